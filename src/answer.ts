@@ -1,0 +1,164 @@
+/**
+ * The request river. A request flows through it from top to bottom, and the
+ * first thing that is wrong answers:
+ *
+ *   path → method → token → limit → scope → parameters → operation → conditions
+ *
+ * Synchronous but for the searches, which may be answered by another thread.
+ */
+
+import { randomBytes } from "node:crypto";
+import { judgeConditions } from "./conditions.ts";
+import { readParameters } from "./derive/parameters.ts";
+import { createRouter, splitTarget } from "./derive/router.ts";
+import { FAULTS, type FaultName } from "./fault.ts";
+import { type Admission, admit, type Gate } from "./gate/admit.ts";
+import type { Quota } from "./gate/limit.ts";
+import { FAULT_BODIES, type FixedHeaders, notModifiedHeaders, okHeaders } from "./headers.ts";
+import type { Ask, Reply } from "./message.ts";
+import { BASE_PATH } from "./model.ts";
+import type { Observe } from "./observe.ts";
+import type { Call, Outcome, Route } from "./routes/route.ts";
+import { ROUTES } from "./routes.ts";
+import type { Generation } from "./store/generation.ts";
+
+/** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */
+export interface State {
+  readonly gate: Gate;
+  readonly headers: FixedHeaders;
+  readonly observe: Observe;
+  /** Whether every request is observed. */
+  readonly accessLog: boolean;
+  /** Replaced as a whole by a reload; a request reads it once. */
+  generation: Generation;
+}
+
+const route = createRouter(ROUTES, BASE_PATH);
+
+/** Answers one request. Never throws and never rejects. */
+export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
+  if (!state.accessLog) return flow(ask, state);
+  const observed = observeRequest(ask, state);
+  const reply = flow(ask, state);
+  return reply instanceof Promise ? reply.then(observed) : observed(reply);
+}
+
+function flow(ask: Ask, state: State): Reply | Promise<Reply> {
+  try {
+    const { path, query } = splitTarget(ask.target);
+    const match = route(path);
+    if (match === undefined) return refuse(ask, state, "notFound", "", NOBODY);
+    const { route: operation, id } = match;
+    if (ask.method === "OPTIONS") return options(state, operation);
+    if (ask.method !== "GET" && ask.method !== "HEAD") {
+      return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
+    }
+
+    const admission = admit(state.gate, ask.authorization, operation.scope, ask.now);
+    if (admission.fault) return refuse(ask, state, admission.fault, operation.path, admission);
+
+    const { generation } = state;
+    const { store, search } = generation;
+    const call: Call = { store, search, id, parameters: readParameters(query, operation.parameters) };
+    const outcome = operation.run(call);
+    return outcome instanceof Promise
+      ? outcome.then(
+          (later) => conclude(ask, state, generation, operation, admission, later),
+          (error: unknown) => defect(ask, state, operation, error),
+        )
+      : conclude(ask, state, generation, operation, admission, outcome);
+  } catch (error) {
+    return defect(ask, state, undefined, error);
+  }
+}
+
+const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "" };
+
+/** The answer of an operation becomes a reply: an error, or what the conditions leave of a 200. */
+function conclude(
+  ask: Ask,
+  state: State,
+  generation: Generation,
+  { path }: Route,
+  admission: Admission,
+  outcome: Outcome,
+): Reply {
+  if ("fault" in outcome) return refuse(ask, state, outcome.fault, path, admission);
+  const { etag } = generation;
+  const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
+  if (status === 412) return refuse(ask, state, "snapshotChanged", path, admission, etag);
+  const { keyId, quota } = admission;
+  if (status === 304) {
+    const headers = notModifiedHeaders(etag, state.headers);
+    pushQuota(headers, quota);
+    return { status, headers, body: "", route: path, keyId };
+  }
+  const headers = okHeaders(etag, state.headers);
+  headers.push("Content-Length", String(outcome.body.length));
+  pushQuota(headers, quota);
+  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
+}
+
+function refuse(
+  ask: Ask,
+  state: State,
+  fault: FaultName,
+  path: string,
+  { quota, keyId }: Admission,
+  etag?: string,
+): Reply {
+  const headers = [...state.headers.faults[fault]];
+  if (etag !== undefined) headers.push("ETag", etag);
+  pushQuota(headers, quota);
+  if (fault === "rateLimited" && quota) {
+    headers.push("Retry-After", String(Math.max(1, Math.ceil(quota.reset - ask.now / 1000))));
+  }
+  return {
+    status: FAULTS[fault].status,
+    headers,
+    body: bodyFor(ask, FAULT_BODIES[fault]),
+    route: path,
+    keyId,
+  };
+}
+
+function options(state: State, { path }: Route): Reply {
+  return { status: 204, headers: state.headers.options, body: "", route: path, keyId: "" };
+}
+
+/** The one place where a throw ends: the log learns what happened, the client only that it did. */
+function defect(ask: Ask, state: State, operation: Route | undefined, error: unknown): Reply {
+  state.observe({ kind: "defect", where: operation?.path ?? "request", error });
+  return refuse(ask, state, "internal", operation?.path ?? "", NOBODY);
+}
+
+/** Names of requests in the log: unlike those of other runs, and in order within one. */
+const RUN = randomBytes(4).toString("hex");
+let requests = 0;
+
+function observeRequest(ask: Ask, state: State): (reply: Reply) => Reply {
+  const id = `${RUN}-${(++requests).toString(36)}`;
+  const began = performance.now();
+  return (reply) => {
+    const ms = Math.round((performance.now() - began) * 1000) / 1000;
+    const { route: path, status, keyId } = reply;
+    state.observe({ kind: "request", id, method: ask.method, route: path, status, ms, keyId });
+    return reply;
+  };
+}
+
+function bodyFor(ask: Ask, body: string): string {
+  return ask.method === "HEAD" ? "" : body;
+}
+
+function pushQuota(headers: string[], quota: Quota | undefined): void {
+  if (quota === undefined) return;
+  headers.push(
+    "X-RateLimit-Limit",
+    String(quota.limit),
+    "X-RateLimit-Remaining",
+    String(quota.remaining),
+    "X-RateLimit-Reset",
+    String(quota.reset),
+  );
+}

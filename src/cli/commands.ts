@@ -1,0 +1,105 @@
+/**
+ * The commands: one row each, from which dispatch and help are made. A command's
+ * file is imported when it runs, so that none waits for what another needs.
+ */
+
+import type { Command } from "../settings.ts";
+import type { Environment, Options } from "./options.ts";
+
+/** What a command may use of the world outside. */
+export interface World {
+  readonly environment: Environment;
+  /** Prints to standard output. */
+  readonly print: (text: string) => void;
+  /** Prints to standard error. */
+  readonly complain: (text: string) => void;
+  /** Ends the process at once. */
+  readonly exit: (status: number) => never;
+}
+
+/** One command. */
+export interface CommandRow {
+  /** Its words, in order. */
+  readonly name: Command;
+  /** What stands behind the words, for help texts. */
+  readonly usage: string;
+  /** Words it takes beside its settings. */
+  readonly positionals: number;
+  readonly summary: string;
+  /** Does the work; resolves when done. */
+  readonly run: (options: Options, world: World) => Promise<void>;
+}
+
+/** Every command. */
+export const COMMANDS: readonly CommandRow[] = [
+  {
+    name: "serve",
+    usage: "--snapshot DIR --keys FILE",
+    positionals: 0,
+    summary: "Serve a snapshot over HTTP.",
+    run: async (options, world) => (await import("./serve.ts")).serve(options, world),
+  },
+  {
+    name: "demo",
+    usage: "",
+    positionals: 0,
+    summary: "Serve the sample snapshot with keys made on the spot.",
+    run: async (options, world) => (await import("./demo.ts")).demo(options, world),
+  },
+  {
+    name: "keys create",
+    usage: "--keys FILE --name NAME",
+    positionals: 0,
+    summary: "Make a key and print its token, once.",
+    run: async (options, world) => (await import("./keys.ts")).createKey(options, world),
+  },
+  {
+    name: "keys list",
+    usage: "--keys FILE",
+    positionals: 0,
+    summary: "List the keys of a file.",
+    run: async (options, world) => (await import("./keys.ts")).listKeys(options, world),
+  },
+  {
+    name: "keys disable",
+    usage: "ID --keys FILE",
+    positionals: 1,
+    summary: "Deactivate a key.",
+    run: async (options, world) => (await import("./keys.ts")).disableKey(options, world),
+  },
+  {
+    name: "keys enable",
+    usage: "ID --keys FILE",
+    positionals: 1,
+    summary: "Activate a key again.",
+    run: async (options, world) => (await import("./keys.ts")).enableKey(options, world),
+  },
+  {
+    name: "keys delete",
+    usage: "ID --keys FILE",
+    positionals: 1,
+    summary: "Delete a key.",
+    run: async (options, world) => (await import("./keys.ts")).deleteKey(options, world),
+  },
+  {
+    name: "check",
+    usage: "DIR",
+    positionals: 1,
+    summary: "Validate a snapshot and say what is in it.",
+    run: async (options, world) => (await import("./check.ts")).check(options, world),
+  },
+  {
+    name: "generate",
+    usage: "--out DIR",
+    positionals: 0,
+    summary: "Make a synthetic snapshot.",
+    run: async (options, world) => (await import("./generate.ts")).generate(options, world),
+  },
+  {
+    name: "openapi",
+    usage: "",
+    positionals: 0,
+    summary: "Print the OpenAPI document of the API.",
+    run: async (options, world) => (await import("./openapi.ts")).openapi(options, world),
+  },
+];

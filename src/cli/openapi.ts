@@ -1,0 +1,11 @@
+/** `orrery openapi`: the API as an OpenAPI document. */
+
+import { createOpenApi } from "../derive/openapi.ts";
+import { ROUTES } from "../routes.ts";
+import type { World } from "./commands.ts";
+import type { Options } from "./options.ts";
+
+/** Runs the command. */
+export async function openapi(_options: Options, world: World): Promise<void> {
+  world.print(`${JSON.stringify(createOpenApi(ROUTES), null, 2)}\n`);
+}

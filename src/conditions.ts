@@ -1,0 +1,27 @@
+/** Conditional requests: If-Match and If-None-Match against the one ETag there is (RFC 9110, 13.1). */
+
+const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+function names(header: string, etag: string, weakCounts: boolean): boolean {
+  if (header.trim() === "*") return true;
+  for (const [, weak, tag] of header.matchAll(ENTITY_TAG)) {
+    if (tag === etag && (weakCounts || weak === undefined)) return true;
+  }
+  return false;
+}
+
+/**
+ * Judges the conditions of a request that would answer 200.
+ *
+ * @param etag the current tag, quotes included
+ * @returns 412 when If-Match names another, 304 when If-None-Match names this one, else 200
+ */
+export function judgeConditions(
+  ifMatch: string | undefined,
+  ifNoneMatch: string | undefined,
+  etag: string,
+): 200 | 304 | 412 {
+  if (ifMatch !== undefined && !names(ifMatch, etag, false)) return 412;
+  if (ifNoneMatch !== undefined && names(ifNoneMatch, etag, true)) return 304;
+  return 200;
+}

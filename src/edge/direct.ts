@@ -1,0 +1,41 @@
+/** The direct door: calls from the same program, without HTTP. */
+
+import { answer, type State } from "../answer.ts";
+
+/** What to ask; only the target is needed. */
+export interface DirectAsk {
+  /** Path and query, base path included. */
+  readonly target: string;
+  /** GET when absent. */
+  readonly method?: string;
+  /** The Authorization header's value, `Bearer` included. */
+  readonly authorization?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+  readonly ifMatch?: string | undefined;
+  /** Milliseconds since the epoch; the clock's when absent. */
+  readonly now?: number;
+}
+
+/** What was answered. */
+export interface DirectReply {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text, or "" where there is none. */
+  readonly body: string;
+}
+
+/** Asks without HTTP. Never rejects. */
+export type DirectDoor = (ask: DirectAsk) => Promise<DirectReply>;
+
+/** Makes the door to a state. */
+export function createDirectDoor(state: State): DirectDoor {
+  return async ({ target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now() }) => {
+    const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now }, state);
+    const headers: Record<string, string> = Object.create(null);
+    for (let at = 0; at < reply.headers.length; at += 2) {
+      headers[reply.headers[at]!.toLowerCase()] = reply.headers[at + 1]!;
+    }
+    return { status: reply.status, headers, body: Buffer.from(reply.body, "latin1").toString("utf8") };
+  };
+}

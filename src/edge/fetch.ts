@@ -1,0 +1,29 @@
+/** The web-standard door: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
+
+import { answer, type State } from "../answer.ts";
+
+/** A handler for one web-standard request. Never rejects. */
+export type FetchHandler = (request: Request) => Promise<Response>;
+
+/** Makes the door to a state. */
+export function createFetchHandler(state: State): FetchHandler {
+  return async ({ method, url, headers }) => {
+    const reply = await answer(
+      {
+        method,
+        target: url,
+        authorization: headers.get("authorization") ?? undefined,
+        ifNoneMatch: headers.get("if-none-match") ?? undefined,
+        ifMatch: headers.get("if-match") ?? undefined,
+        now: Date.now(),
+      },
+      state,
+    );
+    const list = new Headers();
+    for (let at = 0; at < reply.headers.length; at += 2)
+      list.append(reply.headers[at]!, reply.headers[at + 1]!);
+    const empty = method === "HEAD" || reply.status === 204 || reply.status === 304;
+    const body = empty ? null : new Uint8Array(Buffer.from(reply.body, "latin1"));
+    return new Response(body, { status: reply.status, headers: list });
+  };
+}

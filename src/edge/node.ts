@@ -1,0 +1,218 @@
+/**
+ * The node:http door: turns requests into asks and replies into responses, and
+ * refuses what is not a request that this server can take.
+ */
+
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { answer, type State } from "../answer.ts";
+import { FAULTS, type FaultName } from "../fault.ts";
+import { ALLOWED_METHODS, FAULT_BODIES } from "../headers.ts";
+import type { Ask, Reply } from "../message.ts";
+import {
+  type Connection,
+  type Connections,
+  connectionOf,
+  isBusy,
+  linger,
+  lingerAfterResponse,
+} from "./connections.ts";
+
+/** Most headers of a request. */
+export const MAX_HEADERS = 64;
+
+/** The door, and what a shutdown needs of it. */
+export interface NodeDoor {
+  readonly connections: Connections;
+  /** Handles one request; fits `http.createServer`. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** From now on every response ends its connection. */
+  readonly startDraining: () => void;
+}
+
+/** What one pass over the raw headers finds. Of two headers the first counts, of conditions all do. */
+interface Head {
+  authorization: string | undefined;
+  ifNoneMatch: string | undefined;
+  ifMatch: string | undefined;
+  hosts: number;
+  hasBody: boolean;
+}
+
+function join(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}
+
+/** Reads the few headers that matter; `request.headers` would build an object of them all. */
+function readHead(raw: readonly string[]): Head {
+  const head: Head = {
+    authorization: undefined,
+    ifNoneMatch: undefined,
+    ifMatch: undefined,
+    hosts: 0,
+    hasBody: false,
+  };
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!;
+    const value = raw[at + 1]!;
+    // Lengths first: most headers are none of ours, and lower-casing them would cost.
+    switch (name.length) {
+      case 4:
+        if (name.toLowerCase() === "host") head.hosts++;
+        break;
+      case 8:
+        if (name.toLowerCase() === "if-match") head.ifMatch = join(head.ifMatch, value);
+        break;
+      case 13: {
+        const lower = name.toLowerCase();
+        if (lower === "authorization") head.authorization ??= value;
+        else if (lower === "if-none-match") head.ifNoneMatch = join(head.ifNoneMatch, value);
+        break;
+      }
+      case 14:
+        if (name.toLowerCase() === "content-length" && value !== "0") head.hasBody = true;
+        break;
+      case 17:
+        if (name.toLowerCase() === "transfer-encoding") head.hasBody = true;
+        break;
+    }
+  }
+  return head;
+}
+
+/** What is wrong with the request itself, before anything of it is looked up. */
+function inspect(request: IncomingMessage, head: Head): FaultName | undefined {
+  if (request.rawHeaders.length > MAX_HEADERS * 2) return "headTooLarge";
+  if (request.httpVersion !== "1.1" && request.httpVersion !== "1.0") return "badRequest";
+  if (head.hosts > 1 || (head.hosts === 0 && request.httpVersion === "1.1")) return "badRequest";
+  if (request.url === "*" && request.method !== "OPTIONS") return "badRequest";
+  if (head.hasBody && (request.method === "GET" || request.method === "HEAD")) return "bodyNotAllowed";
+  return undefined;
+}
+
+/** Makes the door to a state. */
+export function createNodeDoor(state: State): NodeDoor {
+  const connections: Connections = new Map();
+  let draining = false;
+
+  function send(connection: Connection, response: ServerResponse, reply: Reply, closes: boolean): void {
+    if (closes || draining) {
+      lingerAfterResponse(connection);
+      response.writeHead(reply.status, [...reply.headers, "Connection", "close"]);
+    } else {
+      response.writeHead(reply.status, reply.headers as string[]);
+    }
+    response.end(reply.body, "latin1");
+  }
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const connection = connectionOf(connections, request.socket);
+    // Bytes behind the last answer of a connection are no request any more.
+    if (connection.closing) return;
+    connection.newest = response;
+    const head = readHead(request.rawHeaders);
+    const fault = inspect(request, head);
+    if (fault !== undefined) {
+      send(connection, response, bareReply(fault, request.method === "HEAD"), true);
+      return;
+    }
+    const ask: Ask = {
+      method: request.method!,
+      target: request.url!,
+      authorization: head.authorization,
+      ifNoneMatch: head.ifNoneMatch,
+      ifMatch: head.ifMatch,
+      now: Date.now(),
+    };
+    const reply = answer(ask, state);
+    if (reply instanceof Promise) void reply.then((later) => send(connection, response, later, head.hasBody));
+    else send(connection, response, reply, head.hasBody);
+  }
+
+  return {
+    connections,
+    handle,
+    startDraining() {
+      draining = true;
+    },
+  };
+}
+
+/** A refusal that is none of the API's: no CORS headers. */
+function bareReply(fault: FaultName, isHead: boolean): Reply {
+  const body = FAULT_BODIES[fault];
+  return {
+    status: FAULTS[fault].status,
+    headers: bareHeaders(fault),
+    body: isHead ? "" : body,
+    route: "",
+    keyId: "",
+  };
+}
+
+function bareHeaders(fault: FaultName): string[] {
+  const headers = ["Content-Type", "application/json; charset=utf-8", "Cache-Control", "no-store"];
+  if (fault === "methodNotAllowed") headers.push("Allow", ALLOWED_METHODS);
+  headers.push("Content-Length", String(FAULT_BODIES[fault].length));
+  return headers;
+}
+
+/** A whole response for a socket that has no ServerResponse. */
+function rawResponse(fault: FaultName): string {
+  const { status } = FAULTS[fault];
+  const headers = bareHeaders(fault);
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
+  return `${text}Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${FAULT_BODIES[fault]}`;
+}
+
+const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
+  HPE_HEADER_OVERFLOW: "headTooLarge",
+  ERR_HTTP_REQUEST_TIMEOUT: "timeout",
+};
+
+const GONE = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
+
+/**
+ * Wires the door to a server: requests, and everything that never becomes one.
+ *
+ * The parser can fail behind a request that was or will be answered, so a bad
+ * head is answered once and in its turn, and a bad body not at all.
+ */
+export function attachNodeDoor(server: Server, door: NodeDoor): void {
+  const { connections, handle } = door;
+
+  function refuseSocket(socket: Socket, fault: FaultName): void {
+    const connection = connectionOf(connections, socket);
+    if (connection.closing) return;
+    connection.closing = true;
+    const refuse = (): void => {
+      if (socket.writable) socket.write(rawResponse(fault));
+      linger(socket);
+    };
+    if (isBusy(connection)) connection.newest!.once("close", refuse);
+    else refuse();
+  }
+
+  server.on("connection", (socket: Socket) => connectionOf(connections, socket));
+  server.on("request", handle);
+  // No automatic 100: a body is refused anyway.
+  server.on("checkContinue", handle);
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connectionOf(connections, request.socket);
+    if (connection.closing) return;
+    connection.newest = response;
+    lingerAfterResponse(connection);
+    const reply = bareReply("expectation", request.method === "HEAD");
+    response.writeHead(reply.status, [...reply.headers, "Connection", "close"]);
+    response.end(reply.body, "latin1");
+  });
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    refuseSocket(socket as Socket, "methodNotAllowed");
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (!(socket instanceof Socket) || GONE.has(error.code ?? "") || !socket.writable) socket.destroy();
+    else refuseSocket(socket, FAULT_OF_CODE[error.code ?? ""] ?? "badRequest");
+  });
+}

@@ -1,0 +1,54 @@
+/** The gate: token, then limit, then scope. Plain functions over plain state. */
+
+import type { FaultName } from "../fault.ts";
+import type { Scope } from "../model.ts";
+import type { KeyRing } from "./keys.ts";
+import { type Counters, countRequest, type Quota } from "./limit.ts";
+import { findKey, type Prefixes } from "./token.ts";
+
+/** What the gate needs to know; only the counters change under way. */
+export interface Gate {
+  readonly prefixes: Prefixes;
+  /** Requests a window for keys that name no limit of their own. */
+  readonly defaultLimit: number;
+  readonly counters: Counters;
+  /** Replaced as a whole when the keys file changes. */
+  keys: KeyRing;
+}
+
+/** The gate's verdict. */
+export interface Admission {
+  /** Why the request is turned away, or undefined when it is let in. */
+  readonly fault: FaultName | undefined;
+  /** The limit's state, for every request that an API key authenticated. */
+  readonly quota: Quota | undefined;
+  /** Id of the key, or "" when none was found. */
+  readonly keyId: string;
+}
+
+const SCOPE_FAULTS: Readonly<Record<Scope, FaultName>> = {
+  "read:worlds": "scopeWorlds",
+  "read:users": "scopeUsers",
+  "read:instances": "scopeInstances",
+};
+
+/**
+ * Judges one request.
+ *
+ * @param scope what the operation requires, or null when any key will do
+ * @param now milliseconds since the epoch
+ */
+export function admit(
+  gate: Gate,
+  authorization: string | undefined,
+  scope: Scope | null,
+  now: number,
+): Admission {
+  const key = findKey(authorization, gate.prefixes, gate.keys, now);
+  if (typeof key === "string") return { fault: key, quota: undefined, keyId: "" };
+  if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id };
+  const quota = countRequest(gate.counters, key.slot, key.limit ?? gate.defaultLimit, now);
+  if (!quota.passed) return { fault: "rateLimited", quota, keyId: key.id };
+  if (scope !== null && !key.scopes.has(scope)) return { fault: SCOPE_FAULTS[scope], quota, keyId: key.id };
+  return { fault: undefined, quota, keyId: key.id };
+}

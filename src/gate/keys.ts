@@ -1,0 +1,123 @@
+/** The keys file: reading, validating, and the lookup that is made from it. */
+
+import { createHash } from "node:crypto";
+import { SCOPES, type Scope } from "../model.ts";
+import { parseTime } from "../time.ts";
+import { type Counters, slotOf } from "./limit.ts";
+
+/** An API key (scoped, limited) or a CLI token (neither). */
+export type KeyKind = "api" | "cli";
+
+/** One record of the keys file. The token itself is never stored, only its hash. */
+export interface KeyRecord {
+  id: string;
+  kind: KeyKind;
+  name: string;
+  /** Hex SHA-256 of the whole token. */
+  sha256: string;
+  /** Scopes by name; names that are not known grant nothing. */
+  scopes: string[];
+  /** Requests a window, or null for the server's default. */
+  limit: number | null;
+  active: boolean;
+  /** End of validity, or null for never. */
+  expiresAt: string | null;
+  createdAt: string;
+}
+
+/** A record as the gate needs it at each request. */
+export interface Key {
+  readonly id: string;
+  readonly kind: KeyKind;
+  readonly scopes: ReadonlySet<Scope>;
+  readonly limit: number | null;
+  readonly active: boolean;
+  /** Milliseconds since the epoch; Infinity for never. */
+  readonly expiresAt: number;
+  /** Place in the counters. */
+  readonly slot: number;
+}
+
+/** All keys, by the lower-case hex SHA-256 of their tokens. */
+export type KeyRing = ReadonlyMap<string, Key>;
+
+/** The keys file cannot be used; the message says why and quotes no hash. */
+export class KeysFileError extends Error {
+  override name = "KeysFileError";
+}
+
+/** The hash under which a token is stored. */
+export function hashToken(token: string): string {
+  return createHash("sha256").update(token, "latin1").digest("hex");
+}
+
+function fail(message: string): never {
+  throw new KeysFileError(message);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted: string]> = {
+  id: [(v) => typeof v === "string" && v !== "", "a string that is not empty"],
+  kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
+  name: [(v) => typeof v === "string", "a string"],
+  sha256: [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"],
+  scopes: [(v) => Array.isArray(v) && v.every((s) => typeof s === "string"), "an array of strings"],
+  limit: [
+    (v) => v === null || (Number.isSafeInteger(v) && (v as number) >= 1),
+    "null or an integer of at least 1",
+  ],
+  active: [(v) => typeof v === "boolean", "true or false"],
+  expiresAt: [(v) => v === null || (typeof v === "string" && !Number.isNaN(parseTime(v))), "null or a time"],
+  createdAt: [(v) => typeof v === "string" && !Number.isNaN(parseTime(v)), "a time"],
+};
+
+/**
+ * Reads the text of a keys file.
+ *
+ * @returns its records as written, fields that are not ours included
+ * @throws {KeysFileError} naming the record and the field at fault
+ */
+export function parseKeys(text: string): KeyRecord[] {
+  let file: unknown;
+  try {
+    file = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    fail("not valid JSON");
+  }
+  if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
+  const ids = new Set<string>();
+  const hashes = new Set<string>();
+  for (const [at, record] of file.keys.entries()) {
+    if (!isObject(record)) fail(`keys[${at}]: must be an object`);
+    for (const [field, [test, wanted]] of Object.entries(CHECKS)) {
+      if (!Object.hasOwn(record, field)) fail(`keys[${at}].${field}: is missing`);
+      if (!test(record[field])) fail(`keys[${at}].${field}: must be ${wanted}`);
+    }
+    const { id, sha256 } = record as unknown as KeyRecord;
+    if (ids.has(id)) fail(`keys[${at}].id: the same id stands twice`);
+    if (hashes.has(sha256.toLowerCase())) fail(`keys[${at}].sha256: the same hash stands twice`);
+    ids.add(id);
+    hashes.add(sha256.toLowerCase());
+  }
+  return file.keys as KeyRecord[];
+}
+
+/** Makes the lookup from records; every id gets its slot in the counters. */
+export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
+  const ring = new Map<string, Key>();
+  for (const record of records) {
+    ring.set(record.sha256.toLowerCase(), {
+      id: record.id,
+      kind: record.kind,
+      scopes: new Set(SCOPES.filter((scope) => record.scopes.includes(scope))),
+      limit: record.limit,
+      active: record.active,
+      expiresAt: record.expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(record.expiresAt),
+      slot: slotOf(counters, record.id),
+    });
+  }
+  return ring;
+}

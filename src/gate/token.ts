@@ -1,0 +1,48 @@
+/** From an Authorization header to a key. */
+
+import type { FaultName } from "../fault.ts";
+import { hashToken, type Key, type KeyKind, type KeyRing } from "./keys.ts";
+
+/** How the kind of a token is told. */
+export interface Prefixes {
+  readonly api: string;
+  readonly cli: string;
+}
+
+const BEARER = /^bearer +/i;
+
+function kindOf(token: string, prefixes: Prefixes): KeyKind | undefined {
+  if (token.startsWith(prefixes.api) && token.length > prefixes.api.length) return "api";
+  if (token.startsWith(prefixes.cli) && token.length > prefixes.cli.length) return "cli";
+  return undefined;
+}
+
+/**
+ * Finds the key that a header names and judges whether it is valid now.
+ *
+ * A record is found only by a token of its own kind's prefix. Activity and
+ * expiry are judged at each request, so nothing here may be cached.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function findKey(
+  authorization: string | undefined,
+  prefixes: Prefixes,
+  ring: KeyRing,
+  now: number,
+): Key | FaultName {
+  if (authorization === undefined) return "noToken";
+  const scheme = BEARER.exec(authorization);
+  if (scheme === null) return "tokenFormat";
+  const token = authorization.slice(scheme[0].length);
+  const kind = kindOf(token, prefixes);
+  if (kind === undefined) return "tokenFormat";
+  const key = ring.get(hashToken(token));
+  if (kind === "cli") {
+    if (key === undefined || key.kind !== "cli" || !key.active) return "cliTokenUnknown";
+    return key.expiresAt <= now ? "cliTokenExpired" : key;
+  }
+  if (key === undefined || key.kind !== "api") return "apiKeyUnknown";
+  if (!key.active) return "apiKeyInactive";
+  return key.expiresAt <= now ? "apiKeyExpired" : key;
+}

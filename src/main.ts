@@ -1,0 +1,80 @@
+/** The command line. The only reader of arguments and environment. */
+
+import { readFileSync } from "node:fs";
+import { COMMANDS, type CommandRow, type World } from "./cli/commands.ts";
+import { helpFor, overview } from "./cli/help.ts";
+import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
+
+const world: World = {
+  environment: process.env,
+  print: (text) => void process.stdout.write(text),
+  complain: (text) => void process.stderr.write(text),
+  exit: (status) => process.exit(status),
+};
+
+function version(): string {
+  const file = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(file) as { version: string }).version;
+}
+
+/** The command that the first words name, and the words behind them. */
+function findCommand(args: readonly string[]): { row: CommandRow; rest: readonly string[] } | undefined {
+  for (const row of COMMANDS) {
+    const words = row.name.split(" ");
+    if (words.every((word, at) => args[at] === word)) return { row, rest: args.slice(words.length) };
+  }
+  return undefined;
+}
+
+function isHelp(arg: string | undefined): boolean {
+  return arg === "--help" || arg === "-h";
+}
+
+/** Runs a command line; resolves to its exit status. */
+async function run(args: readonly string[]): Promise<number> {
+  if (isHelp(args[0]) || args[0] === "help") {
+    world.print(overview());
+    return 0;
+  }
+  if (args[0] === "--version") {
+    world.print(`${version()}\n`);
+    return 0;
+  }
+  const found = findCommand(args);
+  if (found === undefined) {
+    const family = COMMANDS.filter(({ name }) => name.startsWith(`${args[0]} `));
+    if (family.length > 0 && isHelp(args[1])) {
+      world.print(family.map(helpFor).join("\n"));
+      return 0;
+    }
+    const words = args.slice(0, family.length > 0 ? 2 : 1).join(" ");
+    const what = args.length === 0 ? "a command is missing" : `there is no command ${JSON.stringify(words)}`;
+    throw new UsageError(what);
+  }
+  const { row, rest } = found;
+  if (rest.some(isHelp)) {
+    world.print(helpFor(row));
+    return 0;
+  }
+  await row.run(readOptions(row.name, rest, world.environment, row.positionals), world);
+  return 0;
+}
+
+process.on("uncaughtException", (error) => {
+  world.complain(`orrery: ${error.stack ?? String(error)}\n`);
+  process.exit(1);
+});
+
+try {
+  process.exitCode = await run(process.argv.slice(2));
+} catch (error) {
+  if (error instanceof UsageError) {
+    world.complain(`orrery: ${error.message} (see orrery --help)\n`);
+    process.exitCode = 2;
+  } else if (error instanceof CommandError) {
+    world.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+    process.exitCode = 1;
+  } else {
+    throw error;
+  }
+}

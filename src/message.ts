@@ -1,0 +1,33 @@
+/**
+ * What goes into and comes out of the core. No sockets, no web objects: every
+ * door (node:http, fetch, direct calls) turns its own messages into these.
+ */
+
+/** One request. Header values are as on the wire; absent headers are undefined. */
+export interface Ask {
+  /** Upper-case HTTP method. */
+  readonly method: string;
+  /** Request target: a path with an optional query, or the absolute form. */
+  readonly target: string;
+  readonly authorization: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  readonly ifMatch: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** One response. */
+export interface Reply {
+  readonly status: number;
+  /** Names and values in turn: `["ETag", "\"g1\"", …]`; `Content-Length` included. */
+  readonly headers: readonly string[];
+  /**
+   * The body's bytes as a one-byte ("latin1") string: char codes 0–255, one a
+   * byte of the UTF-8 JSON text. Empty for HEAD, 204 and 304.
+   */
+  readonly body: string;
+  /** Path pattern of the operation that answered, or "" when no path matched. */
+  readonly route: string;
+  /** Id of the key that was admitted or limited, or "". Never a token. */
+  readonly keyId: string;
+}

@@ -1,0 +1,141 @@
+/**
+ * The library: a read replica inside your own program.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { openOrrery } from "orrery";
+ *
+ * const orrery = await openOrrery({
+ *   snapshot: "data/sample",
+ *   keys: [{ id: "me", kind: "cli", token: "svcx_secret" }],
+ * });
+ * const reply = await orrery.ask({
+ *   target: "/api/public/v1/stats",
+ *   authorization: "Bearer svcx_secret",
+ * });
+ * assert.equal(reply.status, 200);
+ * assert.ok(JSON.parse(reply.body).data.totalUsers > 0);
+ * orrery.close();
+ * ```
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
+import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
+import { createNodeDoor } from "./edge/node.ts";
+import { hashToken, type KeyKind, type KeyRecord } from "./gate/keys.ts";
+import { SCOPES } from "./model.ts";
+import { type Observe, observeNothing } from "./observe.ts";
+import { openState } from "./serve/open.ts";
+import { problemWithPrefixes } from "./settings.ts";
+import { MAX_SNAPSHOT_BYTES } from "./snapshot/load.ts";
+
+export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
+export type { FetchHandler } from "./edge/fetch.ts";
+export { KeysFileError } from "./gate/keys.ts";
+export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
+export type { Observation, Observe } from "./observe.ts";
+export { SnapshotError } from "./serve/snapshots.ts";
+
+/** A key given in code. */
+export interface GivenKey {
+  readonly id: string;
+  readonly kind: KeyKind;
+  /** The whole token, prefix included. */
+  readonly token: string;
+  /** All three read scopes when absent. */
+  readonly scopes?: readonly string[];
+  /** Requests a window; the default when absent. */
+  readonly limit?: number;
+}
+
+/** How to open. */
+export interface OpenOptions {
+  /** Folder of the snapshot. */
+  readonly snapshot: string;
+  /** A keys file, which is kept current, or keys. */
+  readonly keys: string | readonly GivenKey[];
+  /** Requests of an API key a window; 1000 when absent. */
+  readonly rateLimit?: number;
+  /** Seconds a window; 3600 when absent. */
+  readonly rateWindow?: number;
+  /** True when absent. */
+  readonly cors?: boolean;
+  /** Seconds between looks at the snapshot; 0, none, when absent. */
+  readonly watch?: number;
+  /** Bytes for recent search results; 64 MiB when absent. */
+  readonly searchCacheBytes?: number;
+  readonly maxSnapshotBytes?: number;
+  /** `svc_sk_` when absent. */
+  readonly apiKeyPrefix?: string;
+  /** `svcx_` when absent. */
+  readonly cliTokenPrefix?: string;
+  /** Observe every request. */
+  readonly accessLog?: boolean;
+  readonly observe?: Observe;
+}
+
+/** An open replica. */
+export interface Orrery {
+  /** Direct calls, without HTTP. */
+  readonly ask: DirectDoor;
+  /** A web-standard handler. */
+  readonly fetch: FetchHandler;
+  /** A handler for `http.createServer`; make the server with `requireHostHeader: false`. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Id of the generation being served. */
+  readonly generation: () => string;
+  /** Loads snapshot and keys again. A bad snapshot changes nothing and is observed. */
+  readonly reload: () => Promise<void>;
+  /** Stops all watching. */
+  readonly close: () => void;
+}
+
+function recordOf({ id, kind, token, scopes = SCOPES, limit }: GivenKey): KeyRecord {
+  return {
+    id,
+    kind,
+    name: id,
+    sha256: hashToken(token),
+    scopes: [...scopes],
+    limit: limit ?? null,
+    active: true,
+    expiresAt: null,
+    createdAt: new Date().toISOString(),
+  };
+}
+
+/**
+ * Opens a snapshot for reading from the same program.
+ *
+ * @throws {SnapshotError} when the snapshot cannot be loaded
+ * @throws {KeysFileError} when the keys file cannot be used
+ * @throws {TypeError} when one token prefix begins with the other
+ */
+export async function openOrrery(options: OpenOptions): Promise<Orrery> {
+  const { keys, observe = observeNothing, apiKeyPrefix = "svc_sk_", cliTokenPrefix = "svcx_" } = options;
+  const problem = problemWithPrefixes(apiKeyPrefix, cliTokenPrefix);
+  if (problem !== undefined) throw new TypeError(problem);
+  const { state, reload, stop } = await openState({
+    snapshot: options.snapshot,
+    keys: typeof keys === "string" ? keys : keys.map(recordOf),
+    prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
+    rateLimit: options.rateLimit ?? 1000,
+    rateWindow: options.rateWindow ?? 3600,
+    cors: options.cors ?? true,
+    watch: options.watch ?? 0,
+    maxSnapshotBytes: options.maxSnapshotBytes ?? MAX_SNAPSHOT_BYTES,
+    searchCacheBytes: options.searchCacheBytes ?? 67_108_864,
+    accessLog: options.accessLog ?? false,
+    observe,
+  });
+  return {
+    ask: createDirectDoor(state),
+    fetch: createFetchHandler(state),
+    handle: createNodeDoor(state).handle,
+    generation: () => state.generation.store.id,
+    reload,
+    close: stop,
+  };
+}

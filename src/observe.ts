@@ -1,0 +1,40 @@
+/**
+ * What the server reports about itself. The core calls one `observe` function;
+ * the log and any metrics are listeners behind it. No observation carries a
+ * token or a field of a row that is not declared in the model.
+ */
+
+/** Counts of a loaded snapshot, as the log shows them. */
+export interface LoadCounts {
+  readonly users: number;
+  readonly worlds: number;
+  readonly instances: number;
+}
+
+/** Everything that can be observed. Durations are milliseconds. */
+export type Observation =
+  | { kind: "listening"; url: string; generation: string }
+  | { kind: "stopping"; signal: string }
+  | { kind: "stopped"; ms: number }
+  | { kind: "snapshot-loaded"; generation: string; counts: LoadCounts; bytes: number; ms: number }
+  | { kind: "snapshot-unchanged"; generation: string; ms: number }
+  | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
+  | { kind: "snapshot-refused"; problems: readonly string[]; serving: string }
+  | { kind: "keys-loaded"; keys: number }
+  | { kind: "keys-refused"; problem: string }
+  | {
+      kind: "request";
+      id: string;
+      method: string;
+      route: string;
+      status: number;
+      ms: number;
+      keyId: string;
+    }
+  | { kind: "defect"; where: string; error: unknown };
+
+/** Receives every observation; must not throw. */
+export type Observe = (observation: Observation) => void;
+
+/** Reports nothing to nobody. */
+export const observeNothing: Observe = () => {};

@@ -1,0 +1,43 @@
+/** The envelopes around the data. Texts are one char a byte; what is added here is ASCII. */
+
+import { type Block, rangeText, rowsText, rowText } from "../store/table.ts";
+import type { Outcome, Parameters } from "./route.ts";
+
+function page(data: string, total: number, { limit, offset }: Parameters, more = ""): Outcome {
+  const pagination = `{"total":${total},"limit":${limit},"offset":${offset}}`;
+  return { body: `{"data":[${data}],"pagination":${pagination}${more}}` };
+}
+
+/** A text that is JSON already, as a single resource. */
+export function one(text: string): Outcome {
+  return { body: `{"data":${text}}` };
+}
+
+/** One row as a single resource. */
+export function oneRow(block: Block, row: number): Outcome {
+  return one(rowText(block, row));
+}
+
+/** A page of a whole table, in list order. */
+export function tablePage(block: Block, parameters: Parameters): Outcome {
+  const from = Math.min(parameters.offset, block.rows);
+  const to = Math.min(from + parameters.limit, block.rows);
+  return page(rangeText(block, from, to), block.rows, parameters);
+}
+
+/**
+ * A page of some rows, in their order.
+ *
+ * @param tail bytes to leave off each row; see {@link rowsText}
+ * @param more what follows the pagination, comma first
+ */
+export function rowsPage(
+  block: Block,
+  rows: Uint32Array,
+  parameters: Parameters,
+  { tail = 0, more = "" } = {},
+): Outcome {
+  const from = Math.min(parameters.offset, rows.length);
+  const shown = rows.subarray(from, Math.min(from + parameters.limit, rows.length));
+  return page(rowsText(block, shown, tail), rows.length, parameters, more);
+}

@@ -1,0 +1,53 @@
+/** What a row of the route table is made of. */
+
+import type { FaultName } from "../fault.ts";
+import type { Period, SchemaName, Scope } from "../model.ts";
+import type { Search, Store } from "../store/generation.ts";
+
+/** Name of a query parameter. */
+export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId";
+
+/** The parameters of one request, normalised; those that the operation does not take have their defaults. */
+export interface Parameters {
+  /** 1 to 50. */
+  limit: number;
+  /** 0 to 2^53 - 1. */
+  offset: number;
+  /** As sent, decoded; "" when absent. */
+  q: string;
+  period: Period;
+  /** As sent, decoded; "" when absent. */
+  worldId: string;
+}
+
+/** What an operation works with: one generation, the id in the path, the parameters. */
+export interface Call {
+  readonly store: Store;
+  readonly search: Search;
+  /** The text in place of `:id`, or "". */
+  readonly id: string;
+  readonly parameters: Readonly<Parameters>;
+}
+
+/** What an operation answers: a body (one char a byte of UTF-8), or an error. */
+export type Outcome = { readonly body: string } | { readonly fault: FaultName };
+
+/** Shape of a 200: one object, a list, or a list with its period. */
+export type Envelope = "one" | "list" | "ranking";
+
+/** One operation. */
+export interface Route {
+  readonly method: "GET";
+  /** Path below the base path; `:id` stands for one segment. */
+  readonly path: string;
+  /** Scope an API key needs, or null when any valid key will do. */
+  readonly scope: Scope | null;
+  readonly parameters: readonly ParameterName[];
+  readonly reply: { readonly envelope: Envelope; readonly schema: SchemaName };
+  /** Errors of its own, beside those that every operation can answer. */
+  readonly faults: readonly FaultName[];
+  readonly summary: string;
+  /** A target below the base path that shows it at work; `{world}`, `{user}`, `{instance}` stand for ids. */
+  readonly example: string;
+  readonly run: (call: Call) => Outcome | Promise<Outcome>;
+}

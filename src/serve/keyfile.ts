@@ -1,0 +1,94 @@
+/** Keeping the keys current: reading the keys file, and looking at it for changes. */
+
+import { readFile, stat } from "node:fs/promises";
+import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "../gate/keys.ts";
+import type { Counters } from "../gate/limit.ts";
+import type { Observe } from "../observe.ts";
+
+/** How often the file is looked at. */
+const LOOK_MS = 500;
+
+/** The keeper of one keys file. */
+export interface KeysKeeper {
+  /** Reads the file again, changed or not. */
+  readonly reload: () => Promise<void>;
+  /** Stops looking. */
+  readonly stop: () => void;
+}
+
+/**
+ * Reads a keys file.
+ *
+ * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
+ */
+export async function readKeyRing(file: string, counters: Counters): Promise<KeyRing> {
+  try {
+    return createKeyRing(parseKeys(await readFile(file, "utf8")), counters);
+  } catch (error) {
+    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new KeysFileError(`${file}: ${code === "ENOENT" ? "no such file" : `cannot be read: ${code}`}`);
+  }
+}
+
+async function lookAtFile(file: string): Promise<string> {
+  try {
+    const s = await stat(file, { bigint: true });
+    return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
+}
+
+/**
+ * Reads a keys file and keeps it current.
+ *
+ * @param onKeys called with every key ring, the first included
+ * @throws {KeysFileError} when the first read fails; later failures keep the old keys and are logged
+ */
+export async function keepKeys(
+  file: string,
+  counters: Counters,
+  observe: Observe,
+  onKeys: (keys: KeyRing) => void,
+): Promise<KeysKeeper> {
+  let look = await lookAtFile(file);
+  let problem = "";
+  let stopped = false;
+
+  async function load(): Promise<void> {
+    const keys = await readKeyRing(file, counters);
+    problem = "";
+    onKeys(keys);
+    observe({ kind: "keys-loaded", keys: keys.size });
+  }
+
+  async function reload(): Promise<void> {
+    try {
+      look = await lookAtFile(file);
+      await load();
+    } catch (error) {
+      // What could not be read is tried again at the next look; a problem is logged once.
+      if (!(error instanceof KeysFileError)) observe({ kind: "defect", where: "keys", error });
+      else if (error.message !== problem) {
+        problem = error.message;
+        observe({ kind: "keys-refused", problem });
+      }
+    }
+  }
+
+  await load();
+  let timer = setTimeout(lookAgain, LOOK_MS);
+  async function lookAgain(): Promise<void> {
+    if (problem !== "" || (await lookAtFile(file)) !== look) await reload();
+    if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
+  }
+  return {
+    reload,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

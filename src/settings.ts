@@ -1,0 +1,375 @@
+/**
+ * Every setting of every command, in one table. The argument reader, the help
+ * texts, the README's table and the validation are made from it.
+ *
+ * A setting is a flag (`--rate-limit 50`) or an environment variable
+ * (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty variable counts as absent.
+ */
+
+/** Name of a command that takes settings. */
+export type Command =
+  | "serve"
+  | "demo"
+  | "keys create"
+  | "keys list"
+  | "keys disable"
+  | "keys enable"
+  | "keys delete"
+  | "check"
+  | "generate"
+  | "openapi";
+
+/** How a value is read: text, a whole number, a number, one of some words, a bare flag, or text given many times. */
+export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";
+
+/** One row of the table. */
+export interface Setting {
+  /** Long flag without its dashes. */
+  readonly flag: string;
+  readonly kind: Kind;
+  /** What stands for the value in help texts. */
+  readonly value?: string;
+  readonly default?: string;
+  readonly required?: true;
+  readonly min?: number;
+  readonly max?: number;
+  readonly choices?: readonly string[];
+  readonly meaning: string;
+  readonly commands: readonly Command[];
+}
+
+const SERVING: readonly Command[] = ["serve", "demo"];
+const KEYS: readonly Command[] = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"];
+
+/** The table. */
+export const SETTINGS: readonly Setting[] = [
+  {
+    flag: "snapshot",
+    kind: "text",
+    value: "DIR",
+    required: true,
+    meaning: "Folder that holds the snapshot.",
+    commands: ["serve"],
+  },
+  {
+    flag: "keys",
+    kind: "text",
+    value: "FILE",
+    required: true,
+    meaning: "The keys file.",
+    commands: ["serve", ...KEYS],
+  },
+  {
+    flag: "host",
+    kind: "text",
+    value: "HOST",
+    default: "127.0.0.1",
+    meaning: "Address to listen on.",
+    commands: SERVING,
+  },
+  {
+    flag: "port",
+    kind: "integer",
+    value: "PORT",
+    default: "8787",
+    min: 0,
+    max: 65_535,
+    meaning: "Port to listen on; 0 picks a free one.",
+    commands: SERVING,
+  },
+  {
+    flag: "rate-limit",
+    kind: "integer",
+    value: "N",
+    default: "1000",
+    min: 1,
+    meaning: "Requests an API key may make in a window, unless the key says otherwise.",
+    commands: SERVING,
+  },
+  {
+    flag: "rate-window",
+    kind: "integer",
+    value: "SECONDS",
+    default: "3600",
+    min: 1,
+    max: 31_536_000,
+    meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
+    commands: SERVING,
+  },
+  {
+    flag: "cors",
+    kind: "choice",
+    choices: ["on", "off"],
+    default: "on",
+    meaning: "Let web pages of every origin read the replies.",
+    commands: SERVING,
+  },
+  {
+    flag: "watch",
+    kind: "number",
+    value: "SECONDS",
+    default: "2",
+    min: 0,
+    max: 86_400,
+    meaning: "How often the snapshot's files are looked at for changes; 0 never looks.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-snapshot-bytes",
+    kind: "integer",
+    value: "BYTES",
+    default: "17179869184",
+    min: 1,
+    meaning: "Largest uncompressed size of a snapshot's rows, all files together.",
+    commands: [...SERVING, "check"],
+  },
+  {
+    flag: "api-key-prefix",
+    kind: "text",
+    value: "TEXT",
+    default: "svc_sk_",
+    meaning: "What every API key begins with.",
+    commands: [...SERVING, "keys create"],
+  },
+  {
+    flag: "cli-token-prefix",
+    kind: "text",
+    value: "TEXT",
+    default: "svcx_",
+    meaning: "What every CLI token begins with.",
+    commands: [...SERVING, "keys create"],
+  },
+  {
+    flag: "search-cache-bytes",
+    kind: "integer",
+    value: "BYTES",
+    default: "67108864",
+    min: 0,
+    meaning: "Memory for the results of recent searches; 0 keeps none.",
+    commands: SERVING,
+  },
+  {
+    flag: "access-log",
+    kind: "flag",
+    meaning: "Log a line for every request.",
+    commands: SERVING,
+  },
+  {
+    flag: "log-level",
+    kind: "choice",
+    choices: ["debug", "info", "warn", "error", "silent"],
+    default: "info",
+    meaning: "Least severe log lines to print.",
+    commands: SERVING,
+  },
+  {
+    flag: "headers-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "10",
+    min: 0.1,
+    max: 3600,
+    meaning: "Time for the head of a request to arrive.",
+    commands: SERVING,
+  },
+  {
+    flag: "request-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "15",
+    min: 0.1,
+    max: 3600,
+    meaning: "Time for a whole request to arrive.",
+    commands: SERVING,
+  },
+  {
+    flag: "timeout-check-interval",
+    kind: "number",
+    value: "SECONDS",
+    default: "2",
+    min: 0.05,
+    max: 3600,
+    meaning: "How often the two timeouts above are looked after.",
+    commands: SERVING,
+  },
+  {
+    flag: "keep-alive-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "65",
+    min: 0.1,
+    max: 3600,
+    meaning: "How long an idle connection is kept.",
+    commands: SERVING,
+  },
+  {
+    flag: "socket-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "30",
+    min: 0.1,
+    max: 3600,
+    meaning: "How long a connection with a request under way may make no progress.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-head-bytes",
+    kind: "integer",
+    value: "BYTES",
+    default: "16384",
+    min: 1024,
+    max: 1_048_576,
+    meaning: "Largest head of a request, the URL included.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-requests-per-socket",
+    kind: "integer",
+    value: "N",
+    default: "1000000",
+    min: 1,
+    meaning: "Requests answered on one connection before it is closed.",
+    commands: SERVING,
+  },
+  {
+    flag: "name",
+    kind: "text",
+    value: "NAME",
+    required: true,
+    meaning: "Who or what the key is for.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "kind",
+    kind: "choice",
+    choices: ["api", "cli"],
+    default: "api",
+    meaning: "An API key (scoped, limited) or a CLI token (neither).",
+    commands: ["keys create"],
+  },
+  {
+    flag: "scope",
+    kind: "list",
+    value: "SCOPE",
+    meaning: "A scope to grant; may be given several times. All three read scopes when absent.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "limit",
+    kind: "integer",
+    value: "N",
+    min: 1,
+    meaning: "Requests a window for this key; the server's default when absent.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "expires",
+    kind: "text",
+    value: "WHEN",
+    meaning: "End of validity: `30m`, `12h`, `90d` from now, or a time. Never when absent.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "out",
+    kind: "text",
+    value: "DIR",
+    required: true,
+    meaning: "Folder to write the snapshot to; made when missing.",
+    commands: ["generate"],
+  },
+  {
+    flag: "users",
+    kind: "integer",
+    value: "N",
+    default: "2000",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Users to make.",
+    commands: ["generate"],
+  },
+  {
+    flag: "worlds",
+    kind: "integer",
+    value: "N",
+    default: "600",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Worlds to make, hidden ones included.",
+    commands: ["generate"],
+  },
+  {
+    flag: "instances",
+    kind: "integer",
+    value: "N",
+    default: "300",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Instances to make, hidden ones included.",
+    commands: ["generate"],
+  },
+  {
+    flag: "seed",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 0,
+    max: 4_294_967_295,
+    meaning: "The same seed and sizes make the same bytes.",
+    commands: ["generate"],
+  },
+  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
+];
+
+/** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */
+export function variableOf(flag: string): string {
+  return `ORRERY_${flag.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** The settings of one command, in table order. */
+export function settingsOf(command: Command): Setting[] {
+  return SETTINGS.filter((setting) => setting.commands.includes(command));
+}
+
+/**
+ * Checks one value against its row.
+ *
+ * @returns what is wrong with it, or undefined
+ */
+export function problemWith(setting: Setting, value: string): string | undefined {
+  switch (setting.kind) {
+    case "integer":
+    case "number": {
+      const shape = setting.kind === "integer" ? /^\d+$/ : /^\d+(\.\d+)?$/;
+      const number = Number(value);
+      const { min = 0, max = Number.MAX_SAFE_INTEGER } = setting;
+      if (shape.test(value) && number >= min && number <= max) return undefined;
+      const what = setting.kind === "integer" ? "a whole number" : "a number";
+      return max === Number.MAX_SAFE_INTEGER
+        ? `must be ${what} of at least ${min}`
+        : `must be ${what} from ${min} to ${max}`;
+    }
+    case "choice":
+      return setting.choices?.includes(value)
+        ? undefined
+        : `must be one of ${setting.choices?.join(", ") ?? ""}`;
+    case "text":
+      return value === "" ? "must not be empty" : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Checks that the kind of every token can be told from its prefix.
+ *
+ * @returns what is wrong with the pair, or undefined
+ */
+export function problemWithPrefixes(apiKeyPrefix: string, cliTokenPrefix: string): string | undefined {
+  if (apiKeyPrefix.startsWith(cliTokenPrefix) || cliTokenPrefix.startsWith(apiKeyPrefix)) {
+    return "--api-key-prefix and --cli-token-prefix: neither may begin with the other";
+  }
+  for (const prefix of [apiKeyPrefix, cliTokenPrefix]) {
+    if (!/^[\x21-\x7e]+$/.test(prefix)) return "a token prefix must be visible ASCII without spaces";
+  }
+  return undefined;
+}

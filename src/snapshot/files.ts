@@ -1,0 +1,99 @@
+/** The files of a snapshot folder: which there are, and whether they changed. */
+
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ROW_FILES, type RowFile } from "../model.ts";
+import type { Problems } from "./problems.ts";
+
+/** Name of the optional manifest. */
+export const MANIFEST = "manifest.json";
+
+/** An opened row file. */
+export interface StoredFile {
+  readonly table: RowFile;
+  /** Name on disk, `.gz` included. */
+  readonly name: string;
+  readonly gzip: boolean;
+  readonly handle: FileHandle;
+}
+
+/** File-system calls that a load makes; tests make each fail in turn. */
+export interface FileSystem {
+  readonly open: typeof open;
+  readonly stat: typeof stat;
+}
+
+/** The real file system. */
+export const realFiles: FileSystem = { open, stat };
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+/**
+ * What the folder's files look like from outside: equal looks, equal contents.
+ *
+ * @throws any error of the file system but "no such file"
+ */
+export async function lookAt(folder: string, files: FileSystem = realFiles): Promise<string> {
+  const names = [MANIFEST, ...ROW_FILES.flatMap((name) => [name, `${name}.gz`])];
+  const looks = await Promise.all(
+    names.map(async (name) => {
+      try {
+        const s = await files.stat(join(folder, name), { bigint: true });
+        return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
+      } catch (error) {
+        if (isMissing(error)) return "";
+        throw error;
+      }
+    }),
+  );
+  return looks.filter((look) => look !== "").join("\n");
+}
+
+async function openIfThere(folder: string, name: string, files: FileSystem): Promise<FileHandle | undefined> {
+  try {
+    return await files.open(join(folder, name), "r");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Opens the four row files, each plain or gzipped.
+ *
+ * Files that are missing or there in both forms are reported as problems; the
+ * caller closes what was opened.
+ */
+export async function openRowFiles(
+  folder: string,
+  files: FileSystem,
+  problems: Problems,
+  opened: FileHandle[],
+): Promise<StoredFile[]> {
+  const found: StoredFile[] = [];
+  for (const table of ROW_FILES) {
+    const plain = await openIfThere(folder, table, files);
+    if (plain) opened.push(plain);
+    const gzip = await openIfThere(folder, `${table}.gz`, files);
+    if (gzip) opened.push(gzip);
+    if (plain && gzip) problems.file(table, `there is a ${table}.gz too; only one of them may be there`);
+    else if (plain) found.push({ table, name: table, gzip: false, handle: plain });
+    else if (gzip) found.push({ table, name: `${table}.gz`, gzip: true, handle: gzip });
+    else problems.file(table, "is missing");
+  }
+  return found;
+}
+
+/** Opens the manifest, if there is one. */
+export function openManifest(
+  folder: string,
+  files: FileSystem,
+  opened: FileHandle[],
+): Promise<FileHandle | undefined> {
+  return openIfThere(folder, MANIFEST, files).then((handle) => {
+    if (handle) opened.push(handle);
+    return handle;
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * Bytes to lines of NDJSON text, in blocks of whole lines.
+ *
+ * A block of about a mebibyte is checked for valid UTF-8 and decoded at once,
+ * which is several times faster than line by line; only a block with bad bytes
+ * is taken apart to name the line.
+ */
+
+import { isAscii, isUtf8 } from "node:buffer";
+
+/** Most bytes of a line, without its end. */
+export const MAX_LINE_BYTES = 1_048_576;
+
+const LF = 0x0a;
+
+/** Receives what was found in a file; line numbers start at 1. */
+export interface LineSink {
+  /** A line that is not blank. */
+  line(text: string, number: number): void;
+  problem(number: number, what: string): void;
+}
+
+/** Cuts one file into lines. Feed it with {@link LineCutter.push}, then {@link LineCutter.end}. */
+export class LineCutter {
+  readonly #sink: LineSink;
+  #number = 0;
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+  /** Inside a line that is too long: everything up to its end is dropped. */
+  #skipping = false;
+  #atStart = true;
+
+  constructor(sink: LineSink) {
+    this.#sink = sink;
+  }
+
+  push(chunk: Buffer): void {
+    const end = chunk.lastIndexOf(LF);
+    if (end < 0) {
+      this.#keep(chunk);
+      return;
+    }
+    this.#cutWhole(chunk.subarray(0, end + 1));
+    this.#keep(chunk.subarray(end + 1));
+  }
+
+  /** Cuts the last line, which need not have an end. */
+  end(): void {
+    if (this.#skipping || this.#restBytes === 0) return;
+    this.#cutWhole(Buffer.alloc(0));
+  }
+
+  #keep(bytes: Buffer): void {
+    if (this.#skipping || bytes.length === 0) return;
+    // Copied, since the reader uses its buffer again.
+    this.#rest.push(Buffer.from(bytes));
+    this.#restBytes += bytes.length;
+    if (this.#restBytes <= MAX_LINE_BYTES + 1) return;
+    this.#sink.problem(++this.#number, "line is longer than 1 MiB");
+    this.#rest = [];
+    this.#restBytes = 0;
+    this.#skipping = true;
+  }
+
+  #cutWhole(tail: Buffer): void {
+    let whole = tail;
+    if (this.#skipping) {
+      whole = tail.subarray(tail.indexOf(LF) + 1);
+      this.#skipping = false;
+    } else if (this.#restBytes > 0) {
+      whole = Buffer.concat([...this.#rest, tail]);
+      this.#rest = [];
+      this.#restBytes = 0;
+    }
+    if (this.#atStart && whole.length > 0) {
+      this.#atStart = false;
+      if (whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf) whole = whole.subarray(3);
+    }
+    if (whole.length > 0) this.#cutBlock(whole);
+  }
+
+  #cutBlock(block: Buffer): void {
+    if (!isUtf8(block)) {
+      this.#cutBadBlock(block);
+      return;
+    }
+    const text = isAscii(block) ? block.toString("latin1") : block.toString("utf8");
+    for (let from = 0; from < text.length; ) {
+      const found = text.indexOf("\n", from);
+      const to = found < 0 ? text.length : found;
+      this.#emit(text.slice(from, to));
+      from = to + 1;
+    }
+  }
+
+  #cutBadBlock(block: Buffer): void {
+    for (let from = 0; from < block.length; ) {
+      const found = block.indexOf(LF, from);
+      const to = found < 0 ? block.length : found;
+      const line = block.subarray(from, to);
+      if (isUtf8(line)) this.#emit(line.toString("utf8"));
+      else this.#sink.problem(++this.#number, "not valid UTF-8");
+      from = to + 1;
+    }
+  }
+
+  #emit(line: string): void {
+    this.#number++;
+    const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+    // A UTF-16 unit takes at most three bytes, so short lines need no counting.
+    if (text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES) {
+      this.#sink.problem(this.#number, "line is longer than 1 MiB");
+    } else if (text.trim() !== "") {
+      this.#sink.line(text, this.#number);
+    }
+  }
+}

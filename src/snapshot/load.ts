@@ -1,0 +1,173 @@
+/**
+ * The snapshot river: folder, read, validate, keep the visible, encode, pack.
+ *
+ * A load either gives a whole store or a list of problems; nothing in between.
+ */
+
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { stat } from "node:fs/promises";
+import { ROW_FILES, type RowFile } from "../model.ts";
+import { buildStore } from "../store/build.ts";
+import type { Store } from "../store/generation.ts";
+import { type FileSystem, lookAt, openManifest, openRowFiles, realFiles, type StoredFile } from "./files.ts";
+import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
+import { Problems } from "./problems.ts";
+import { BadFileError, type Budget, readFileLines, type Stored } from "./read.ts";
+import { RowChecker } from "./rows.ts";
+import { createStage, type Dangling, type Hidden, STAGERS, type Stage, stagedOf } from "./stage.ts";
+
+/** Default of `--max-snapshot-bytes`: 16 GiB. */
+export const MAX_SNAPSHOT_BYTES = 17_179_869_184;
+
+/** How to load. */
+export interface LoadOptions {
+  /** Most bytes of uncompressed rows. */
+  readonly maxBytes?: number;
+  /** Stands in for the file system in tests. */
+  readonly files?: FileSystem;
+}
+
+/** What was in one file. */
+export interface FileReport {
+  readonly file: string;
+  readonly table: RowFile;
+  /** Bytes on disk. */
+  readonly bytes: number;
+  /** Lines that are not blank. */
+  readonly rows: number;
+  readonly hidden: Hidden;
+  readonly dangling: Dangling;
+}
+
+/** A snapshot that can be served. */
+export interface Loaded {
+  readonly ok: true;
+  readonly store: Store;
+  readonly reports: readonly FileReport[];
+  /** Bytes on disk of the row files. */
+  readonly bytes: number;
+  /** What the files looked like; see {@link lookAt}. */
+  readonly look: string;
+}
+
+/** A snapshot that cannot. */
+export interface Refused {
+  readonly ok: false;
+  /** One line a problem. */
+  readonly problems: readonly string[];
+  /** What the files looked like, or undefined when the next look should try again. */
+  readonly look: string | undefined;
+}
+
+interface ReadFile extends Stored {
+  readonly rows: number;
+}
+
+async function readRows(
+  file: StoredFile,
+  stage: Stage,
+  problems: Problems,
+  budget: Budget,
+): Promise<ReadFile> {
+  const check = new RowChecker(file.name, problems);
+  const stageRow = STAGERS[file.table];
+  let rows = 0;
+  const stored = await readFileLines(
+    file,
+    {
+      line(text, number) {
+        rows++;
+        const row = check.parse(text, number);
+        if (row !== undefined) stageRow(stage, row, check, file.name);
+      },
+      problem(number, what) {
+        rows++;
+        problems.line(file.name, number, what);
+      },
+    },
+    budget,
+  );
+  return { ...stored, rows };
+}
+
+/** Equal stored files give equal hashes, whatever their dates. */
+function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | undefined): string {
+  const hash = createHash("sha256");
+  for (const [name, { sha256 }] of read) hash.update(`${name} ${sha256}\n`);
+  hash.update(manifest?.generation ?? "");
+  return hash.digest("hex");
+}
+
+async function loadOpened(
+  folder: string,
+  look: string,
+  opened: FileHandle[],
+  options: LoadOptions,
+): Promise<Loaded | Refused> {
+  const files = options.files ?? realFiles;
+  const problems = new Problems();
+  const refuse = (): Refused => ({ ok: false, problems: problems.lines(), look });
+
+  const handle = await openManifest(folder, files, opened);
+  const manifest = handle ? await readManifest(handle, problems) : undefined;
+  const stored = await openRowFiles(folder, files, problems, opened);
+  if (problems.count > 0) return refuse();
+
+  const stage = createStage();
+  const budget: Budget = { bytesLeft: options.maxBytes ?? MAX_SNAPSHOT_BYTES };
+  const read = new Map<string, ReadFile>();
+  for (const file of stored) {
+    try {
+      read.set(file.name, await readRows(file, stage, problems, budget));
+    } catch (error) {
+      if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
+      problems.file(file.name, error.message);
+      if (budget.bytesLeft < 0) return refuse();
+    }
+  }
+  if (manifest && read.size === ROW_FILES.length) compareWithManifest(manifest, read, problems);
+  if ((await lookAt(folder, files)) !== look) {
+    problems.file(folder, "changed while it was being read");
+    return { ...refuse(), look: undefined };
+  }
+  if (problems.count > 0) return refuse();
+
+  const contents = hashContents(read, manifest);
+  const store = buildStore(manifest?.generation ?? contents.slice(0, 16), contents, stage);
+  const reports = stored.map((file) => {
+    const { hidden, dangling } = stagedOf(stage, file.table);
+    const { bytes, rows } = read.get(file.name)!;
+    return { file: file.name, table: file.table, bytes, rows, hidden, dangling };
+  });
+  const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
+  return { ok: true, store, reports, bytes, look };
+}
+
+/**
+ * Loads the snapshot in a folder.
+ *
+ * @returns the store, or what is wrong. Errors of the file system are problems
+ *   too, but ones that the next look should try again.
+ */
+export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
+  const opened: FileHandle[] = [];
+  try {
+    if (!(await (options.files?.stat ?? stat)(folder)).isDirectory()) {
+      return { ok: false, problems: [`${folder}: is not a folder`], look: undefined };
+    }
+    const look = await lookAt(folder, options.files);
+    return await loadOpened(folder, look, opened, options);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) {
+      if (error instanceof RangeError)
+        return { ok: false, problems: [`${folder}: ${error.message}`], look: undefined };
+      throw error;
+    }
+    const what = code === "ENOENT" ? "no such folder" : `cannot be read: ${code} in ${syscall}`;
+    return { ok: false, problems: [`${folder}: ${what}`], look: undefined };
+  } finally {
+    await Promise.allSettled(opened.map((handle) => handle.close()));
+  }
+}

@@ -1,0 +1,130 @@
+/** The optional manifest: what a snapshot says about its own files. */
+
+import type { FileHandle } from "node:fs/promises";
+import { ROW_FILES } from "../model.ts";
+import { parseTime } from "../time.ts";
+import { MANIFEST } from "./files.ts";
+import { type Problems, showValue } from "./problems.ts";
+import type { Stored } from "./read.ts";
+
+const FORMAT = "orrery-snapshot/1";
+const MAX_BYTES = 1_048_576;
+const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** A file as the manifest lists it. */
+interface Listed {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** A manifest of the right form. */
+export interface Manifest {
+  readonly generation: string;
+  readonly files: ReadonlyMap<string, Listed>;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function parseListed(name: string, value: unknown, problems: Problems): Listed | undefined {
+  const table = name.replace(/\.gz$/, "");
+  if (!ROW_FILES.some((file) => file === table)) {
+    problems.file(MANIFEST, `files: ${showValue(name)} is no file of a snapshot`);
+    return undefined;
+  }
+  if (!isObject(value)) {
+    problems.file(MANIFEST, `files: ${name}: must be an object`);
+    return undefined;
+  }
+  const { rows, bytes, sha256 } = value;
+  if (!isCount(rows) || !isCount(bytes)) {
+    problems.file(MANIFEST, `files: ${name}: rows and bytes must be whole numbers`);
+    return undefined;
+  }
+  if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/i.test(sha256)) {
+    problems.file(MANIFEST, `files: ${name}: sha256 must be 64 hex digits`);
+    return undefined;
+  }
+  return { rows, bytes, sha256: sha256.toLowerCase() };
+}
+
+/** Reads a manifest's text; what is wrong goes to `problems`. */
+export function parseManifest(text: string, problems: Problems): Manifest | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    problems.file(MANIFEST, "not valid JSON");
+    return undefined;
+  }
+  if (!isObject(value)) {
+    problems.file(MANIFEST, "must be an object");
+    return undefined;
+  }
+  const { format, generation, createdAt, files } = value;
+  const before = problems.count;
+  if (format !== FORMAT) problems.file(MANIFEST, `format: must be "${FORMAT}", is ${showValue(format)}`);
+  if (typeof generation !== "string" || !GENERATION.test(generation)) {
+    problems.file(MANIFEST, `generation: must be 1 to 64 of A-Z a-z 0-9 . _ -, is ${showValue(generation)}`);
+  }
+  if (createdAt !== undefined && (typeof createdAt !== "string" || Number.isNaN(parseTime(createdAt)))) {
+    problems.file(MANIFEST, `createdAt: must be a time, is ${showValue(createdAt)}`);
+  }
+  const listed = new Map<string, Listed>();
+  if (!isObject(files)) {
+    problems.file(MANIFEST, "files: must be an object");
+  } else {
+    for (const [name, entry] of Object.entries(files)) {
+      const file = parseListed(name, entry, problems);
+      if (file) listed.set(name, file);
+    }
+  }
+  return problems.count === before ? { generation: generation as string, files: listed } : undefined;
+}
+
+/** Reads and parses the manifest behind a handle. */
+export async function readManifest(handle: FileHandle, problems: Problems): Promise<Manifest | undefined> {
+  const buffer = Buffer.alloc(MAX_BYTES + 1);
+  let bytes = 0;
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, bytes, buffer.length - bytes, null);
+    bytes += bytesRead;
+    if (bytesRead === 0 || bytes === buffer.length) break;
+  }
+  if (bytes > MAX_BYTES) {
+    problems.file(MANIFEST, "is larger than 1 MiB");
+    return undefined;
+  }
+  return parseManifest(buffer.toString("utf8", 0, bytes), problems);
+}
+
+/** Compares what is listed with what was read. */
+export function compareWithManifest(
+  manifest: Manifest,
+  read: ReadonlyMap<string, Stored & { rows: number }>,
+  problems: Problems,
+): void {
+  for (const name of manifest.files.keys()) {
+    if (!read.has(name)) problems.file(MANIFEST, `files: ${name} is listed, but is not there`);
+  }
+  for (const [name, stored] of read) {
+    const listed = manifest.files.get(name);
+    if (listed === undefined) {
+      problems.file(MANIFEST, `files: ${name} is not listed`);
+      continue;
+    }
+    for (const what of ["bytes", "rows", "sha256"] as const) {
+      if (listed[what] === stored[what]) continue;
+      problems.file(
+        MANIFEST,
+        `files: ${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** What is wrong with a snapshot, one line a problem. */
+
+/** How many problems are spelled out. */
+export const MOST_PROBLEMS = 20;
+
+/** Collects problems; remembers the first {@link MOST_PROBLEMS} and counts the rest. */
+export class Problems {
+  readonly #lines: string[] = [];
+  /** Problems in all. */
+  count = 0;
+
+  /** `file: what` */
+  file(file: string, what: string): void {
+    this.#add(`${file}: ${what}`);
+  }
+
+  /** `file:line: what` */
+  line(file: string, line: number, what: string): void {
+    this.#add(`${file}:${line}: ${what}`);
+  }
+
+  /** `file:line: field: what` */
+  field(file: string, line: number, field: string, what: string): void {
+    this.#add(`${file}:${line}: ${field}: ${what}`);
+  }
+
+  /** The lines to print. */
+  lines(): string[] {
+    const more = this.count - this.#lines.length;
+    return more > 0 ? [...this.#lines, `… and ${more} more`] : [...this.#lines];
+  }
+
+  #add(line: string): void {
+    this.count++;
+    if (this.#lines.length < MOST_PROBLEMS) this.#lines.push(line);
+  }
+}
+
+const LONGEST_VALUE = 60;
+
+/** A bad value as a problem shows it: short, on one line. */
+export function showValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  if (typeof value !== "string") return String(value);
+  const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
+  return JSON.stringify(short);
+}

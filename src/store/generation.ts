@@ -1,0 +1,53 @@
+/**
+ * A generation: one loaded snapshot, immutable, everything a request needs.
+ *
+ * All but the search lives in shared memory and can be handed to another
+ * thread without a copy.
+ */
+
+import type { Period } from "../model.ts";
+import type { RowLists } from "./lists.ts";
+import type { Block, Table } from "./table.ts";
+
+/** The tables and row lists of a snapshot: visible rows only. */
+export interface Store {
+  /** Opaque name, sent as the ETag. */
+  readonly id: string;
+  /** Hash over the stored files: equal contents, equal hash. */
+  readonly contents: string;
+  readonly users: Table;
+  readonly worlds: Table;
+  /** Row numbers are those of `worlds`. */
+  readonly worldStats: Block;
+  readonly instances: Table;
+  /** World rows, most popular first, of each period. */
+  readonly popular: Readonly<Record<Period, Uint32Array>>;
+  /** World rows by user row. */
+  readonly worldsByOwner: RowLists;
+  /** Instance rows by world row. */
+  readonly instancesByWorld: RowLists;
+  /** The platform statistics as JSON. */
+  readonly platformStats: string;
+}
+
+/** Row numbers in the order of the answer, at once or later. */
+export type FoundRows = Uint32Array | Promise<Uint32Array>;
+
+/** Both searches over one store. `term` is a folded, trimmed text that is not empty. */
+export interface Search {
+  users(term: string): FoundRows;
+  worlds(term: string): FoundRows;
+}
+
+/** What the serving side holds: swapped as a whole. */
+export interface Generation {
+  readonly store: Store;
+  readonly search: Search;
+  /** The ETag header's value. */
+  readonly etag: string;
+}
+
+/** Puts a store and its search together. */
+export function createGeneration(store: Store, search: Search): Generation {
+  return { store, search, etag: `"${store.id}"` };
+}

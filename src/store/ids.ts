@@ -1,0 +1,106 @@
+/**
+ * Ids to row numbers: open addressing over typed arrays.
+ *
+ * A UUID is four 32-bit words. Slots hold row + 1, 0 is empty; the table is at
+ * most half full and a miss ends at the first empty slot.
+ */
+
+import { parseUuid } from "../uuid.ts";
+import { sharedUint32 } from "./bytes.ts";
+
+/** A finished map. `words` holds four words a row, in row order. */
+export interface IdMap {
+  readonly words: Uint32Array;
+  /** Length is a power of two. */
+  readonly slots: Uint32Array;
+}
+
+/** Version and variant bits of a UUID are constant, sequential ids differ in few bits: mix all four words. */
+function hash(words: Uint32Array, at: number): number {
+  let h = Math.imul(words[at]!, 0x9e3779b1);
+  h = Math.imul(h ^ (h >>> 15) ^ words[at + 1]!, 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13) ^ words[at + 2]!, 0xc2b2ae35);
+  h = Math.imul(h ^ (h >>> 16) ^ words[at + 3]!, 0x27d4eb2f);
+  return h ^ (h >>> 15);
+}
+
+function same(a: Uint32Array, i: number, b: Uint32Array, j: number): boolean {
+  return a[i] === b[j] && a[i + 1] === b[j + 1] && a[i + 2] === b[j + 2] && a[i + 3] === b[j + 3];
+}
+
+/** The slot that holds the id at `probe[at]`, or the empty slot where it would go. */
+function slotFor(map: IdMap, probe: Uint32Array, at: number): number {
+  const { words, slots } = map;
+  const mask = slots.length - 1;
+  let slot = hash(probe, at) & mask;
+  for (;;) {
+    const row = slots[slot]!;
+    if (row === 0 || same(words, (row - 1) * 4, probe, at)) return slot;
+    slot = (slot + 1) & mask;
+  }
+}
+
+function slotCount(rows: number): number {
+  let count = 16;
+  while (count < rows * 2) count *= 2;
+  return count;
+}
+
+/** Makes the map of `words.length / 4` rows whose ids are all different. */
+export function createIdMap(words: Uint32Array): IdMap {
+  const rows = words.length / 4;
+  const map = { words, slots: sharedUint32(slotCount(rows)) };
+  for (let row = 0; row < rows; row++) map.slots[slotFor(map, words, row * 4)] = row + 1;
+  return map;
+}
+
+/** The row of the id whose words stand at `probe[at]`, or -1. */
+export function findWords(map: IdMap, probe: Uint32Array, at: number): number {
+  return map.slots[slotFor(map, probe, at)]! - 1;
+}
+
+const scratch = new Uint32Array(4);
+
+/** The row of an id in text form, or -1 when it is unknown or no UUID at all. */
+export function findId(map: IdMap, text: string): number {
+  return parseUuid(text, scratch, 0) ? findWords(map, scratch, 0) : -1;
+}
+
+/** Ids as they arrive while a snapshot loads: numbered in order of arrival, duplicates noticed. */
+export class ArrivingIds {
+  #map = { words: new Uint32Array(4096), slots: new Uint32Array(2048) };
+  /** Ids so far. */
+  length = 0;
+
+  /** Four words an id, in order of arrival; longer than needed. */
+  get words(): Uint32Array {
+    return this.#map.words;
+  }
+
+  /**
+   * Adds the id at `probe[at]`.
+   *
+   * @returns -1, or the number of the same id that arrived before; then nothing is added
+   */
+  add(probe: Uint32Array, at: number): number {
+    if (this.length * 4 === this.#map.words.length) this.#grow();
+    const map = this.#map;
+    const slot = slotFor(map, probe, at);
+    if (map.slots[slot] !== 0) return map.slots[slot]! - 1;
+    map.words.set(probe.subarray(at, at + 4), this.length * 4);
+    map.slots[slot] = ++this.length;
+    return -1;
+  }
+
+  /** The number of an id, or -1. */
+  find(probe: Uint32Array, at: number): number {
+    return findWords(this.#map, probe, at);
+  }
+
+  #grow(): void {
+    const words = new Uint32Array(this.#map.words.length * 2);
+    words.set(this.#map.words);
+    this.#map = { words, slots: new Uint32Array(slotCount(words.length / 4)) };
+    for (let row = 0; row < this.length; row++) this.#map.slots[slotFor(this.#map, words, row * 4)] = row + 1;
+  }
+}
