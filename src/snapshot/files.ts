@@ -1,5 +1,6 @@
 /** The files of a snapshot folder: which there are, and whether they changed. */
 
+import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES, type RowFile } from "../model.ts";
@@ -26,8 +27,15 @@ export interface FileSystem {
 /** The real file system. */
 export const realFiles: FileSystem = { open, stat };
 
+/** Files that a load has opened, by name, in the order in which they are looked at. */
+export type Opened = Map<string, FileHandle>;
+
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+function lookOf(name: string, s: BigIntStats): string {
+  return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
 }
 
 /**
@@ -40,8 +48,7 @@ export async function lookAt(folder: string, files: FileSystem = realFiles): Pro
   const looks = await Promise.all(
     names.map(async (name) => {
       try {
-        const s = await files.stat(join(folder, name), { bigint: true });
-        return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
+        return lookOf(name, await files.stat(join(folder, name), { bigint: true }));
       } catch (error) {
         if (isMissing(error)) return "";
         throw error;
@@ -51,9 +58,35 @@ export async function lookAt(folder: string, files: FileSystem = realFiles): Pro
   return looks.filter((look) => look !== "").join("\n");
 }
 
-async function openIfThere(folder: string, name: string, files: FileSystem): Promise<FileHandle | undefined> {
+/**
+ * What the opened files look like, in the form of {@link lookAt}: when both are
+ * equal, what was opened is what was looked at, all of it.
+ */
+export async function lookAtOpened(opened: Opened): Promise<string> {
+  const looks = await Promise.all(
+    Array.from(opened, async ([name, handle]) => lookOf(name, await handle.stat({ bigint: true }))),
+  );
+  return looks.join("\n");
+}
+
+/** Reports what is no regular file: a folder cannot be read, a pipe could keep a load waiting for ever. */
+export async function checkKinds(opened: Opened, problems: Problems): Promise<void> {
+  for (const [name, handle] of opened) {
+    if (!(await handle.stat()).isFile()) problems.file(name, "is not a regular file");
+  }
+}
+
+async function openIfThere(
+  folder: string,
+  name: string,
+  files: FileSystem,
+  opened: Opened,
+): Promise<FileHandle | undefined> {
   try {
-    return await files.open(join(folder, name), "r");
+    // Without O_NONBLOCK opening a pipe that nobody writes to would never end.
+    const handle = await files.open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
+    opened.set(name, handle);
+    return handle;
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
@@ -70,14 +103,12 @@ export async function openRowFiles(
   folder: string,
   files: FileSystem,
   problems: Problems,
-  opened: FileHandle[],
+  opened: Opened,
 ): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
   for (const table of ROW_FILES) {
-    const plain = await openIfThere(folder, table, files);
-    if (plain) opened.push(plain);
-    const gzip = await openIfThere(folder, `${table}.gz`, files);
-    if (gzip) opened.push(gzip);
+    const plain = await openIfThere(folder, table, files, opened);
+    const gzip = await openIfThere(folder, `${table}.gz`, files, opened);
     if (plain && gzip) problems.file(table, `there is a ${table}.gz too; only one of them may be there`);
     else if (plain) found.push({ table, name: table, gzip: false, handle: plain });
     else if (gzip) found.push({ table, name: `${table}.gz`, gzip: true, handle: gzip });
@@ -90,10 +121,7 @@ export async function openRowFiles(
 export function openManifest(
   folder: string,
   files: FileSystem,
-  opened: FileHandle[],
+  opened: Opened,
 ): Promise<FileHandle | undefined> {
-  return openIfThere(folder, MANIFEST, files).then((handle) => {
-    if (handle) opened.push(handle);
-    return handle;
-  });
+  return openIfThere(folder, MANIFEST, files, opened);
 }

@@ -5,12 +5,21 @@
  */
 
 import { createHash } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
 import { stat } from "node:fs/promises";
 import { ROW_FILES, type RowFile } from "../model.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
-import { type FileSystem, lookAt, openManifest, openRowFiles, realFiles, type StoredFile } from "./files.ts";
+import {
+  checkKinds,
+  type FileSystem,
+  lookAt,
+  lookAtOpened,
+  type Opened,
+  openManifest,
+  openRowFiles,
+  realFiles,
+  type StoredFile,
+} from "./files.ts";
 import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
 import { Problems } from "./problems.ts";
 import { BadFileError, type Budget, readFileLines, type Stored } from "./read.ts";
@@ -99,19 +108,43 @@ function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | 
   return hash.digest("hex");
 }
 
+interface SystemError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+}
+
+function isSystemError(error: unknown): error is SystemError {
+  const { code, syscall } = error as Partial<SystemError>;
+  return code !== undefined && syscall !== undefined;
+}
+
+/** A failure of the file system, which the next look should try again. */
+function unreadable(file: string, { code, syscall }: SystemError): Refused {
+  return { ok: false, problems: [`${file}: cannot be read: ${code} in ${syscall}`], look: undefined };
+}
+
 async function loadOpened(
   folder: string,
   look: string,
-  opened: FileHandle[],
+  opened: Opened,
   options: LoadOptions,
 ): Promise<Loaded | Refused> {
   const files = options.files ?? realFiles;
   const problems = new Problems();
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), look });
 
+  const changed: Refused = {
+    ok: false,
+    problems: [`${folder}: changed while it was being read`],
+    look: undefined,
+  };
+
   const handle = await openManifest(folder, files, opened);
-  const manifest = handle ? await readManifest(handle, problems) : undefined;
   const stored = await openRowFiles(folder, files, problems, opened);
+  if ((await lookAtOpened(opened)) !== look) return changed;
+  await checkKinds(opened, problems);
+  if (problems.count > 0) return refuse();
+  const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
 
   const stage = createStage();
@@ -121,16 +154,14 @@ async function loadOpened(
     try {
       read.set(file.name, await readRows(file, stage, problems, budget));
     } catch (error) {
+      if (isSystemError(error)) return unreadable(file.name, error);
       if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
       problems.file(file.name, error.message);
       if (budget.bytesLeft < 0) return refuse();
     }
   }
   if (manifest && read.size === ROW_FILES.length) compareWithManifest(manifest, read, problems);
-  if ((await lookAt(folder, files)) !== look) {
-    problems.file(folder, "changed while it was being read");
-    return { ...refuse(), look: undefined };
-  }
+  if ((await lookAt(folder, files)) !== look) return changed;
   if (problems.count > 0) return refuse();
 
   const contents = hashContents(read, manifest);
@@ -151,7 +182,7 @@ async function loadOpened(
  *   too, but ones that the next look should try again.
  */
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
-  const opened: FileHandle[] = [];
+  const opened: Opened = new Map();
   try {
     if (!(await (options.files?.stat ?? stat)(folder)).isDirectory()) {
       return { ok: false, problems: [`${folder}: is not a folder`], look: undefined };
@@ -159,15 +190,15 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
     const look = await lookAt(folder, options.files);
     return await loadOpened(folder, look, opened, options);
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined) {
-      if (error instanceof RangeError)
-        return { ok: false, problems: [`${folder}: ${error.message}`], look: undefined };
-      throw error;
+    if (isSystemError(error)) {
+      if (error.code !== "ENOENT") return unreadable(folder, error);
+      return { ok: false, problems: [`${folder}: no such folder`], look: undefined };
     }
-    const what = code === "ENOENT" ? "no such folder" : `cannot be read: ${code} in ${syscall}`;
-    return { ok: false, problems: [`${folder}: ${what}`], look: undefined };
+    if (error instanceof RangeError) {
+      return { ok: false, problems: [`${folder}: ${error.message}`], look: undefined };
+    }
+    throw error;
   } finally {
-    await Promise.allSettled(opened.map((handle) => handle.close()));
+    await Promise.allSettled(Array.from(opened.values(), (handle) => handle.close()));
   }
 }

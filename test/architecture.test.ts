@@ -1,0 +1,127 @@
+/** The shape of the code: layers, sole importers, dependencies. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const SRC = join(ROOT, "src");
+
+function sources(folder = SRC): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? sources(join(folder, entry.name)) : [relative(SRC, join(folder, entry.name))],
+  );
+}
+
+const files = sources().filter((file) => file.endsWith(".ts"));
+const textOf = (file: string): string => readFileSync(join(SRC, file), "utf8");
+
+function importsOf(file: string): string[] {
+  const text = textOf(file);
+  const found = [
+    ...text.matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"/gm),
+    ...text.matchAll(/await import\("([^"]+)"\)/g),
+  ];
+  return found.map((match) => match[1]!);
+}
+
+/** Top first. A file may import from its own layer and from those below. */
+const LAYERS: readonly (readonly string[])[] = [
+  ["main.ts"],
+  ["cli/"],
+  ["mod.ts"],
+  ["serve/"],
+  ["edge/"],
+  ["answer.ts"],
+  ["conditions.ts", "headers.ts"],
+  ["derive/"],
+  ["routes.ts"],
+  ["routes/"],
+  ["gate/"],
+  ["generate/", "snapshot/"],
+  ["search/"],
+  ["store/"],
+  ["model.ts", "fault.ts", "message.ts", "settings.ts", "observe.ts", "time.ts", "uuid.ts"],
+];
+
+function layerOf(file: string): number {
+  return LAYERS.findIndex((names) =>
+    names.some((name) => file === name || (name.endsWith("/") && file.startsWith(name))),
+  );
+}
+
+describe("layers", () => {
+  it("hold every file", () => {
+    assert.ok(files.length > 40);
+    for (const file of files) assert.ok(layerOf(file) >= 0, `${file} is in no layer`);
+  });
+
+  it("are imported downwards only", () => {
+    let seen = 0;
+    for (const file of files) {
+      for (const specifier of importsOf(file)) {
+        if (!specifier.startsWith(".")) continue;
+        const target = relative(SRC, resolve(SRC, dirname(file), specifier));
+        assert.ok(layerOf(target) >= layerOf(file), `${file} imports ${target}, which is above it`);
+        seen++;
+      }
+    }
+    assert.ok(seen > 100, `only ${seen} imports found`);
+  });
+
+  it("have a ground that imports nothing of ours but ground", () => {
+    for (const file of LAYERS.at(-1)!) {
+      for (const specifier of importsOf(file))
+        assert.match(specifier, /^\.\/(fault|model)\.ts$/, `${file}: ${specifier}`);
+    }
+  });
+});
+
+describe("packages", () => {
+  const importers = (name: string): string[] => files.filter((file) => importsOf(file).includes(name));
+
+  it("are imported in one place each", () => {
+    assert.deepEqual(importers("fast-json-stringify"), ["store/encode.ts"]);
+    assert.deepEqual(importers("flexsearch"), ["search/words.ts"]);
+    assert.deepEqual(importers("lru-cache"), ["search/search.ts"]);
+    assert.deepEqual(importers("pino"), ["serve/log.ts"]);
+  });
+
+  it("are few", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    assert.ok(Object.keys(dependencies).length <= 5);
+    const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+    for (const name of Object.keys(dependencies)) {
+      assert.match(
+        architecture,
+        new RegExp(`^\\| ${name} \\| \\w`, "m"),
+        `${name} has no reason in ARCHITECTURE.md`,
+      );
+    }
+    const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+      packages: Record<string, { dev?: boolean; os?: string[]; cpu?: string[]; resolved?: string }>;
+    };
+    const installed = Object.entries(lock.packages).filter(
+      ([path, entry]) =>
+        path !== "" &&
+        !entry.dev &&
+        (entry.os === undefined || entry.os.includes("linux")) &&
+        (entry.cpu === undefined || entry.cpu.includes("x64")),
+    );
+    assert.ok(installed.length > 5 && installed.length <= 35, `${installed.length} packages`);
+    for (const [path, entry] of Object.entries(lock.packages)) assert.equal(entry.resolved, undefined, path);
+  });
+});
+
+describe("the process", () => {
+  it("is read by main.ts alone", () => {
+    for (const file of files) {
+      if (file === "main.ts") continue;
+      assert.doesNotMatch(textOf(file), /process\.(argv|env|exit)\b/, file);
+    }
+  });
+});

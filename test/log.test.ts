@@ -1,0 +1,68 @@
+/** The log: one line an observation, JSON or plain, and nothing secret. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Observation } from "../src/observe.ts";
+import { createLog } from "../src/serve/log.ts";
+
+const OBSERVATIONS: readonly Observation[] = [
+  { kind: "listening", url: "http://127.0.0.1:1", generation: "g" },
+  { kind: "stopping", signal: "SIGTERM" },
+  { kind: "stopped", ms: 1 },
+  {
+    kind: "snapshot-loaded",
+    generation: "g",
+    counts: { users: 1, worlds: 1, instances: 1 },
+    bytes: 1,
+    ms: 1,
+  },
+  { kind: "snapshot-unchanged", generation: "g", ms: 1 },
+  { kind: "snapshot-shrunk", table: "users", from: 3, to: 1 },
+  { kind: "snapshot-refused", problems: ["users.ndjson:1: id: is missing"], serving: "g" },
+  { kind: "keys-loaded", keys: 1 },
+  { kind: "keys-refused", problem: "keys.json: not valid JSON" },
+  { kind: "request", id: "r", method: "GET", route: "/stats", status: 200, ms: 0.1, keyId: "key_1" },
+  { kind: "defect", where: "/stats", error: Object.assign(new Error("boom"), { token: "svc_sk_canary" }) },
+];
+
+function logged(level: string, isTTY: boolean): string[] {
+  const lines: string[] = [];
+  const observe = createLog(level, { isTTY, write: (text: string) => lines.push(text) });
+  for (const observation of OBSERVATIONS) observe(observation);
+  return lines;
+}
+
+describe("the log", () => {
+  it("writes a JSON line an observation, with its fields", () => {
+    const lines = logged("info", false).map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.equal(lines.length, OBSERVATIONS.length);
+    for (const [at, { kind, ...fields }] of OBSERVATIONS.entries()) {
+      const line = lines[at]!;
+      assert.equal(line.event, kind);
+      assert.equal(typeof line.msg, "string");
+      assert.match(String(line.time), /^\d{4}-\d\d-\d\dT/);
+      if (kind === "defect") continue;
+      for (const [name, value] of Object.entries(fields))
+        assert.deepEqual(line[name], value, `${kind} ${name}`);
+    }
+  });
+
+  it("writes plain lines on a terminal", () => {
+    const lines = logged("info", true);
+    assert.equal(lines.length, OBSERVATIONS.length);
+    assert.match(lines[0]!, /^\d{4}-\S+ INFO +listening .*generation=g\n$/);
+    for (const line of lines) assert.equal(line.indexOf("\n"), line.length - 1);
+  });
+
+  it("shows of an error its message and stack, and no other property", () => {
+    const line = logged("info", false).at(-1)!;
+    assert.match(line, /boom/);
+    assert.doesNotMatch(line, /canary/);
+  });
+
+  it("leaves out what is below its level", () => {
+    assert.equal(logged("error", false).length, 3);
+    assert.equal(logged("warn", false).length, 4);
+    assert.equal(logged("silent", false).length, 0);
+  });
+});
