@@ -88,4 +88,6 @@ export async function serve(options: Options, world: World): Promise<void> {
   process.off("SIGHUP", ignore);
   world.print(listeningLine(server));
   await until;
+  // A load that is still under way must not keep the process.
+  world.exit(0);
 }

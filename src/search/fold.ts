@@ -13,7 +13,7 @@ const ASCII = /^[\x00-\x7f]*$/;
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { fold } from "orrery/src/search/fold.ts";
+ * import { fold } from "./fold.ts";
  * assert.equal(fold("ＣＡＦÉ"), "cafe");
  * assert.notEqual(fold("が"), fold("か"));
  * ```

@@ -69,11 +69,19 @@ export async function lookAtOpened(opened: Opened): Promise<string> {
   return looks.join("\n");
 }
 
-/** Reports what is no regular file: a folder cannot be read, a pipe could keep a load waiting for ever. */
-export async function checkKinds(opened: Opened, problems: Problems): Promise<void> {
+/**
+ * Reports what is no regular file: a folder cannot be read, and a pipe could keep a load waiting for ever.
+ *
+ * @returns whether all are
+ */
+export async function checkKinds(opened: Opened, problems: Problems): Promise<boolean> {
+  let regular = true;
   for (const [name, handle] of opened) {
-    if (!(await handle.stat()).isFile()) problems.file(name, "is not a regular file");
+    if ((await handle.stat()).isFile()) continue;
+    problems.file(name, "is not a regular file");
+    regular = false;
   }
+  return regular;
 }
 
 async function openIfThere(

@@ -12,6 +12,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 export const MAX_LINE_BYTES = 1_048_576;
 
 const LF = 0x0a;
+const BOM_BYTES = 3;
 
 /** Receives what was found in a file; line numbers start at 1. */
 export interface LineSink {
@@ -55,11 +56,14 @@ export class LineCutter {
     // Copied, since the reader uses its buffer again.
     this.#rest.push(Buffer.from(bytes));
     this.#restBytes += bytes.length;
-    if (this.#restBytes <= MAX_LINE_BYTES + 1) return;
+    // The carriage return of a line's end and a BOM are no part of the line.
+    const extra = 1 + (this.#atStart ? BOM_BYTES : 0);
+    if (this.#restBytes <= MAX_LINE_BYTES + extra) return;
     this.#sink.problem(++this.#number, "line is longer than 1 MiB");
     this.#rest = [];
     this.#restBytes = 0;
     this.#skipping = true;
+    this.#atStart = false;
   }
 
   #cutWhole(tail: Buffer): void {
@@ -74,7 +78,7 @@ export class LineCutter {
     }
     if (this.#atStart && whole.length > 0) {
       this.#atStart = false;
-      if (whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf) whole = whole.subarray(3);
+      if (whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf) whole = whole.subarray(BOM_BYTES);
     }
     if (whole.length > 0) this.#cutBlock(whole);
   }

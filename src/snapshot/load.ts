@@ -132,7 +132,6 @@ async function loadOpened(
   const files = options.files ?? realFiles;
   const problems = new Problems();
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), look });
-
   const changed: Refused = {
     ok: false,
     problems: [`${folder}: changed while it was being read`],
@@ -142,8 +141,7 @@ async function loadOpened(
   const handle = await openManifest(folder, files, opened);
   const stored = await openRowFiles(folder, files, problems, opened);
   if ((await lookAtOpened(opened)) !== look) return changed;
-  await checkKinds(opened, problems);
-  if (problems.count > 0) return refuse();
+  if (!(await checkKinds(opened, problems))) return refuse();
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
 

@@ -1,5 +1,6 @@
 /** The optional manifest: what a snapshot says about its own files. */
 
+import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
 import { ROW_FILES } from "../model.ts";
 import { parseTime } from "../time.ts";
@@ -101,7 +102,12 @@ export async function readManifest(handle: FileHandle, problems: Problems): Prom
     problems.file(MANIFEST, "is larger than 1 MiB");
     return undefined;
   }
-  return parseManifest(buffer.toString("utf8", 0, bytes), problems);
+  const stored = buffer.subarray(0, bytes);
+  if (!isUtf8(stored)) {
+    problems.file(MANIFEST, "not valid UTF-8");
+    return undefined;
+  }
+  return parseManifest(stored.toString("utf8"), problems);
 }
 
 /** Compares what is listed with what was read. */

@@ -38,6 +38,13 @@ export class Problems {
 
 const LONGEST_VALUE = 60;
 
+/** What JSON leaves as it is, but could break a line or command a terminal: DEL, C1, the line separators. */
+const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
 /** A bad value as a problem shows it: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === null) return "null";
@@ -45,5 +52,5 @@ export function showValue(value: unknown): string {
   if (typeof value === "object") return "an object";
   if (typeof value !== "string") return String(value);
   const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
-  return JSON.stringify(short);
+  return JSON.stringify(short).replace(UNSAFE, escapeUnit);
 }

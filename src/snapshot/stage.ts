@@ -11,7 +11,7 @@ import { ROW_FILES, type RowFile } from "../model.ts";
 import { Float64Column, TextColumn, Uint32Column } from "../store/bytes.ts";
 import { encodeInstance, encodeUser, encodeWorld } from "../store/encode.ts";
 import { ArrivingIds } from "../store/ids.ts";
-import { formatTime } from "../time.ts";
+import { formatParsed } from "../time.ts";
 import { formatUuid } from "../uuid.ts";
 import type { Row, RowChecker } from "./rows.ts";
 
@@ -124,6 +124,16 @@ function show(staged: Staged, time: number, text: string): void {
   staged.texts.push(text);
 }
 
+/** The id as it is served; the row was checked. */
+function servedId(value: unknown): string {
+  return (value as string).toLowerCase();
+}
+
+/** The time as it is served; the row was checked. */
+function servedTime(value: unknown, at: number): string {
+  return formatParsed(value as string, at);
+}
+
 function stageUser(stage: Stage, row: Row, check: RowChecker): void {
   check.uuid("id", row.id, id, 0);
   const displayName = check.text("displayName", row.displayName);
@@ -133,10 +143,10 @@ function stageUser(stage: Stage, row: Row, check: RowChecker): void {
   arrive(stage.users, check, "id");
   if (!check.good) return;
   const text = encodeUser({
-    id: formatUuid(id, 0),
+    id: servedId(row.id),
     displayName,
     userIconUrl,
-    createdAt: formatTime(createdAt),
+    createdAt: servedTime(row.createdAt, createdAt),
   });
   show(stage.users, createdAt, text);
 }
@@ -162,13 +172,13 @@ function stageWorld(stage: Stage, row: Row, check: RowChecker, file: string): vo
   }
   for (const word of parent) worlds.parents.push(word);
   const text = encodeWorld({
-    id: formatUuid(id, 0),
+    id: servedId(row.id),
     name,
     description,
-    ownerId: formatUuid(parent, 0),
+    ownerId: servedId(row.ownerId),
     isPublic,
-    createdAt: formatTime(createdAt),
-    updatedAt: formatTime(updatedAt),
+    createdAt: servedTime(row.createdAt, createdAt),
+    updatedAt: servedTime(row.updatedAt, updatedAt),
   });
   show(worlds, createdAt, text);
 }
@@ -215,9 +225,9 @@ function stageInstance(stage: Stage, row: Row, check: RowChecker, file: string):
   }
   for (const word of parent) instances.parents.push(word);
   const text = encodeInstance({
-    id: formatUuid(id, 0),
-    worldId: formatUuid(parent, 0),
-    createdAt: formatTime(createdAt),
+    id: servedId(row.id),
+    worldId: servedId(row.worldId),
+    createdAt: servedTime(row.createdAt, createdAt),
   });
   show(instances, createdAt, text);
 }

@@ -6,6 +6,21 @@
  */
 
 const DIGIT = 65_536;
+const WORD = 2 ** 32;
+
+/** One stable pass: by 16 bits of a word of each row's key. */
+function sortByDigit(order: Uint32Array, spare: Uint32Array, words: Uint32Array, shift: number): void {
+  const places = new Uint32Array(DIGIT);
+  for (const row of order) places[(words[row]! >>> shift) & 0xffff]!++;
+  let place = 0;
+  for (let digit = 0; digit < DIGIT; digit++) {
+    const count = places[digit]!;
+    places[digit] = place;
+    place += count;
+  }
+  for (const row of order) spare[places[(words[row]! >>> shift) & 0xffff]!++] = row;
+  order.set(spare);
+}
 
 /**
  * Sorts row numbers by their keys, lowest first; equal keys keep their order.
@@ -14,21 +29,18 @@ const DIGIT = 65_536;
  * @param keys by row number; whole numbers from 0 to 2^53 - 1
  */
 export function sortByKey(order: Uint32Array, keys: Float64Array): void {
+  const low = new Uint32Array(keys.length);
+  const high = new Uint32Array(keys.length);
   let largest = 0;
-  for (const row of order) if (keys[row]! > largest) largest = keys[row]!;
-  const counts = new Uint32Array(DIGIT);
+  for (const row of order) {
+    const key = keys[row]!;
+    if (key > largest) largest = key;
+    low[row] = key % WORD;
+    high[row] = key / WORD;
+  }
   const spare = new Uint32Array(order.length);
-  for (let unit = 1; unit <= largest; unit *= DIGIT) {
-    counts.fill(0);
-    for (const row of order) counts[Math.floor(keys[row]! / unit) % DIGIT]!++;
-    let place = 0;
-    for (let digit = 0; digit < DIGIT; digit++) {
-      const count = counts[digit]!;
-      counts[digit] = place;
-      place += count;
-    }
-    for (const row of order) spare[counts[Math.floor(keys[row]! / unit) % DIGIT]!++] = row;
-    order.set(spare);
+  for (let pass = 0; pass < 4 && largest >= DIGIT ** pass; pass++) {
+    sortByDigit(order, spare, pass < 2 ? low : high, (pass % 2) * 16);
   }
 }
 

@@ -29,6 +29,7 @@ export interface Table extends Block {
  * @throws {RangeError} above 4 GiB
  */
 export function packBlock(texts: TextColumn, order: Uint32Array): Block {
+  texts.finish();
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;
   if (total > MAX_BLOCK_BYTES) throw new RangeError("a table of a snapshot is larger than 4 GiB");
