@@ -1,0 +1,477 @@
+/** The commands as their users meet them: real processes, their output, files and exit status. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { COMMANDS, type World } from "../src/cli/commands.ts";
+import { readOptions, UsageError } from "../src/cli/options.ts";
+import { hashToken, type KeyRecord } from "../src/gate/keys.ts";
+import { settingsOf } from "../src/settings.ts";
+import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
+import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
+import {
+  killAll,
+  type Outcome,
+  run,
+  runWell,
+  served,
+  start,
+  until,
+  type Variables,
+} from "./support/process.ts";
+
+after(killAll);
+
+/** Runs jobs, a few at a time. */
+async function pooled<T>(jobs: readonly T[], work: (job: T) => Promise<void>): Promise<void> {
+  const queue = jobs.values();
+  await Promise.all(
+    Array.from({ length: 2 }, async () => {
+      for (const job of queue) await work(job);
+    }),
+  );
+}
+
+/** What stands on standard error beside the log. */
+function saidBy({ stderr }: Outcome): string[] {
+  return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
+}
+
+/** Runs a command inside this process; it must print nothing. */
+async function runInside(args: readonly string[], environment: Variables): Promise<void> {
+  const forbidden = (what: string) => (): never => assert.fail(`${args.join(" ")}: ${what}`);
+  const world: World = {
+    environment,
+    print: forbidden("printed"),
+    complain: forbidden("complained"),
+    isTerminal: false,
+    exit: forbidden("exited"),
+  };
+  const row = COMMANDS.find(({ name }) => `${args.join(" ")} `.startsWith(`${name} `))!;
+  await row.run(
+    readOptions(row.name, args.slice(row.name.split(" ").length), environment, row.positionals),
+    world,
+  );
+}
+
+describe("commands", { concurrency: 3 }, () => {
+  test("wrong usage: status 2, one line on standard error that says what, nothing done", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const serving = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
+    const newKeys = join(folder, "new.json");
+    const creating = ["keys", "create", "--keys", newKeys, "--name", "n"];
+    type Wrong = [args: string[], says: RegExp, variables?: Variables];
+    const wrong: Wrong[] = [
+      [[], /command/],
+      [["nope"], /"nope"/],
+      [["keys", "make"], /"keys make"/],
+      [["serve"], /--snapshot/],
+      [[...serving, "--nope"], /--nope/],
+      [[...serving, "--port", "65536"], /--port/],
+      [[...serving, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
+      [serving, /ORRERY_RATE_LIMIT/, { ORRERY_RATE_LIMIT: " 5" }],
+      [[...creating, "--expires", "soon"], /--expires/],
+      [["keys", "disable", "--keys", keys], /missing/],
+      [["check", "a", "b"], /"b"/],
+    ];
+    // The rest is told from these by a value alone, and needs no process each.
+    const wrongInside: Wrong[] = [
+      [["serve", "--snapshot", snapshot], /--keys/],
+      [["serve", "--snapshot", "", "--keys", keys], /--snapshot/],
+      [["serve", "--snapshot"], /--snapshot/],
+      [[...serving, "more"], /"more"/],
+      [[...serving, "--port=-1"], /--port/],
+      [[...serving, "--port", "1e3"], /--port/],
+      [[...serving, "--port="], /--port/],
+      [[...serving, "--rate-limit", "0"], /--rate-limit/],
+      [[...serving, "--rate-window", "1.5"], /--rate-window/],
+      [[...serving, "--rate-window", "0"], /--rate-window/],
+      [[...serving, "--cors", "maybe"], /--cors/],
+      [[...serving, "--watch=-1"], /--watch/],
+      [[...serving, "--watch", "Infinity"], /--watch/],
+      [[...serving, "--access-log=maybe"], /access-log/],
+      [[...serving, "--api-key-prefix", "svcx_"], /prefix/],
+      [[...serving, "--api-key-prefix", "svcx_x"], /prefix/],
+      [[...serving, "--cli-token-prefix", "a b"], /prefix/],
+      [[...creating, "--cli-token-prefix", "svc_sk_more"], /prefix/],
+      [serving, /prefix/, { ORRERY_CLI_TOKEN_PREFIX: "svc" }],
+      [serving, /ORRERY_ACCESS_LOG/, { ORRERY_ACCESS_LOG: "perhaps" }],
+      [serving, /ORRERY_LOG_LEVEL/, { ORRERY_LOG_LEVEL: "loud" }],
+      [serving.slice(0, -2), /ORRERY_PORT/, { ORRERY_PORT: "x" }],
+      [["keys", "create", "--keys", newKeys], /--name/],
+      [["keys", "create", "--name", "n"], /--keys/],
+      [["keys", "create", "--keys", newKeys, "--name", ""], /--name/],
+      [[...creating, "--kind", "admin"], /--kind/],
+      [[...creating, "--limit", "0"], /--limit/],
+      [[...creating, "--limit", "9007199254740992"], /--limit/],
+      [[...creating, "--expires", "90"], /--expires/],
+      [[...creating, "--expires", "1.5d"], /--expires/],
+      [[...creating, "--expires=-1d"], /--expires/],
+      [[...creating, "--expires", "99999999999d"], /--expires/],
+      [[...creating, "--expires", "2027-02-31T00:00:00Z"], /--expires/],
+      [["keys", "delete", "a", "b", "--keys", keys], /"b"/],
+      [["keys", "list"], /--keys/],
+      [["check"], /missing/],
+      [["check", snapshot, "--max-snapshot-bytes", "0"], /--max-snapshot-bytes/],
+      [["generate"], /--out/],
+    ];
+    const before = readFileSync(keys);
+    await pooled(wrong, async ([args, says, variables = {}]) => {
+      const outcome = await run(args, variables);
+      const what = `${args.join(" ")} ${JSON.stringify(variables)}: ${outcome.stderr}`;
+      assert.equal(outcome.status, 2, what);
+      assert.equal(outcome.stdout, "", what);
+      assert.match(outcome.stderr, /^orrery: [^\n]+\n$/, what);
+      assert.match(outcome.stderr, says, what);
+    });
+    for (const [args, says, variables = {}] of wrongInside) {
+      await assert.rejects(runInside(args, variables), (error: Error) => {
+        assert.ok(error instanceof UsageError, `${args.join(" ")}: ${error.stack}`);
+        assert.match(error.message, says);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      });
+    }
+    assert.deepEqual(readFileSync(keys), before);
+    assert.ok(!existsSync(newKeys));
+    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
+  });
+
+  test("what cannot work: status 1, and one clear line a problem", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const bad = writeSnapshot(join(folder, "bad"), {
+      "users.ndjson": `${JSON.stringify(user(1))}\n${JSON.stringify(user(2, { createdAt: "soon", email: "canary-1" }))}\n`,
+      "worlds.ndjson": null,
+    });
+    const good = keyRecord("svc_sk_1");
+    const secret = hashToken("svc_sk_secret");
+    const badKeys: Record<string, [contents: string, says: RegExp]> = {
+      "no-json": [`{"keys":[{"sha256":"${secret}"`, /JSON/],
+      "missing-field": [JSON.stringify({ keys: [good, { ...good, limit: undefined }] }), /keys\[1\]\.limit/],
+      "same-hash": [
+        JSON.stringify({ keys: [good, { ...good, id: "other", sha256: good.sha256.toUpperCase() }] }),
+        /keys\[1\]\.sha256/,
+      ],
+    };
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    t.after(() => taken.close());
+    const { port } = taken.address() as { port: number };
+
+    const missing = join(folder, "missing");
+    const serving = ["serve", "--port", "0"];
+    const failing: [args: string[], says: RegExp[]][] = [
+      [[...serving, "--snapshot", missing, "--keys", keys], [/missing: no such folder/]],
+      [
+        [...serving, "--snapshot", bad, "--keys", keys],
+        // Before any row is read, the files are looked for.
+        [/^worlds\.ndjson: /],
+      ],
+      [[...serving, "--snapshot", snapshot, "--keys", missing], [/missing: no such file/]],
+      [
+        [...serving, "--snapshot", snapshot, "--keys", keys, "--max-snapshot-bytes", "9"],
+        [/^users\.ndjson: /],
+      ],
+      [
+        ["serve", "--snapshot", snapshot, "--keys", keys, "--port", String(port)],
+        [new RegExp(`port ${port}\\b`)],
+      ],
+      [[...serving, "--snapshot", snapshot, "--keys", keys, "--host", "192.0.2.1"], [/192\.0\.2\.1/]],
+      [["keys", "list", "--keys", missing], [/missing: no such file/]],
+      [["keys", "enable", "key_x", "--keys", missing], [/missing: no such file/]],
+      [["keys", "disable", "key_x", "--keys", keys], [/key_x/]],
+      [["keys", "delete", "key_x", "--keys", keys], [/key_x/]],
+      [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], [/ENOENT/]],
+      [["check", missing], [/missing: no such folder/]],
+      [["check", keys], [/keys\.json: is not a folder/]],
+    ];
+    for (const [name, [contents, says]] of Object.entries(badKeys)) {
+      const file = join(folder, `${name}.json`);
+      writeFileSync(file, contents);
+      failing.push([[...serving, "--snapshot", snapshot, "--keys", file], [says]]);
+    }
+    const noJson = join(folder, "no-json.json");
+    failing.push([["keys", "create", "--keys", noJson, "--name", "n"], [/JSON/]]);
+    const before = readFileSync(keys);
+    await pooled(failing, async ([args, says]) => {
+      const outcome = await run(args);
+      const what = `${args.join(" ")}: ${outcome.stderr}`;
+      assert.equal(outcome.status, 1, what);
+      assert.equal(outcome.stdout, "", what);
+      const said = saidBy(outcome);
+      assert.equal(said.length, says.length, what);
+      for (const [at, line] of says.entries()) assert.match(said[at]!, line, what);
+      assert.ok(!outcome.stderr.includes(secret) && !outcome.stderr.includes(secret.slice(1)), what);
+      assert.doesNotMatch(outcome.stderr, /canary|\bat .*:\d+:\d+\)/, what);
+    });
+    assert.deepEqual(readFileSync(keys), before);
+    assert.equal(readFileSync(noJson, "utf8"), badKeys["no-json"]![0], "a bad file is left as it is");
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => /lock|tmp|breaking/.test(name)),
+      [],
+    );
+  });
+
+  test("help and version: status 0, on standard output", async () => {
+    const version = await runWell(["--version"]);
+    assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+    const asked: [args: string[], says: RegExp[]][] = [
+      [["--help"], [/serve/, /keys create/, /check/, /generate/]],
+      [
+        ["keys", "--help"],
+        [/keys list/, /keys delete/],
+      ],
+      [
+        ["serve", "--port", "nonsense", "-h"],
+        settingsOf("serve").map(({ flag }) => new RegExp(`--${flag}\\b`)),
+      ],
+    ];
+    for (const [args, says] of asked) {
+      const { stdout, stderr } = await runWell(args);
+      for (const what of says) assert.match(stdout, what);
+      assert.equal(stderr, "");
+    }
+  });
+
+  test("keys: made, listed, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = join(folder, "keys.json");
+    const create = async (...args: string[]): Promise<{ token: string; record: KeyRecord }> => {
+      const { stdout, stderr } = await runWell(["keys", "create", "--keys", keys, ...args]);
+      assert.match(stdout, /^[!-~]+\n$/, "the token, alone");
+      const token = stdout.trim();
+      const record = readKeys(keys).at(-1)!;
+      assert.equal(record.sha256, hashToken(token));
+      assert.equal(statSync(keys).mode & 0o777, 0o600);
+      assert.ok(!readFileSync(keys, "utf8").includes(token.slice(8)), "no token is stored");
+      assert.ok(!stderr.includes(token.slice(8)));
+      return { token, record };
+    };
+    const began = Date.now();
+    const first = await create("--name", "first");
+    assert.match(first.token, /^svc_sk_[\w-]{32,}$/);
+    const { id: firstId, sha256: _, createdAt, ...rest } = first.record;
+    assert.deepEqual(rest, {
+      kind: "api",
+      name: "first",
+      scopes: ["read:worlds", "read:users", "read:instances"],
+      limit: null,
+      active: true,
+      expiresAt: null,
+    });
+    assert.ok(Math.abs(Date.parse(createdAt) - began) < 60_000);
+
+    chmodSync(keys, 0o644);
+    const file = JSON.parse(readFileSync(keys, "utf8")) as { keys: object[] };
+    writeFileSync(keys, JSON.stringify({ note: "ours", keys: [{ ...file.keys[0], owner: "ops" }] }));
+
+    const cli = await create("--name", "tool", "--kind", "cli", "--expires", "90d");
+    assert.match(cli.token, /^svcx_[\w-]{32,}$/);
+    const days = (Date.parse(cli.record.expiresAt!) - began) / 86_400_000;
+    assert.ok(days >= 90 && days < 90.01, cli.record.expiresAt!);
+    const kept = JSON.parse(readFileSync(keys, "utf8")) as { note: string; keys: { owner?: string }[] };
+    assert.deepEqual([kept.note, kept.keys[0]!.owner], ["ours", "ops"], "what is not ours is kept");
+
+    const narrow = await create(
+      ...["--name", "narrow", "--scope", "read:users", "--scope", "read:worlds", "--scope", "read:users"],
+      ...["--limit", "5", "--expires", "30m", "--api-key-prefix", "acme_"],
+    );
+    assert.match(narrow.token, /^acme_/);
+    assert.deepEqual(narrow.record.scopes, ["read:users", "read:worlds"]);
+    assert.equal(narrow.record.limit, 5);
+    const minutes = (Date.parse(narrow.record.expiresAt!) - began) / 60_000;
+    assert.ok(minutes >= 30 && minutes < 31, narrow.record.expiresAt!);
+
+    const dated = await create("--name", "名前", "--expires", "2031-01-01T09:00+09:00");
+    assert.equal(dated.record.expiresAt, "2031-01-01T00:00:00.000Z");
+    assert.equal(dated.record.name, "名前");
+
+    const list = async (): Promise<string> => (await runWell(["keys", "list", "--keys", keys])).stdout;
+    const all = await list();
+    for (const { record, token } of [first, cli, narrow, dated]) {
+      assert.equal(all.split("\n").filter((line) => line.includes(record.id)).length, 1);
+      assert.ok(all.includes(record.name));
+      assert.ok(!all.includes(record.sha256) && !all.includes(token.slice(8)));
+    }
+    const stateOf = (text: string): string =>
+      text
+        .split("\n")
+        .find((line) => line.includes(firstId))!
+        .includes("disabled")
+        ? "disabled"
+        : "active";
+    assert.equal(stateOf(all), "active");
+
+    for (const [word, active] of [
+      ["disable", false],
+      ["disable", false],
+      ["enable", true],
+    ] as const) {
+      const { stdout } = await runWell(["keys", word, firstId, "--keys", keys]);
+      assert.equal(stdout, "");
+      assert.equal(readKeys(keys)[0]!.active, active);
+    }
+    await runWell(["keys", "delete", firstId, "--keys", keys]);
+    assert.deepEqual(
+      readKeys(keys).map((record) => record.id),
+      [cli, narrow, dated].map(({ record }) => record.id),
+    );
+    assert.equal((await run(["keys", "delete", firstId, "--keys", keys])).status, 1);
+    assert.deepEqual(readdirSync(folder), ["keys.json"]);
+  });
+
+  test("ten keys made at once: none is lost, and no reader ever sees half a file", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = join(folder, "real.json");
+    const link = join(folder, "link.json");
+    writeKeys(keys, keyRecord("svc_sk_0"));
+    symlinkSync(keys, link);
+    // Left behind by a process that was killed.
+    const dead = start(["--version"]);
+    await dead.ended;
+    writeFileSync(`${keys}.lock`, String(dead.child.pid));
+    let looks = 0;
+    let reading = true;
+    const reader = (async () => {
+      while (reading) {
+        readKeys(keys);
+        looks++;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        // Through the link and directly: the same file, the same lock.
+        runWell(["keys", "create", "--keys", n % 2 ? link : keys, "--name", `n${n}`]),
+      ),
+    );
+    reading = false;
+    await reader;
+    assert.ok(looks > 10);
+    const hashes = new Set(readKeys(keys).map((record) => record.sha256));
+    assert.equal(hashes.size, 11);
+    for (const { stdout } of made) assert.ok(hashes.has(hashToken(stdout.trim())));
+    assert.ok(lstatSync(link).isSymbolicLink(), "the link is still one");
+    assert.deepEqual(readdirSync(folder).sort(), ["link.json", "real.json"]);
+  });
+
+  test("a lock of a living process is waited for", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = join(folder, "keys.json");
+    writeFileSync(`${keys}.lock`, String(process.pid));
+    const creating = start(["keys", "create", "--keys", keys, "--name", "n"]);
+    // By the time another process has come and gone, this one has met the lock.
+    await runWell(["--version"]);
+    assert.equal(creating.child.exitCode, null);
+    assert.ok(!existsSync(keys));
+    unlinkSync(`${keys}.lock`);
+    assert.equal((await creating.ended).status, 0);
+    assert.equal(readKeys(keys).length, 1);
+  });
+
+  test("check: says what is in a snapshot, what is hidden and why, what points nowhere", async (t) => {
+    const folder = temporaryFolder(t);
+    const good = writeSnapshot(join(folder, "good"), {
+      "users.ndjson": [user(1, { email: "canary-5" }), user(2)],
+      "worlds.ndjson": [
+        world(1),
+        world(2, { isPublic: false, name: "canary-6" }),
+        world(3, { status: "DRAFT" }),
+        world(4, { ownerId: id("a", 99) }),
+      ],
+      "world-stats.ndjson": [worldStats(1), worldStats(77)],
+      "instances.ndjson.gz": gzipSync(
+        [instance(1), instance(2, { isActive: false }), instance(3, { worldId: id("b", 2) })]
+          .map((row) => JSON.stringify(row))
+          .join("\n"),
+      ),
+    });
+    const { stdout, stderr } = await runWell(["check", good]);
+    assert.equal(stderr, "");
+    assert.match(stdout, /^generation [A-Za-z0-9._-]+\n/);
+    const numbersOf = (file: string): number[] => {
+      const line = stdout.split("\n").find((text) => text.startsWith(file));
+      return line!.trim().split(/\s+/).slice(1, 5).map(Number);
+    };
+    assert.deepEqual(numbersOf("users.ndjson"), [2, 2, 0, 0]);
+    assert.deepEqual(numbersOf("worlds.ndjson"), [4, 2, 2, 1]);
+    assert.deepEqual(numbersOf("world-stats.ndjson"), [2, 1, 1, 1]);
+    assert.deepEqual(numbersOf("instances.ndjson.gz"), [3, 1, 2, 0]);
+    for (const why of [/not public/, /status is not ACTIVE/, /not active/, /world is hidden/])
+      assert.match(stdout, why);
+    assert.match(stdout, new RegExp(`worlds\\.ndjson:4: ownerId: .*${id("a", 99)}`));
+    assert.match(stdout, new RegExp(`world-stats\\.ndjson:2: worldId: .*${id("b", 77)}`));
+    assert.doesNotMatch(stdout, /canary/);
+
+    const bad = writeSnapshot(join(folder, "bad"), {
+      "users.ndjson": [user(1), user(1), ...Array.from({ length: 30 }, () => ({ id: "canary" }))],
+    });
+    const outcome = await run(["check", bad]);
+    assert.equal(outcome.status, 1);
+    assert.equal(outcome.stdout, "");
+    const problems = outcome.stderr.trimEnd().split("\n");
+    assert.equal(problems.length, 21);
+    assert.match(problems[0]!, /^users\.ndjson:2: id: /);
+    assert.match(problems[1]!, /^users\.ndjson:3: id: .*"canary"$/);
+    assert.equal(problems[20], "… and 71 more");
+
+    const single = writeSnapshot(join(folder, "single"), {
+      "instances.ndjson": [instance(1, { isPublic: "yes" })],
+    });
+    assert.match((await run(["check", single])).stderr, /^instances\.ndjson:1: isPublic: [^\n]*"yes"\n$/);
+  });
+
+  test("check and serve: a pipe in place of a file is refused at once", async (t) => {
+    const { snapshot, keys } = place(t);
+    unlinkSync(join(snapshot, "worlds.ndjson"));
+    await promisify(execFile)("mkfifo", [join(snapshot, "worlds.ndjson")]);
+    for (const args of [
+      ["check", snapshot],
+      ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"],
+    ]) {
+      const outcome = await run(args);
+      assert.equal(outcome.status, 1, outcome.stderr);
+      assert.match(saidBy(outcome).join("|"), /^worlds\.ndjson: [^|]*$/);
+    }
+  });
+
+  test("demo: prints a curl line that works when pasted, and leaves nothing behind", async (t) => {
+    const folder = temporaryFolder(t);
+    const server = await served(start(["demo", "--port", "0"], { TMPDIR: folder }));
+    const [, curl, ...rest] = await until(() => {
+      const lines = server.stdout().split("\n");
+      return lines.length >= 3 ? lines : undefined;
+    }, "the curl line");
+    assert.deepEqual(rest, [""]);
+    assert.match(curl!, /^curl /);
+    const { stdout } = await promisify(execFile)("bash", ["-c", curl!]);
+    const page = JSON.parse(stdout) as { data: { id: string }[]; pagination: { total: number } };
+    assert.equal(page.data.length, 3);
+    assert.ok(page.pagination.total >= 3);
+    const [token] = /svc_sk_[\w-]+/.exec(curl!)!;
+    assert.ok(!server.stderr().includes(token));
+    const [made] = readdirSync(folder).filter((name) => name.startsWith("orrery-demo-"));
+    assert.ok(made, "the keys are in a temporary folder");
+    assert.ok(!readFileSync(join(folder, made, "keys.json"), "utf8").includes(token));
+    await server.stop();
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith("orrery-demo-")),
+      [],
+    );
+  });
+});

@@ -1,0 +1,741 @@
+/** The server as a real process: signals, files that change under it, busy clients, and how it ends. */
+
+import assert from "node:assert/strict";
+import {
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import type { KeyRecord } from "../src/gate/keys.ts";
+import {
+  id,
+  instance,
+  snapshotFiles,
+  user,
+  withManifest,
+  world,
+  worldStats,
+  writeFiles,
+  writeSnapshot,
+} from "./support/folders.ts";
+import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "./support/place.ts";
+import {
+  get,
+  keepAlive,
+  killAll,
+  LISTENING,
+  type Response,
+  runWell,
+  type Served,
+  serve,
+  served,
+  start,
+  until,
+} from "./support/process.ts";
+
+after(killAll);
+
+/** So long that no test sees a window end. */
+const LONG_WINDOW = ["--rate-window", "31536000"];
+
+/** The error message of a reply. */
+function errorOf({ text }: Response): string {
+  return (JSON.parse(text) as { error: string }).error;
+}
+
+function generationOf(response: Response): string {
+  return response.headers.etag!.replaceAll('"', "");
+}
+
+/** Replies to /stats until one fits. */
+function untilReply(
+  server: Served,
+  token: string,
+  fits: (response: Response) => boolean,
+  what: string,
+  patience?: number,
+): Promise<Response> {
+  return until(
+    async () => {
+      const response = await get(`${server.url}/stats`, { token });
+      return fits(response) ? response : undefined;
+    },
+    what,
+    patience,
+  );
+}
+
+/** Rows that take about this many times a third of a second to read, and are nothing but blank lines. */
+function slowRows(times: number): Buffer {
+  const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
+  return Buffer.concat([gzipSync(`${JSON.stringify(user(1))}\n`), ...Array<Buffer>(times).fill(member)]);
+}
+
+describe("processes", { concurrency: 4 }, () => {
+  test("settings come from the flag, else the variable, else the default; an empty variable is none", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await served(
+      start(["serve", "--rate-limit", "9", ...LONG_WINDOW], {
+        ORRERY_SNAPSHOT: snapshot,
+        ORRERY_KEYS: keys,
+        ORRERY_PORT: "0",
+        ORRERY_HOST: "",
+        ORRERY_RATE_LIMIT: "7",
+        ORRERY_CORS: "off",
+        ORRERY_ACCESS_LOG: "1",
+        ORRERY_LOG_LEVEL: "",
+      }),
+    );
+    const { headers, status } = await get(`${server.url}/stats`, { token: TOKEN });
+    assert.equal(status, 200);
+    assert.equal(headers["x-ratelimit-limit"], "9");
+    assert.equal(headers["access-control-allow-origin"], undefined);
+    await server.logged("request");
+    await server.stop();
+  });
+
+  test("keys change under a running server within 2 s; a bad file changes nothing; counts stay", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, [...LONG_WINDOW, "--watch", "0"]);
+    const stats = `${server.url}/stats`;
+    const limited = "svc_sk_limited";
+    const withLimit = (limit: number): KeyRecord => keyRecord(limited, { limit });
+
+    const { stdout } = await runWell(["keys", "create", "--keys", keys, "--name", "live"]);
+    const token = stdout.trim();
+    await untilReply(server, token, ({ status }) => status === 200, "a new key to work", 2000);
+    const { id: liveId } = readKeys(keys).at(-1)!;
+    const steps: [word: string, fits: (response: Response) => boolean][] = [
+      ["disable", (r) => r.status === 401 && errorOf(r) === "API key is deactivated"],
+      ["enable", (r) => r.status === 200],
+      ["delete", (r) => r.status === 401 && errorOf(r) === "Invalid API key"],
+    ];
+    for (const [word, fits] of steps) {
+      await runWell(["keys", word, liveId, "--keys", keys]);
+      await untilReply(server, token, fits, `${word} to work`, 2000);
+    }
+
+    writeKeys(keys, keyRecord(TOKEN), withLimit(5));
+    const counted = async (): Promise<number> =>
+      Number((await get(stats, { token: limited })).headers["x-ratelimit-remaining"]);
+    await untilReply(server, TOKEN, () => server.logs("keys-loaded").length >= 6, "the limited key");
+    assert.equal(await counted(), 4);
+    assert.equal(await counted(), 3);
+
+    // A bad file: the old keys stay, and the log says so once.
+    const loads = server.logs("keys-loaded").length;
+    replace(keys, `{"keys":[${JSON.stringify(withLimit(99))}`);
+    const refused = await server.logged("keys-refused");
+    assert.equal(refused.level, "error");
+    assert.ok(String(refused.problem).includes(keys));
+    assert.equal(await counted(), 2);
+    unlinkSync(keys);
+    await server.logged("keys-refused", 2);
+    assert.equal(await counted(), 1);
+    assert.equal(server.logs("keys-loaded").length, loads);
+
+    // Another limit, the same count.
+    writeKeys(keys, withLimit(8), keyRecord(TOKEN));
+    await server.logged("keys-loaded", loads + 1);
+    assert.equal(await counted(), 3);
+    // Through a reload of the snapshot too.
+    writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+    server.child.kill("SIGHUP");
+    await server.logged("snapshot-loaded", 2);
+    await server.logged("keys-loaded", loads + 2);
+    assert.equal(await counted(), 2);
+    // A key that is gone for a while does not come back fresh.
+    writeKeys(keys, keyRecord(TOKEN));
+    await server.logged("keys-loaded", loads + 3);
+    assert.equal((await get(stats, { token: limited })).status, 401);
+    writeKeys(keys, keyRecord(TOKEN), withLimit(8));
+    await untilReply(
+      server,
+      TOKEN,
+      () => server.logs("keys-loaded").length >= loads + 4,
+      "the key to be back",
+    );
+    assert.deepEqual([await counted(), await counted()], [1, 0]);
+    assert.equal((await get(stats, { token: limited })).status, 429);
+    assert.equal(server.logs("keys-refused").length, 2);
+    await server.stop();
+    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
+  });
+
+  test("a key expires while the server runs, without any reload", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys);
+    const soon = new Date(Date.now() + 2500).toISOString();
+    const [api, cli] = ["svc_sk_soon", "svcx_soon"];
+    writeKeys(
+      keys,
+      keyRecord(api, { expiresAt: soon, id: "1" }),
+      keyRecord(cli, { expiresAt: soon, id: "2" }),
+    );
+    await untilReply(server, api, ({ status }) => status === 200, "the key", 2400);
+    const loads = server.logs("keys-loaded").length;
+    const expired = await untilReply(server, api, ({ status }) => status === 401, "the key to expire");
+    assert.equal(errorOf(expired), "API key has expired");
+    assert.ok(Date.now() >= Date.parse(soon));
+    assert.equal(errorOf(await get(`${server.url}/stats`, { token: cli })), "CLI token has expired");
+    assert.equal(server.logs("keys-loaded").length, loads);
+    await server.stop();
+  });
+
+  // -------------------------------------------------------------- reloads
+
+  test("the listening line is all of standard output; each event is one JSON line of log", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys);
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
+    server.child.kill("SIGHUP");
+    await server.logged("snapshot-unchanged");
+    await server.logged("keys-loaded", 2);
+    await server.stop();
+    assert.equal(server.stdout().replace(LISTENING, ""), "");
+    const lines = server.logs();
+    const counts = new Map<string, number>();
+    for (const line of lines) {
+      counts.set(line.event, (counts.get(line.event) ?? 0) + 1);
+      assert.equal(line.pid, server.child.pid);
+      assert.ok(["info", "warn", "error"].includes(String(line.level)), String(line.level));
+      assert.ok(Math.abs(Date.parse(String(line.time)) - Date.now()) < 60_000);
+      assert.equal(typeof line.msg, "string");
+    }
+    assert.deepEqual(Object.fromEntries(counts), {
+      "keys-loaded": 2,
+      "snapshot-loaded": 1,
+      "snapshot-unchanged": 1,
+      listening: 1,
+      stopping: 1,
+      stopped: 1,
+    });
+    assert.equal(server.logs("listening")[0]!.url, server.url);
+  });
+
+  test("a changed snapshot is served by itself; a bad one changes nothing; the log says why", async (t) => {
+    const { snapshot, keys } = place(t);
+    const put = (files: ReadonlyMap<string, Buffer>): void => {
+      for (const [name, bytes] of files) replace(join(snapshot, name), bytes);
+    };
+    const usersOf = async (server: Served): Promise<unknown> =>
+      (
+        JSON.parse((await get(`${server.url}/users`.replace("/users", "/stats"), { token: TOKEN })).text) as {
+          data: { totalUsers: number };
+        }
+      ).data.totalUsers;
+    put(withManifest(snapshotFiles(), "gen-1"));
+    const server = await serve(snapshot, keys, ["--watch", "0.2"]);
+    assert.equal(server.generation, "gen-1");
+
+    const second = snapshotFiles({ "users.ndjson": [user(1), user(2)] });
+    put(withManifest(second, "gen-2"));
+    await untilReply(server, TOKEN, (r) => generationOf(r) === "gen-2", "the second generation", 5000);
+    assert.equal(await usersOf(server), 2);
+    const loaded = await server.logged("snapshot-loaded", 2);
+    assert.equal(loaded.generation, "gen-2");
+
+    // The files are put one after the other; states in between may have been refused.
+    let refusals = server.logs("snapshot-refused").length;
+    replace(
+      join(snapshot, "users.ndjson"),
+      `${JSON.stringify(user(1, { email: "canary-2" }))}\n{"id":"canary-3"\n${JSON.stringify(user(2, { createdAt: "soon", displayName: "canary-4" }))}\n`,
+    );
+    const refused = await server.logged("snapshot-refused", refusals + 1);
+    assert.equal(refused.level, "error");
+    assert.equal(refused.serving, "gen-2");
+    const problems = refused.problems as string[];
+    assert.match(problems[0]!, /^users\.ndjson:2: /);
+    assert.match(problems[1]!, /^users\.ndjson:3: createdAt: .*"soon"/);
+    assert.doesNotMatch(server.stderr(), /canary/);
+    assert.equal(await usersOf(server), 2);
+
+    // The same name with other contents.
+    refusals = server.logs("snapshot-refused").length;
+    put(withManifest(snapshotFiles({ "users.ndjson": [user(1), user(2), user(3)] }), "gen-2"));
+    const same = await until(
+      () =>
+        server
+          .logs("snapshot-refused")
+          .find((line, at) => at >= refusals && /generation/.test((line.problems as string[]).join())),
+      "the other contents to be refused",
+    );
+    assert.match((same.problems as string[]).join("|"), /^manifest\.json: generation: [^|]*"gen-2"[^|]*$/);
+    assert.equal(await usersOf(server), 2);
+    const reply = await get(`${server.url}/stats`, { token: TOKEN });
+    assert.equal(generationOf(reply), "gen-2");
+
+    // The file that a load needs is gone, and comes back.
+    refusals = server.logs("snapshot-refused").length;
+    unlinkSync(join(snapshot, "worlds.ndjson"));
+    const missing = await server.logged("snapshot-refused", refusals + 1);
+    assert.match((missing.problems as string[])[0]!, /^worlds\.ndjson: /);
+    put(withManifest(snapshotFiles({ "users.ndjson": [user(3)] }), "gen-3"));
+    await untilReply(server, TOKEN, (r) => generationOf(r) === "gen-3", "the third generation", 5000);
+    assert.equal(await usersOf(server), 1);
+
+    // The whole folder is gone, and comes back.
+    renameSync(snapshot, `${snapshot}.away`);
+    await until(
+      () =>
+        server.logs("snapshot-refused").some((line) => /no such folder/.test(JSON.stringify(line.problems))),
+      "the missing folder to be noticed",
+    );
+    assert.equal(await usersOf(server), 1);
+    put2(`${snapshot}.away`, withManifest(snapshotFiles({ "users.ndjson": [] }), "gen-4"));
+    renameSync(`${snapshot}.away`, snapshot);
+    await untilReply(server, TOKEN, (r) => generationOf(r) === "gen-4", "the fourth generation", 5000);
+    assert.equal(await usersOf(server), 0);
+    const shrunk = await server.logged("snapshot-shrunk");
+    assert.equal(shrunk.level, "warn");
+    await server.stop();
+
+    function put2(folder: string, files: ReadonlyMap<string, Buffer>): void {
+      writeFiles(folder, files);
+    }
+  });
+
+  test("files that still change are not read: two equal looks come first", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "1"]);
+    const events = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
+    const before = events();
+    const began = performance.now();
+    let n = 0;
+    // For several looks, something always differs from the look before.
+    while (performance.now() - began < 3500) {
+      replace(join(snapshot, "users.ndjson"), `${JSON.stringify(user(++n))}\n`);
+      await get(`${server.url}/stats`, { token: TOKEN });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.equal(events(), before);
+    await server.logged("snapshot-loaded", 2);
+    const last = await get(`${server.url}/users/${id("a", n)}`, { token: TOKEN });
+    assert.equal(last.status, 200);
+    await server.stop();
+  });
+
+  test("--watch 0 never looks, SIGHUP loads; many SIGHUPs during a load are one more load", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "0"]);
+    writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+    // The keys file is looked at all the same; by its second look the snapshot's watch had its chances.
+    for (const loads of [2, 3, 4]) {
+      writeKeys(keys, keyRecord(TOKEN), ...(loads % 2 ? [] : [keyRecord("svc_sk_other0")]));
+      await server.logged("keys-loaded", loads);
+    }
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
+    assert.equal(server.logs("snapshot-loaded").length, 1);
+    server.child.kill("SIGHUP");
+    const second = await server.logged("snapshot-loaded", 2);
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), second.generation);
+
+    // A load that takes a while, and signals all through it.
+    const loads = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
+    unlinkSync(join(snapshot, "users.ndjson"));
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(3));
+    const before = loads();
+    let sent = 0;
+    while (loads() === before) {
+      server.child.kill("SIGHUP");
+      sent++;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    assert.ok(sent > 10, `the load was over after ${sent} signals`);
+    await until(() => loads() === before + 2, "the one load more");
+    server.child.kill("SIGHUP");
+    await until(() => loads() > before + 2, "a load after them all");
+    assert.equal(loads(), before + 3);
+    await server.stop();
+  });
+
+  test("SIGHUP while the first snapshot loads does not end the process", async (t) => {
+    const { snapshot, keys } = place(t);
+    unlinkSync(join(snapshot, "users.ndjson"));
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(2));
+    const program = start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"]);
+    await until(() => program.stderr().includes("keys-loaded"), "the keys");
+    program.child.kill("SIGHUP");
+    const server = await served(program);
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    await server.stop();
+  });
+
+  test("swaps under load: no request fails, each sees one generation, a crawl one or a 412", async (t) => {
+    const { folder, keys } = place(t);
+    const USERS = 230;
+    const generationFiles = (n: number): Map<string, Buffer> =>
+      withManifest(
+        snapshotFiles({
+          "users.ndjson": Array.from({ length: USERS }, (_, at) => user(at, { displayName: `gen-${n}` })),
+          "worlds.ndjson": Array.from({ length: USERS }, (_, at) => world(at, { name: `gen-${n}` })),
+          "world-stats.ndjson": [worldStats(1)],
+          "instances.ndjson": [instance(n)],
+        }),
+        `gen-${n}`,
+      );
+    const current = join(folder, "current");
+    const turnTo = (n: number): void => {
+      symlinkSync(writeFiles(join(folder, `snapshot-${n}`), generationFiles(n)), `${current}.new`);
+      renameSync(`${current}.new`, current);
+    };
+    turnTo(1);
+    const token = "svcx_crawler";
+    writeKeys(keys, keyRecord(token));
+    const server = await serve(current, keys, ["--watch", "0.1"]);
+    const agent = keepAlive(8);
+    t.after(() => agent.destroy());
+
+    let busy = true;
+    const seen = new Set<string>();
+    const crawls = { whole: 0, changed: 0 };
+    let replies = 0;
+    async function crawl(): Promise<void> {
+      let headers: Record<string, string> = {};
+      const names: string[] = [];
+      for (let offset = 0; offset < USERS; offset += 20) {
+        const reply = await get(`${server.url}/worlds?limit=20&offset=${offset}`, { token, headers, agent });
+        replies++;
+        if (reply.status === 412) {
+          assert.equal(errorOf(reply), "Snapshot has changed");
+          assert.notEqual(reply.headers.etag, headers["If-Match"]);
+          crawls.changed++;
+          return;
+        }
+        assert.equal(reply.status, 200, reply.text);
+        const page = JSON.parse(reply.text) as { data: { name: string }[]; pagination: { total: number } };
+        assert.equal(page.pagination.total, USERS);
+        assert.equal(page.data.length, Math.min(20, USERS - offset));
+        names.push(...page.data.map(({ name }) => name), generationOf(reply));
+        headers = { "If-Match": reply.headers.etag! };
+      }
+      assert.equal(new Set(names).size, 1, "one crawl, one generation");
+      crawls.whole++;
+    }
+    async function search(): Promise<void> {
+      const reply = await get(`${server.url}/users/search?q=gen&limit=50`, { token, agent });
+      replies++;
+      assert.equal(reply.status, 200, reply.text);
+      const page = JSON.parse(reply.text) as { data: { displayName: string }[] };
+      const names = new Set([...page.data.map(({ displayName }) => displayName), generationOf(reply)]);
+      assert.equal(names.size, 1, "one request, one generation");
+      seen.add(generationOf(reply));
+    }
+    const clients = Array.from({ length: 8 }, async (_, n) => {
+      while (busy) await (n % 2 ? crawl() : search());
+    });
+    const swapped = (async () => {
+      try {
+        for (let n = 2; n <= 5; n++) {
+          if (n % 3 === 0) {
+            // File by file: what is half done is refused, for the manifest does not fit.
+            const files = generationFiles(n);
+            for (const [name, bytes] of files) {
+              replace(join(current, name), bytes);
+              server.child.kill("SIGHUP");
+            }
+          } else {
+            turnTo(n);
+          }
+          if (n % 2) server.child.kill("SIGHUP");
+          const done = replies;
+          await until(() => seen.has(`gen-${n}`) && replies > done + 50, `generation ${n}`);
+        }
+      } finally {
+        busy = false;
+      }
+    })();
+    await Promise.all([swapped, ...clients]);
+    assert.deepEqual(
+      [...seen].sort(),
+      [1, 2, 3, 4, 5].map((n) => `gen-${n}`),
+    );
+    assert.ok(crawls.whole > 0 && crawls.changed > 0, JSON.stringify(crawls));
+    assert.equal(server.logs("defect").length, 0);
+
+    // Without clients that hurry: a crawl that began before a reload ends with a 412 after it.
+    const first = await get(`${server.url}/users/search?q=gen`, { token });
+    turnTo(9);
+    server.child.kill("SIGHUP");
+    await untilReply(server, token, (r) => generationOf(r) === "gen-9", "generation 9");
+    const later = await get(`${server.url}/users/search?q=gen&offset=20`, {
+      token,
+      headers: { "If-Match": first.headers.etag! },
+    });
+    assert.equal(later.status, 412);
+    assert.equal(generationOf(later), "gen-9");
+    await server.stop();
+  });
+
+  // -------------------------------------------------------------- the end
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`${signal} with 40 busy clients: every request is answered, then exit 0`, async (t) => {
+      const { snapshot, keys } = place(t);
+      writeKeys(keys, keyRecord("svcx_busy"));
+      const server = await serve(snapshot, keys);
+      const idle = await rawClient(server.port);
+      t.after(() => idle.socket.destroy());
+      const agent = keepAlive(40);
+      t.after(() => agent.destroy());
+      let answered = 0;
+      let closes = 0;
+      let stopping = false;
+      const clients = Array.from({ length: 40 }, async () => {
+        for (;;) {
+          try {
+            const reply = await get(`${server.url}/worlds`, { token: "svcx_busy", agent });
+            assert.equal(reply.status, 200);
+            answered++;
+            if (reply.headers.connection === "close") {
+              assert.ok(stopping, "closed before the signal");
+              closes++;
+            }
+          } catch (error) {
+            // The only thing that may happen: nobody listens any more.
+            assert.equal((error as NodeJS.ErrnoException).code, "ECONNREFUSED", String(error));
+            return;
+          }
+        }
+      });
+      await until(() => answered > 400, "busy clients");
+      stopping = true;
+      const began = performance.now();
+      server.child.kill(signal);
+      await server.logged("stopping");
+      // An idle connection is still served for a moment, once.
+      idle.socket.write(
+        `GET /api/public/v1/stats HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svcx_busy\r\n\r\n`,
+      );
+      await Promise.all(clients);
+      assert.deepEqual(await server.ended, { status: 0, signal: null });
+      assert.ok(performance.now() - began < 10_000);
+      assert.ok(closes > 0 && closes <= 40, `${closes} connections were told to close`);
+      await until(() => idle.ended(), "the idle connection's end");
+      assert.equal(idle.error(), undefined);
+      assert.match(idle.text(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*"totalUsers"/);
+      assert.equal(server.logs("stopping")[0]!.signal, signal);
+      assert.equal(server.logs("stopped").length, 1);
+      assert.equal(server.logs("defect").length, 0);
+    });
+  }
+
+  test("a request that was sent whole before the signal is answered, on the newest connections too", async (t) => {
+    const { snapshot, keys } = place(t);
+    writeKeys(keys, keyRecord("svcx_late"));
+    const server = await serve(snapshot, keys);
+    // The system accepts these before the server does.
+    const clients = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const client = await rawClient(server.port);
+        client.socket.write(
+          "GET /api/public/v1/stats HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svcx_late\r\n\r\n",
+        );
+        return client;
+      }),
+    );
+    t.after(() => {
+      for (const { socket } of clients) socket.destroy();
+    });
+    server.child.kill("SIGTERM");
+    for (const client of clients) {
+      await until(() => client.ended() || client.error(), "the end of a connection");
+      assert.equal(client.error(), undefined, "no reset");
+      assert.match(client.text(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*"totalUsers"/);
+    }
+    assert.deepEqual(await server.ended, { status: 0, signal: null });
+  });
+
+  test("connections that stay idle meet an orderly end; a second signal does not wait for them", async (t) => {
+    const { snapshot, keys } = place(t);
+    for (const signals of [["SIGTERM"], ["SIGTERM", "SIGINT"], ["SIGINT", "SIGINT"]] as const) {
+      const server = await serve(snapshot, keys);
+      const idle = await Promise.all(Array.from({ length: 5 }, () => rawClient(server.port)));
+      t.after(() => {
+        for (const { socket } of idle) socket.destroy();
+      });
+      server.child.kill(signals[0]);
+      await server.logged("stopping");
+      const began = performance.now();
+      if (signals.length > 1) server.child.kill(signals[1]);
+      const { status, signal } = await server.ended;
+      if (signals.length > 1) {
+        assert.ok(performance.now() - began < 1000, "at once");
+        assert.equal(server.logs("stopped").length, 0);
+        assert.ok(status !== 0 || signal !== null);
+      } else {
+        assert.deepEqual([status, signal], [0, null]);
+        assert.ok(performance.now() - began < 10_000);
+        for (const client of idle) {
+          await until(() => client.ended() || client.error(), "the end of an idle connection");
+          assert.equal(client.error(), undefined, "no reset");
+        }
+      }
+    }
+  });
+
+  test("a load that is under way does not keep the process", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "0"]);
+    unlinkSync(join(snapshot, "users.ndjson"));
+    // Minutes of it.
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(250));
+    server.child.kill("SIGHUP");
+    await server.logged("keys-loaded", 2);
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    await server.stop();
+    assert.equal(server.logs("snapshot-loaded").length, 1);
+  });
+
+  test("killed, then started again: ready with the same generation, and nothing to repair", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const first = await serve(snapshot, keys);
+    const agent = keepAlive(4);
+    t.after(() => agent.destroy());
+    let answered = 0;
+    const clients = Array.from({ length: 4 }, async () => {
+      try {
+        for (;;) {
+          await get(`${first.url}/worlds`, { token: TOKEN, agent });
+          answered++;
+        }
+      } catch {
+        // Killed.
+      }
+    });
+    await until(() => answered > 20, "busy clients");
+    first.child.kill("SIGKILL");
+    assert.equal((await first.ended).signal, "SIGKILL");
+    await Promise.all(clients);
+    const again = await served(
+      start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", String(first.port)]),
+    );
+    assert.equal(again.port, first.port);
+    assert.equal(again.generation, first.generation);
+    assert.equal((await get(`${again.url}/stats`, { token: TOKEN })).status, 200);
+    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
+    await again.stop();
+  });
+
+  // -------------------------------------------------------------- secrets, limits, other commands
+
+  test("a token is found in no log line and no file, whatever is done with it", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const args = ["--access-log", "--log-level", "debug", "--watch", "0.2"];
+    const server = await serve(snapshot, keys, args);
+    const { stdout } = await runWell(["keys", "create", "--keys", keys, "--name", "canary"]);
+    const token = stdout.trim();
+    await untilReply(server, token, ({ status }) => status === 200, "the key", 2000);
+    const secret = token.slice("svc_sk_".length);
+    const wrong = "svc_sk_wrong-canary";
+    const paths = ["/worlds", "/stats?token=", "/worlds/", "/nowhere/", "/users/search?q=", "/users/"];
+    for (const path of paths) {
+      await get(server.url + path + (path.endsWith("=") || path.endsWith("/") ? token : ""), { token });
+      await get(`${server.url}${path}`, { token: wrong });
+      await get(`${server.url}${path}`, { headers: { Authorization: `Basic ${token}`, "If-Match": token } });
+    }
+    const broken = await rawClient(server.port);
+    broken.socket.write(`GET /${token} HTTP/9.9\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    await until(() => broken.ended(), "the refusal");
+    broken.socket.destroy();
+    writeFileSync(join(snapshot, "users.ndjson"), `{"id":"${id("a", 1)}","secret":"${token}"}\n{${token}`);
+    await server.logged("snapshot-refused");
+    replace(keys, `{"keys":[{"token":"${token}"`);
+    await server.logged("keys-refused");
+    await untilReply(server, token, ({ status }) => status === 200, "the old keys");
+    const requests = server.logs("request");
+    assert.ok(requests.length >= paths.length * 3);
+    for (const line of requests) {
+      assert.match(String(line.method), /^[A-Z]+$/);
+      assert.equal(typeof line.status, "number");
+      assert.equal(typeof line.ms, "number");
+    }
+    assert.ok(
+      requests.some((line) => line.keyId === readKeyId(server)),
+      "the key's id is there instead",
+    );
+    await server.stop();
+    assert.equal(server.logs("defect").length, 0);
+    for (const text of [server.stdout(), server.stderr()]) {
+      assert.ok(!text.includes(secret) && !text.includes("wrong-canary"));
+    }
+    // What the test itself put there.
+    rmSync(join(snapshot, "users.ndjson"));
+    rmSync(keys);
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(secret), entry.name);
+    }
+
+    function readKeyId({ logs }: Served): unknown {
+      return logs("request").find((line) => line.status === 200)!.keyId;
+    }
+  });
+
+  test("of 200 requests at once exactly the limit passes", async (t) => {
+    const { snapshot, keys } = place(t);
+    writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_own", { limit: 3 }), keyRecord("svcx_free"));
+    const server = await serve(snapshot, keys, ["--rate-limit", "60", ...LONG_WINDOW]);
+    const ask = (token: string): Promise<Response> => get(`${server.url}/worlds`, { token });
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, async () => [await ask(TOKEN), await ask("svcx_free")] as const),
+    );
+    const passed = replies.map(([reply]) => reply).filter(({ status }) => status === 200);
+    const left = passed.map(({ headers }) => Number(headers["x-ratelimit-remaining"])).sort((a, b) => b - a);
+    assert.deepEqual(
+      left,
+      Array.from({ length: 60 }, (_, n) => 59 - n),
+    );
+    for (const [limited, free] of replies) {
+      assert.equal(free.status, 200);
+      assert.equal(free.headers["x-ratelimit-limit"], undefined);
+      if (limited.status === 200) continue;
+      assert.equal(limited.status, 429);
+      assert.equal(errorOf(limited), "Rate limit exceeded");
+      assert.equal(limited.headers["x-ratelimit-remaining"], "0");
+      assert.equal(limited.headers["x-ratelimit-limit"], "60");
+      const reset = Number(limited.headers["x-ratelimit-reset"]);
+      assert.equal(reset % 31_536_000, 0);
+      assert.ok(Number(limited.headers["retry-after"]) >= 1);
+    }
+    const own = await Promise.all(Array.from({ length: 20 }, () => ask("svc_sk_own")));
+    assert.equal(own.filter(({ status }) => status === 200).length, 3);
+    await server.stop();
+  });
+});
+
+interface RawClient {
+  readonly socket: Socket;
+  readonly text: () => string;
+  readonly ended: () => boolean;
+  readonly error: () => Error | undefined;
+}
+
+/** A connection whose bytes and end can be looked at. */
+async function rawClient(port: number): Promise<RawClient> {
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  let ended = false;
+  let failure: Error | undefined;
+  socket.setEncoding("utf8");
+  socket.on("data", (part: string) => {
+    text += part;
+  });
+  socket.on("end", () => {
+    ended = true;
+  });
+  socket.on("error", (error) => {
+    failure = error;
+  });
+  await new Promise<void>((resolve) => socket.once("connect", resolve));
+  return { socket, text: () => text, ended: () => ended, error: () => failure };
+}

@@ -1,0 +1,184 @@
+/** The three doors behind one face, and the comparison of what comes out with the model. */
+
+import assert from "node:assert/strict";
+import { Agent, request as httpRequest } from "node:http";
+import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
+import { type Expected, JUDGED_HEADERS, type Model } from "./model.ts";
+import { CANARY, HIDDEN } from "./snapshot.ts";
+
+/** Name of a door. */
+export type DoorName = "node" | "fetch" | "direct";
+
+/** A request. */
+export interface Step {
+  /** GET when absent. */
+  method?: string;
+  /** Exactly what stands in the request line. */
+  target: string;
+  headers?: readonly (readonly [name: string, value: string])[];
+  /** Sent by the HTTP door alone. */
+  body?: string;
+  /** The clock; the direct door alone can set it. */
+  now?: number;
+}
+
+/** What came out of a door. */
+export interface Got {
+  status: number;
+  /** In order, names in lower case, duplicates kept. */
+  headers: [name: string, value: string][];
+  body: string;
+}
+
+/** A way in. */
+export interface Door {
+  name: DoorName;
+  ask: (step: Step) => Promise<Got>;
+  close: () => void;
+}
+
+/** HTTP to a listening server. Targets go out as they are. */
+export function nodeDoor(url: string): Door {
+  const { hostname, port, host } = new URL(url);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    name: "node",
+    close: () => agent.destroy(),
+    ask: ({ method = "GET", target, headers = [], body }) =>
+      new Promise((resolve, reject) => {
+        const length: [string, string][] =
+          method === "GET" || method === "HEAD" || method === "OPTIONS"
+            ? []
+            : [["Content-Length", String(Buffer.byteLength(body ?? ""))]];
+        const list = [["Host", host], ...headers, ...length].flat();
+        const request = httpRequest(
+          { hostname, port, agent, method, path: target, headers: list },
+          (response) => {
+            const chunks: Buffer[] = [];
+            response.on("data", (chunk: Buffer) => chunks.push(chunk));
+            response.on("error", reject);
+            response.on("end", () => {
+              const { rawHeaders: raw } = response;
+              const pairs: [string, string][] = [];
+              for (let at = 0; at < raw.length; at += 2) pairs.push([raw[at]!.toLowerCase(), raw[at + 1]!]);
+              resolve({
+                status: response.statusCode!,
+                headers: pairs,
+                body: Buffer.concat(chunks).toString("utf8"),
+              });
+            });
+          },
+        );
+        request.on("error", reject);
+        request.end(body);
+      }),
+  };
+}
+
+/** Web-standard requests. */
+export function fetchDoor(fetch: FetchHandler): Door {
+  return {
+    name: "fetch",
+    close: () => {},
+    async ask({ method = "GET", target, headers = [] }) {
+      const list = new Headers();
+      for (const [name, value] of headers) list.append(name, value);
+      const url = target.startsWith("/") ? `http://orrery.test${target}` : target;
+      const response = await fetch(new Request(url, { method, headers: list }));
+      return { status: response.status, headers: [...response.headers], body: await response.text() };
+    },
+  };
+}
+
+/** Calls. */
+export function directDoor(ask: DirectDoor): Door {
+  return {
+    name: "direct",
+    close: () => {},
+    async ask({ method = "GET", target, headers = [], now }) {
+      const values = (name: string): string[] =>
+        headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value);
+      const joined = (name: string): string | undefined =>
+        values(name).length === 0 ? undefined : values(name).join(", ");
+      const reply = await ask({
+        method,
+        target,
+        authorization: values("authorization")[0],
+        ifMatch: joined("if-match"),
+        ifNoneMatch: joined("if-none-match"),
+        ...(now === undefined ? {} : { now }),
+      });
+      return { status: reply.status, headers: Object.entries(reply.headers), body: reply.body };
+    },
+  };
+}
+
+/** Whether a web-standard request can carry a step unchanged. */
+export function fitsFetch({ method = "GET", target, headers = [] }: Step): boolean {
+  if (method === "TRACE" || headers.filter(([name]) => name.toLowerCase() === "authorization").length > 1) {
+    return false;
+  }
+  const url = new URL(target, "http://orrery.test");
+  if (url.hash !== "") return false;
+  const [path] = target.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1);
+  return url.pathname === path;
+}
+
+const NOT_PROMISED_ON_204: ReadonlySet<string> = new Set(["access-control-expose-headers", "cache-control"]);
+
+function sortedNames(value: string | undefined): string | undefined {
+  return value
+    ?.split(",")
+    .map((name) => name.trim().toLowerCase())
+    .sort()
+    .join(", ");
+}
+
+/**
+ * Asks a door and the model, and compares.
+ *
+ * @returns what came out of the door
+ */
+export async function askAndCompare(door: Door, model: Model, step: Step): Promise<Got> {
+  const before = Date.now();
+  const got = await door.ask(step);
+  const waited = step.now === undefined ? Math.ceil((Date.now() - before) / 1000) : 0;
+  const expected = model.ask({
+    method: step.method ?? "GET",
+    target: step.target,
+    headers: step.headers ?? [],
+    now: step.now ?? before,
+  });
+  compare(got, expected, waited);
+  return got;
+}
+
+/** @param waited seconds by which Retry-After may be lower */
+function compare(got: Got, expected: Expected, waited: number): void {
+  assert.equal(got.status, expected.status, `status, with body ${got.body}`);
+  assert.equal(got.body, expected.body, "body");
+  const headers = new Map(got.headers);
+  assert.equal(headers.size, got.headers.length, `a header is there twice: ${JSON.stringify(got.headers)}`);
+  for (const name of JUDGED_HEADERS) {
+    if (expected.status === 204 && NOT_PROMISED_ON_204.has(name)) continue;
+    const value = headers.get(name);
+    const wanted = expected.headers[name];
+    if (name === "retry-after" && wanted !== undefined) {
+      const seconds = Number(value);
+      const isNear = seconds <= Number(wanted) && seconds >= Math.max(1, Number(wanted) - waited);
+      assert.ok(isNear && value === String(seconds), `${name} is ${value}, not ${wanted}`);
+    } else if (name.startsWith("access-control-") && name.endsWith("-headers")) {
+      assert.equal(sortedNames(value), wanted, name);
+    } else {
+      assert.equal(value, wanted, name);
+    }
+  }
+  if (expected.length !== undefined) {
+    assert.equal(headers.get("content-length"), String(expected.length), "content-length");
+    assert.match(headers.get("content-type") ?? "", /^application\/json(;|$)/, "content-type");
+  }
+  for (const secret of [CANARY, HIDDEN]) {
+    assert.ok(!got.body.includes(secret), `${secret} in the body`);
+    assert.ok(!JSON.stringify(got.headers).includes(secret), `${secret} in the headers`);
+  }
+}

@@ -1,0 +1,143 @@
+/** Snapshot folders for tests: rows, files, manifests, and temporary places to put them. */
+
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROW_FILES, type RowFile } from "../../src/model.ts";
+
+/** A row as a test writes it; any field may be wrong. */
+export type RawRow = Record<string, unknown>;
+
+/** What to put into a file: rows, one a line, or its very bytes. */
+export type Contents = readonly RawRow[] | string | Buffer;
+
+/** Makes a folder that is removed when the test (or the file) is over. */
+export function temporaryFolder(test: { after(done: () => void): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-test-"));
+  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The UUID number `n` of a kind: `id("a", 7)` is `aaaaaaaa-0000-4000-8000-000000000007`. */
+export function id(kind: string, n: number): string {
+  return `${kind.repeat(8)}-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
+}
+
+export function user(n: number, more: RawRow = {}): RawRow {
+  return {
+    id: id("a", n),
+    displayName: `user ${n}`,
+    userIconUrl: `https://icons.example/${n}`,
+    createdAt: "2026-01-02T03:04:05.006Z",
+    ...more,
+  };
+}
+
+export function world(n: number, more: RawRow = {}): RawRow {
+  return {
+    id: id("b", n),
+    name: `world ${n}`,
+    description: `about world ${n}`,
+    ownerId: id("a", 1),
+    isPublic: true,
+    status: "ACTIVE",
+    createdAt: "2026-02-03T04:05:06.007Z",
+    updatedAt: "2026-03-04T05:06:07.008Z",
+    ...more,
+  };
+}
+
+export function worldStats(n: number, more: RawRow = {}): RawRow {
+  return {
+    worldId: id("b", n),
+    totalVisits: 1004,
+    uniqueVisitors: 1003,
+    visitsLast7Days: 1001,
+    visitsLast30Days: 1002,
+    ...more,
+  };
+}
+
+export function instance(n: number, more: RawRow = {}): RawRow {
+  return {
+    id: id("c", n),
+    worldId: id("b", 1),
+    isPublic: true,
+    isActive: true,
+    createdAt: "2026-04-05T06:07:08.009Z",
+    ...more,
+  };
+}
+
+/** One good row of each file. */
+export const GOOD_ROWS: Readonly<Record<RowFile, RawRow>> = {
+  "users.ndjson": user(1),
+  "worlds.ndjson": world(1),
+  "world-stats.ndjson": worldStats(1),
+  "instances.ndjson": instance(1),
+};
+
+/** The bytes of a file. */
+export function bytesOf(contents: Contents): Buffer {
+  if (typeof contents === "string") return Buffer.from(contents);
+  if (Buffer.isBuffer(contents)) return contents;
+  return Buffer.from((contents as readonly RawRow[]).map((row) => `${JSON.stringify(row)}\n`).join(""));
+}
+
+/** Stored files by name: one good row a table, unless given; null leaves a file out. */
+export type Files = Readonly<Record<string, Contents | null>>;
+
+/** The bytes of every file of a snapshot. A given `x.gz` stands for `x`. */
+export function snapshotFiles(given: Files = {}): Map<string, Buffer> {
+  const files = new Map<string, Buffer>();
+  for (const name of ROW_FILES) {
+    if (!(name in given) && !(`${name}.gz` in given)) files.set(name, bytesOf([GOOD_ROWS[name]]));
+  }
+  for (const [name, contents] of Object.entries(given)) {
+    if (contents !== null) files.set(name, bytesOf(contents));
+  }
+  return files;
+}
+
+/** Writes files into a folder, which is made when missing. */
+export function writeFiles(folder: string, files: ReadonlyMap<string, Buffer>): string {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
+  return folder;
+}
+
+/** Writes a snapshot into a folder, which is made when missing. */
+export function writeSnapshot(folder: string, given: Files = {}): string {
+  return writeFiles(folder, snapshotFiles(given));
+}
+
+/** What a manifest says of a stored, uncompressed file. */
+export function listed(bytes: Buffer): { rows: number; bytes: number; sha256: string } {
+  return {
+    rows: bytes
+      .toString("utf8")
+      .split("\n")
+      .filter((line) => line.trim() !== "").length,
+    bytes: bytes.length,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+  };
+}
+
+/** A manifest that is right about uncompressed files. */
+export function manifestOf(
+  files: ReadonlyMap<string, Buffer>,
+  generation: string,
+): { format: unknown; generation: unknown; createdAt: unknown; files: Record<string, unknown> } {
+  return {
+    format: "orrery-snapshot/1",
+    generation,
+    createdAt: "2026-05-06T07:08:09.010Z",
+    files: Object.fromEntries(Array.from(files, ([name, bytes]) => [name, listed(bytes)])),
+  };
+}
+
+/** The files with a right manifest added. */
+export function withManifest(files: ReadonlyMap<string, Buffer>, generation: string): Map<string, Buffer> {
+  return new Map(files).set("manifest.json", Buffer.from(JSON.stringify(manifestOf(files, generation))));
+}

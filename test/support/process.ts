@@ -1,0 +1,213 @@
+/** Real child processes of the command line, and a plain HTTP client for them. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const COMMAND = ["--import", "tsx", "src/main.ts"];
+
+/** Nothing takes this long; what does has failed. */
+const PATIENCE_MS = 20_000;
+
+/** Environment variables on top of a clean environment. */
+export type Variables = Readonly<Record<string, string>>;
+
+/** The tests' own environment without any setting of the program. */
+function environment(variables: Variables): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(ORRERY_|NODE_TEST_CONTEXT$)/.test(name));
+  return { ...Object.fromEntries(own), ...variables };
+}
+
+/** How a process ended. */
+export interface Ended {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process under way. */
+export interface Program {
+  readonly child: ChildProcess;
+  /** Everything written so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves when it has ended and all its output is here. */
+  readonly ended: Promise<Ended>;
+}
+
+const alive = new Set<ChildProcess>();
+
+/** Ends, at once, every process that these helpers started and that still runs. */
+export async function killAll(): Promise<void> {
+  const ends = [...alive].map((child) => new Promise((resolve) => child.once("close", resolve)));
+  for (const child of alive) child.kill("SIGKILL");
+  await Promise.all(ends);
+}
+
+/** Starts the program. */
+export function start(args: readonly string[], variables: Variables = {}): Program {
+  const child = spawn(process.execPath, [...COMMAND, ...args], {
+    cwd: ROOT,
+    env: environment(variables),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  alive.add(child);
+  const written = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]!.setEncoding("utf8").on("data", (text: string) => {
+      written[name] += text;
+    });
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status, signal) => {
+      alive.delete(child);
+      resolve({ status, signal });
+    });
+  });
+  return { child, stdout: () => written.stdout, stderr: () => written.stderr, ended };
+}
+
+/** What a process that ended by itself left behind. */
+export interface Outcome extends Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the program to its end. */
+export async function run(args: readonly string[], variables: Variables = {}): Promise<Outcome> {
+  const program = start(args, variables);
+  const timer = setTimeout(() => program.child.kill("SIGKILL"), PATIENCE_MS);
+  const ended = await program.ended;
+  clearTimeout(timer);
+  return { ...ended, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** Runs the program; it must succeed. */
+export async function runWell(args: readonly string[], variables: Variables = {}): Promise<Outcome> {
+  const outcome = await run(args, variables);
+  assert.equal(outcome.status, 0, `${args.join(" ")}: ${outcome.stderr}`);
+  return outcome;
+}
+
+/** Looks until `check` gives something truthy, and gives that. */
+export async function until<T>(
+  check: () => T | Promise<T>,
+  what: string,
+  patience = PATIENCE_MS,
+): Promise<NonNullable<T>> {
+  const began = performance.now();
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    assert.ok(performance.now() - began < patience, `waited ${patience} ms for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** One line of the log. */
+export type LogLine = Record<string, unknown> & { event: string };
+
+/** A process that serves. */
+export interface Served extends Program {
+  /** Base URL, as the process printed it. */
+  readonly url: string;
+  readonly port: number;
+  /** Generation that it began with, as the process printed it. */
+  readonly generation: string;
+  /** Log lines so far, of one event or all. A line that is no JSON fails. */
+  readonly logs: (event?: string) => LogLine[];
+  /** Waits until there are so many log lines of an event; gives the last of them. */
+  readonly logged: (event: string, count?: number) => Promise<LogLine>;
+  /** Sends SIGTERM; it must exit 0 in time. */
+  readonly stop: () => Promise<void>;
+}
+
+/** The listening line, the only thing on standard output. */
+export const LISTENING =
+  /^orrery listening on (http:\/\/127\.0\.0\.1:(\d+)\/api\/public\/v1) generation=([A-Za-z0-9._-]{1,64})\n/;
+
+/** Waits until a started program accepts requests. */
+export async function served(program: Program): Promise<Served> {
+  const line = await until(() => {
+    assert.equal(program.child.exitCode, null, `it ended: ${program.stderr()}`);
+    return LISTENING.exec(program.stdout());
+  }, "the listening line");
+  const logs = (event?: string): LogLine[] =>
+    program
+      .stderr()
+      .split("\n")
+      .slice(0, -1)
+      .map((text) => JSON.parse(text) as LogLine)
+      .filter((entry) => event === undefined || entry.event === event);
+  return {
+    ...program,
+    url: line[1]!,
+    port: Number(line[2]),
+    generation: line[3]!,
+    logs,
+    logged: (event, count = 1) =>
+      until(() => logs(event)[count - 1], `${count} log lines of ${event} in:\n${program.stderr()}`),
+    async stop() {
+      program.child.kill("SIGTERM");
+      const ended = await Promise.race([
+        program.ended,
+        new Promise<string>((resolve) => setTimeout(resolve, 10_000, "after 10 s it still runs").unref()),
+      ]);
+      assert.deepEqual(ended, { status: 0, signal: null }, program.stderr());
+    },
+  };
+}
+
+/** Starts a server on a free port and waits until it accepts requests. */
+export function serve(
+  snapshot: string,
+  keys: string,
+  args: readonly string[] = [],
+  variables: Variables = {},
+): Promise<Served> {
+  return served(start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", ...args], variables));
+}
+
+/** A response. */
+export interface Response {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** How to ask. */
+export interface GetOptions {
+  readonly token?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly agent?: Agent;
+}
+
+/** One GET; a connection of its own unless an agent is given. Rejects when the connection breaks. */
+export function get(url: string, { token, headers = {}, agent }: GetOptions = {}): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const ask = request(
+      url,
+      { agent: agent ?? false, headers: { ...headers, ...authorization }, timeout: PATIENCE_MS },
+      (answer) => {
+        let text = "";
+        answer.setEncoding("utf8");
+        answer.on("data", (part: string) => {
+          text += part;
+        });
+        answer.once("error", reject);
+        answer.once("end", () => resolve({ status: answer.statusCode!, headers: answer.headers, text }));
+      },
+    );
+    ask.once("timeout", () => ask.destroy(new Error(`no answer from ${url}`)));
+    ask.once("error", reject);
+    ask.end();
+  });
+}
+
+/** An agent that keeps connections open. */
+export function keepAlive(sockets: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets: sockets, maxFreeSockets: sockets });
+}

@@ -1,0 +1,239 @@
+/**
+ * A raw HTTP/1.1 client over a socket: sends exactly the bytes it is told to,
+ * and reads responses so strictly that a server's slip becomes an error.
+ */
+
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+
+/** One response off the wire. */
+export interface RawResponse {
+  readonly version: string;
+  readonly status: number;
+  readonly reason: string;
+  /** Names as sent, in order. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+}
+
+/** How a connection ended: the server half-closed it, or it broke (the error's code). */
+export type Ending = "fin" | (string & {});
+
+/** How long anything that is awaited may take before the test fails. */
+const PATIENCE_MS = 15_000;
+
+/** Rejects when a promise takes too long. */
+export async function within<T>(promise: Promise<T>, what: string, ms = PATIENCE_MS): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited ${ms} ms in vain: ${what}`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** All values of a header, any case. */
+export function headerValues(response: RawResponse, name: string): string[] {
+  const wanted = name.toLowerCase();
+  return response.headers.filter(([key]) => key.toLowerCase() === wanted).map(([, value]) => value);
+}
+
+/** The value of a header that may stand at most once. */
+export function header(response: RawResponse, name: string): string | undefined {
+  const values = headerValues(response, name);
+  assert.ok(values.length <= 1, `${name} stands ${values.length} times`);
+  return values[0];
+}
+
+/** The text under `error`; the body must hold nothing else. */
+export function errorOf(response: RawResponse): string {
+  assert.equal(header(response, "Content-Type"), "application/json; charset=utf-8");
+  const body = JSON.parse(response.body);
+  assert.deepEqual(Object.keys(body), ["error"]);
+  return body.error;
+}
+
+/** Reads one response from the front of some bytes; undefined while it is incomplete. */
+function takeResponse(bytes: Buffer, method: string): { response: RawResponse; length: number } | undefined {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const [first, ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  const status = /^(HTTP\/1\.1) ([1-5]\d\d) ([\x20-\x7e]+)$/.exec(first!);
+  assert.ok(status, `no status line: ${JSON.stringify(first)}`);
+  const headers = lines.map((line) => {
+    const field = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\x20-\x7e]*)$/.exec(line);
+    assert.ok(field, `no header line: ${JSON.stringify(line)}`);
+    return [field[1]!, field[2]!] as const;
+  });
+  const head = { version: status[1]!, status: Number(status[2]), reason: status[3]!, headers, body: "" };
+  assert.equal(header(head, "Transfer-Encoding"), undefined, "every length is known beforehand");
+  const start = end + 4;
+  if (head.status < 200) return { response: head, length: start };
+  assert.ok(header(head, "Date") !== undefined, "a response without Date");
+  const said = header(head, "Content-Length");
+  if (head.status === 204 || head.status === 304) {
+    assert.equal(said ?? "0", "0");
+    return { response: head, length: start };
+  }
+  assert.match(said ?? "(none)", /^\d+$/, "a response without Content-Length");
+  const length = start + (method === "HEAD" ? 0 : Number(said));
+  if (bytes.length < length) return undefined;
+  return { response: { ...head, body: bytes.toString("utf8", start, length) }, length };
+}
+
+/** One connection. Every one must be closed: {@link Wire.destroy}, or {@link closeWires} for all. */
+export class Wire {
+  readonly socket: Socket;
+  /** Resolves when the server half-closed the connection or it broke. */
+  readonly ending: Promise<Ending>;
+  /** Resolves when nothing is left of the connection: with the error that broke it, if any. */
+  readonly gone: Promise<string | undefined>;
+  #unread: Buffer[] = [];
+  #ended: Ending | undefined;
+  #error: string | undefined;
+  #wake: (() => void) | undefined;
+
+  /** @param port on the loopback interface */
+  constructor(port: number) {
+    // Half-open, so that the end of the server's side is told from the end of ours.
+    this.socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true, noDelay: true });
+    let finish: (ending: Ending) => void;
+    this.ending = new Promise((resolve) => {
+      finish = resolve;
+    });
+    const end = (ending: Ending): void => {
+      this.#ended ??= ending;
+      finish(ending);
+      this.#wake?.();
+    };
+    this.socket.on("data", (chunk) => {
+      this.#unread.push(chunk);
+      this.#wake?.();
+    });
+    this.socket.on("end", () => end("fin"));
+    this.socket.on("error", (error: NodeJS.ErrnoException) => {
+      this.#error = error.code ?? error.message;
+      end(this.#error);
+    });
+    this.gone = new Promise((resolve) => {
+      this.socket.on("close", () => {
+        wires.delete(this);
+        end("closed");
+        resolve(this.#error);
+      });
+    });
+    wires.add(this);
+  }
+
+  /** Resolves when the connection stands. */
+  async open(): Promise<this> {
+    if (this.socket.connecting) {
+      const open = new Promise<void>((resolve, reject) => {
+        this.socket.once("connect", resolve);
+        this.socket.once("error", reject);
+      });
+      await within(open, "a connection");
+    }
+    return this;
+  }
+
+  /** Writes bytes; text is one byte a char. Resolves when the system has taken them. */
+  send(bytes: string | Buffer): Promise<void> {
+    return new Promise((resolve) => this.socket.write(bytes as string, "latin1", () => resolve()));
+  }
+
+  /** Writes in pieces, each in a turn of its own: the server is at work between them. */
+  async sendSlowly(pieces: Iterable<string | Buffer>): Promise<void> {
+    for (const piece of pieces) {
+      await this.send(piece);
+      await setImmediate();
+      await setImmediate();
+    }
+  }
+
+  /** Half-closes our side. */
+  end(): void {
+    this.socket.end();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** The next response; rejects when the connection ends without one. */
+  response(method = "GET", ms = PATIENCE_MS): Promise<RawResponse> {
+    return within(this.#next(method), `the response to ${method}`, ms);
+  }
+
+  async #next(method: string): Promise<RawResponse> {
+    let seen = -1;
+    for (;;) {
+      if (this.#unread.length !== seen) {
+        const bytes = this.#bytes();
+        seen = this.#unread.length;
+        const taken = takeResponse(bytes, method);
+        if (taken !== undefined) {
+          this.#unread = taken.length === bytes.length ? [] : [bytes.subarray(taken.length)];
+          return taken.response;
+        }
+      }
+      if (this.#ended !== undefined) {
+        const rest = this.#bytes().toString("latin1");
+        throw new Error(`${this.#ended} instead of a response; unread: ${JSON.stringify(rest)}`);
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #bytes(): Buffer {
+    const bytes = Buffer.concat(this.#unread);
+    this.#unread = [bytes];
+    return bytes;
+  }
+
+  /** Waits until the server half-closes; whatever came after the last response read is an error. */
+  async fin(): Promise<void> {
+    assert.equal(await within(this.ending, "the end of the connection"), "fin");
+    assert.equal(this.#bytes().toString("latin1"), "", "bytes behind the last response");
+  }
+
+  /** {@link fin}, then our side is closed too, which must not meet a reset. */
+  async closed(): Promise<void> {
+    await this.fin();
+    this.end();
+    assert.equal(await within(this.gone, "the close of the connection"), undefined);
+  }
+}
+
+const wires = new Set<Wire>();
+
+/** Opens a connection. */
+export function dial(port: number): Promise<Wire> {
+  return new Wire(port).open();
+}
+
+/** Closes every connection that is still open. */
+export function closeWires(): void {
+  for (const wire of wires) wire.destroy();
+}
+
+/** Opens a connection, sends bytes, and takes the one response that ends it. */
+export async function lastWord(port: number, bytes: string | Buffer, method = "GET"): Promise<RawResponse> {
+  const wire = await dial(port);
+  void wire.send(bytes);
+  const response = await wire.response(method);
+  await wire.closed();
+  return response;
+}
+
+/** Head of a request, blank line included. `Host` is sent unless `headers` name it or are raw. */
+export function requestHead(target: string, headers: readonly string[] = [], method = "GET"): string {
+  const host = headers.some((line) => /^host:/i.test(line)) ? [] : ["Host: orrery.test"];
+  return [`${method} ${target} HTTP/1.1`, ...host, ...headers, "", ""].join("\r\n");
+}
