@@ -9,6 +9,7 @@ const world: World = {
   environment: process.env,
   print: (text) => void process.stdout.write(text),
   complain: (text) => void process.stderr.write(text),
+  isTerminal: process.stderr.isTTY === true,
   exit: (status) => process.exit(status),
 };
 
@@ -47,16 +48,25 @@ async function run(args: readonly string[]): Promise<number> {
       world.print(family.map(helpFor).join("\n"));
       return 0;
     }
-    const words = args.slice(0, family.length > 0 ? 2 : 1).join(" ");
-    const what = args.length === 0 ? "a command is missing" : `there is no command ${JSON.stringify(words)}`;
-    throw new UsageError(what);
+    const words = args.slice(0, family.length > 0 ? 2 : 1);
+    if (words.length === 0) throw new UsageError("a command is missing (see orrery --help)");
+    if (family.length > 0 && words.length === 1) {
+      const verbs = family.map(({ name }) => name.split(" ")[1]).join(", ");
+      throw new UsageError(`${words[0]}: one of ${verbs} must follow (see orrery ${words[0]} --help)`);
+    }
+    throw new UsageError(`there is no command ${JSON.stringify(words.join(" "))} (see orrery --help)`);
   }
   const { row, rest } = found;
   if (rest.some(isHelp)) {
     world.print(helpFor(row));
     return 0;
   }
-  await row.run(readOptions(row.name, rest, world.environment, row.positionals), world);
+  try {
+    await row.run(readOptions(row.name, rest, world.environment, row.positionals), world);
+  } catch (error) {
+    if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
+    throw error;
+  }
   return 0;
 }
 
@@ -69,7 +79,7 @@ try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
   if (error instanceof UsageError) {
-    world.complain(`orrery: ${error.message} (see orrery --help)\n`);
+    world.complain(`orrery: ${error.message}\n`);
     process.exitCode = 2;
   } else if (error instanceof CommandError) {
     world.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);

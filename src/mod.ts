@@ -67,10 +67,17 @@ export interface OpenOptions {
   /** Bytes for recent search results; 64 MiB when absent. */
   readonly searchCacheBytes?: number;
   readonly maxSnapshotBytes?: number;
+  /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
+  readonly allowShrink?: boolean;
   /** `svc_sk_` when absent. */
   readonly apiKeyPrefix?: string;
   /** `svcx_` when absent. */
   readonly cliTokenPrefix?: string;
+  /**
+   * Load and search in threads of their own, so that neither stalls the calls;
+   * false for hosts without worker threads. True when absent.
+   */
+  readonly threads?: boolean;
   /** Observe every request. */
   readonly accessLog?: boolean;
   readonly observe?: Observe;
@@ -88,7 +95,7 @@ export interface Orrery {
   readonly generation: () => string;
   /** Loads snapshot and keys again. A bad snapshot changes nothing and is observed. */
   readonly reload: () => Promise<void>;
-  /** Stops all watching. */
+  /** Stops all watching and ends the threads. */
   readonly close: () => void;
 }
 
@@ -106,18 +113,32 @@ function recordOf({ id, kind, token, scopes = SCOPES, limit }: GivenKey): KeyRec
   };
 }
 
+/** A token that its kind's prefix does not begin could never be used. */
+function checkGivenKeys(keys: readonly GivenKey[], prefixes: Record<KeyKind, string>): void {
+  for (const { id, kind, token } of keys) {
+    if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
+      throw new TypeError(`openOrrery: the token of key ${id} must begin with ${prefixes[kind]} and go on`);
+    }
+  }
+}
+
 /**
  * Opens a snapshot for reading from the same program.
  *
  * @throws {SnapshotError} when the snapshot cannot be loaded
  * @throws {KeysFileError} when the keys file cannot be used
- * @throws {TypeError} when one token prefix begins with the other
+ * @throws {TypeError} when the options make no sense, such as one token prefix that begins with the other
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { keys, observe = observeNothing, apiKeyPrefix = "svc_sk_", cliTokenPrefix = "svcx_" } = options;
   const problem = problemWithPrefixes(apiKeyPrefix, cliTokenPrefix);
   if (problem !== undefined) throw new TypeError(problem);
-  const { state, reload, stop } = await openState({
+  if (typeof options.snapshot !== "string") throw new TypeError("openOrrery: snapshot must be a folder");
+  if (typeof keys !== "string" && !Array.isArray(keys)) {
+    throw new TypeError("openOrrery: keys must be a file or an array of keys");
+  }
+  if (typeof keys !== "string") checkGivenKeys(keys, { api: apiKeyPrefix, cli: cliTokenPrefix });
+  const { state, reload, stop, close } = await openState({
     snapshot: options.snapshot,
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
@@ -126,8 +147,10 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     cors: options.cors ?? true,
     watch: options.watch ?? 0,
     maxSnapshotBytes: options.maxSnapshotBytes ?? MAX_SNAPSHOT_BYTES,
+    allowShrink: options.allowShrink ?? false,
     searchCacheBytes: options.searchCacheBytes ?? 67_108_864,
     accessLog: options.accessLog ?? false,
+    threads: options.threads ?? true,
     observe,
   });
   return {
@@ -136,6 +159,9 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     handle: createNodeDoor(state).handle,
     generation: () => state.generation.store.id,
     reload,
-    close: stop,
+    close() {
+      stop();
+      close();
+    },
   };
 }

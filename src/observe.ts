@@ -16,10 +16,23 @@ export type Observation =
   | { kind: "listening"; url: string; generation: string }
   | { kind: "stopping"; signal: string }
   | { kind: "stopped"; ms: number }
-  | { kind: "snapshot-loaded"; generation: string; counts: LoadCounts; bytes: number; ms: number }
+  | {
+      kind: "snapshot-loaded";
+      generation: string;
+      counts: LoadCounts;
+      /** On disk. */
+      bytes: number;
+      ms: number;
+      /** Parts of `ms`: reading and validating, sorting and packing, indexing for search. */
+      readMs: number;
+      packMs: number;
+      indexMs: number;
+    }
   | { kind: "snapshot-unchanged"; generation: string; ms: number }
   | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
   | { kind: "snapshot-refused"; problems: readonly string[]; serving: string }
+  | { kind: "thread-died"; cause: string }
+  | { kind: "thread-replaced"; ms: number }
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {

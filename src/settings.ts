@@ -16,6 +16,7 @@ export type Command =
   | "keys enable"
   | "keys delete"
   | "check"
+  | "diff"
   | "generate"
   | "openapi";
 
@@ -121,7 +122,13 @@ export const SETTINGS: readonly Setting[] = [
     default: "17179869184",
     min: 1,
     meaning: "Largest uncompressed size of a snapshot's rows, all files together.",
-    commands: [...SERVING, "check"],
+    commands: [...SERVING, "check", "diff"],
+  },
+  {
+    flag: "allow-shrink",
+    kind: "flag",
+    meaning: "Let in a new snapshot with less than half of the users or worlds that are being served.",
+    commands: SERVING,
   },
   {
     flag: "api-key-prefix",
@@ -318,6 +325,12 @@ export const SETTINGS: readonly Setting[] = [
     commands: ["generate"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
+  {
+    flag: "json",
+    kind: "flag",
+    meaning: "Print the result as JSON, for programs.",
+    commands: ["check", "diff"],
+  },
 ];
 
 /** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */

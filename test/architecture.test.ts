@@ -84,8 +84,8 @@ describe("packages", () => {
 
   it("are imported in one place each", () => {
     assert.deepEqual(importers("fast-json-stringify"), ["store/encode.ts"]);
-    assert.deepEqual(importers("flexsearch"), ["search/words.ts"]);
-    assert.deepEqual(importers("lru-cache"), ["search/search.ts"]);
+    assert.deepEqual(importers("flexsearch"), ["search/grams.ts"]);
+    assert.deepEqual(importers("lru-cache"), ["search/cache.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log.ts"]);
   });
 

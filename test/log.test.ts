@@ -14,11 +14,16 @@ const OBSERVATIONS: readonly Observation[] = [
     generation: "g",
     counts: { users: 1, worlds: 1, instances: 1 },
     bytes: 1,
-    ms: 1,
+    ms: 4,
+    readMs: 1,
+    packMs: 1,
+    indexMs: 2,
   },
   { kind: "snapshot-unchanged", generation: "g", ms: 1 },
   { kind: "snapshot-shrunk", table: "users", from: 3, to: 1 },
   { kind: "snapshot-refused", problems: ["users.ndjson:1: id: is missing"], serving: "g" },
+  { kind: "thread-died", cause: "out of memory" },
+  { kind: "thread-replaced", ms: 1 },
   { kind: "keys-loaded", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "request", id: "r", method: "GET", route: "/stats", status: 200, ms: 0.1, keyId: "key_1" },
@@ -61,8 +66,8 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error", false).length, 3);
-    assert.equal(logged("warn", false).length, 4);
+    assert.equal(logged("error", false).length, 4);
+    assert.equal(logged("warn", false).length, 5);
     assert.equal(logged("silent", false).length, 0);
   });
 });

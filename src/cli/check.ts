@@ -4,6 +4,7 @@ import { type FileReport, type Loaded, loadSnapshot } from "../snapshot/load.ts"
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
 import { type Options, ProblemsError } from "./options.ts";
+import { startProgress } from "./progress.ts";
 
 function hiddenIn({ hidden }: FileReport): number {
   return [...hidden.values()].reduce((sum, count) => sum + count, 0);
@@ -20,8 +21,8 @@ function tableOf(reports: readonly FileReport[]): string {
   return formatColumns([head, ...rows], [1, 2, 3, 4, 5]);
 }
 
-function reportOf({ store, reports }: Loaded): string {
-  const lines = [`generation ${store.id}\n\n`, tableOf(reports)];
+function textOf({ store, reports, bytes }: Loaded): string {
+  const lines = [`generation ${store.id}, ${bytes} bytes\n\n`, tableOf(reports)];
   const hidden = reports.flatMap((report) =>
     [...report.hidden].map(([why, count]) => [`  ${report.file}`, String(count), why]),
   );
@@ -36,11 +37,30 @@ function reportOf({ store, reports }: Loaded): string {
   return lines.join("");
 }
 
+function jsonOf({ store, reports, bytes }: Loaded): object {
+  const files = reports.map((report) => ({
+    file: report.file,
+    rows: report.rows,
+    visible: report.rows - hiddenIn(report),
+    hidden: Object.fromEntries(report.hidden),
+    pointsNowhere: { count: report.dangling.count, examples: report.dangling.examples },
+    bytes: report.bytes,
+  }));
+  return { ok: true, generation: store.id, bytes, files };
+}
+
 /** Runs the command. */
 export async function check(options: Options, world: World): Promise<void> {
+  const bar = startProgress(world, "reading");
   const result = await loadSnapshot(options.positionals[0]!, {
     maxBytes: options.integer("max-snapshot-bytes"),
+    onProgress: bar.show,
   });
-  if (!result.ok) throw new ProblemsError(result.problems);
-  world.print(reportOf(result));
+  bar.end();
+  const json = options.flag("json");
+  if (!result.ok) {
+    if (json) world.print(`${JSON.stringify({ ok: false, problems: result.problems }, null, 2)}\n`);
+    throw new ProblemsError(result.problems);
+  }
+  world.print(json ? `${JSON.stringify(jsonOf(result), null, 2)}\n` : textOf(result));
 }

@@ -13,6 +13,8 @@ export interface World {
   readonly print: (text: string) => void;
   /** Prints to standard error. */
   readonly complain: (text: string) => void;
+  /** Whether standard error is a terminal. */
+  readonly isTerminal: boolean;
   /** Ends the process at once. */
   readonly exit: (status: number) => never;
 }
@@ -24,7 +26,7 @@ export interface CommandRow {
   /** What stands behind the words, for help texts. */
   readonly usage: string;
   /** Words it takes beside its settings. */
-  readonly positionals: number;
+  readonly positionals: readonly string[];
   readonly summary: string;
   /** Does the work; resolves when done. */
   readonly run: (options: Options, world: World) => Promise<void>;
@@ -35,70 +37,77 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: "serve",
     usage: "--snapshot DIR --keys FILE",
-    positionals: 0,
+    positionals: [],
     summary: "Serve a snapshot over HTTP.",
     run: async (options, world) => (await import("./serve.ts")).serve(options, world),
   },
   {
     name: "demo",
     usage: "",
-    positionals: 0,
+    positionals: [],
     summary: "Serve the sample snapshot with keys made on the spot.",
     run: async (options, world) => (await import("./demo.ts")).demo(options, world),
   },
   {
     name: "keys create",
     usage: "--keys FILE --name NAME",
-    positionals: 0,
+    positionals: [],
     summary: "Make a key and print its token, once.",
     run: async (options, world) => (await import("./keys.ts")).createKey(options, world),
   },
   {
     name: "keys list",
     usage: "--keys FILE",
-    positionals: 0,
+    positionals: [],
     summary: "List the keys of a file.",
     run: async (options, world) => (await import("./keys.ts")).listKeys(options, world),
   },
   {
     name: "keys disable",
     usage: "ID --keys FILE",
-    positionals: 1,
+    positionals: ["ID"],
     summary: "Deactivate a key.",
     run: async (options, world) => (await import("./keys.ts")).disableKey(options, world),
   },
   {
     name: "keys enable",
     usage: "ID --keys FILE",
-    positionals: 1,
+    positionals: ["ID"],
     summary: "Activate a key again.",
     run: async (options, world) => (await import("./keys.ts")).enableKey(options, world),
   },
   {
     name: "keys delete",
     usage: "ID --keys FILE",
-    positionals: 1,
+    positionals: ["ID"],
     summary: "Delete a key.",
     run: async (options, world) => (await import("./keys.ts")).deleteKey(options, world),
   },
   {
     name: "check",
     usage: "DIR",
-    positionals: 1,
+    positionals: ["DIR"],
     summary: "Validate a snapshot and say what is in it.",
     run: async (options, world) => (await import("./check.ts")).check(options, world),
   },
   {
+    name: "diff",
+    usage: "FROM TO",
+    positionals: ["FROM", "TO"],
+    summary: "Say what a reload from one snapshot to another would change.",
+    run: async (options, world) => (await import("./diff.ts")).diff(options, world),
+  },
+  {
     name: "generate",
     usage: "--out DIR",
-    positionals: 0,
+    positionals: [],
     summary: "Make a synthetic snapshot.",
     run: async (options, world) => (await import("./generate.ts")).generate(options, world),
   },
   {
     name: "openapi",
     usage: "",
-    positionals: 0,
+    positionals: [],
     summary: "Print the OpenAPI document of the API.",
     run: async (options, world) => (await import("./openapi.ts")).openapi(options, world),
   },

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { World } from "./commands.ts";
 import { addKey } from "./keysfile.ts";
 import type { Options } from "./options.ts";
-import { listeningLine, serverOptions, serveUntilSignal, start } from "./serve.ts";
+import { listeningLine, serverOptions, start, takeSignals } from "./serve.ts";
 
 const SAMPLE = fileURLToPath(new URL("../../data/sample", import.meta.url));
 
@@ -17,14 +17,15 @@ export async function demo(options: Options, world: World): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
   // However the process ends, by a second signal too.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const signals = takeSignals(world);
   const keys = join(folder, "keys.json");
   const settings = serverOptions(options, SAMPLE, keys);
   const token = await addKey(keys, { name: "demo", kind: "api", prefix: settings.prefixes.api });
-  const server = await start(settings);
-  const until = serveUntilSignal(server, world);
+  const server = await start(settings, world);
+  const stopped = signals.handTo(server);
   world.print(listeningLine(server));
   world.print(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
-  await until;
+  await stopped;
   // As for serve: a load that is still under way must not keep the process.
   world.exit(0);
 }

@@ -54,9 +54,10 @@ export async function listKeys(options: Options, world: World): Promise<void> {
     record.id,
     record.kind,
     record.active ? "active" : "disabled",
-    record.limit === null ? "default" : String(record.limit),
+    // A CLI token has neither limit nor scopes, whatever its record says.
+    record.kind === "cli" ? "none" : record.limit === null ? "default" : String(record.limit),
     record.expiresAt ?? "never",
-    record.scopes.join(","),
+    record.kind === "cli" ? "all" : record.scopes.join(","),
     record.name,
   ]);
   world.print(formatColumns([["id", "kind", "state", "limit", "expires", "scopes", "name"], ...rows]));

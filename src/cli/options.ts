@@ -75,14 +75,14 @@ function check(setting: Setting, values: readonly string[], fromFlag: boolean): 
 /**
  * Reads the settings of a command.
  *
- * @param positionals how many words the command takes beside its settings
+ * @param positionals what the words are that the command takes beside its settings
  * @throws {UsageError} naming what is wrong
  */
 export function readOptions(
   command: Command,
   args: readonly string[],
   environment: Environment,
-  positionals: number,
+  positionals: readonly string[],
 ): Options {
   const settings = settingsOf(command);
   const options = Object.fromEntries(
@@ -98,10 +98,12 @@ export function readOptions(
     // The first sentence says what is wrong; the rest explains how to pass such an argument by position.
     throw new UsageError((error as Error).message.split(/\. (?=To )|\n/)[0]!);
   }
-  if (parsed.positionals.length > positionals) {
-    throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[positionals])}`);
+  if (parsed.positionals.length > positionals.length) {
+    throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[positionals.length])}`);
   }
-  if (parsed.positionals.length < positionals) throw new UsageError("an argument is missing");
+  if (parsed.positionals.length < positionals.length) {
+    throw new UsageError(`${positionals[parsed.positionals.length]} is missing`);
+  }
 
   const read = new Map<string, readonly string[]>();
   for (const setting of settings) {

@@ -7,6 +7,7 @@ import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import type { World } from "./commands.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
+import { startProgress } from "./progress.ts";
 
 /** The server's options from the command's settings, for any snapshot and keys. */
 export function serverOptions(options: Options, snapshot: string, keys: string): ServerOptions {
@@ -26,6 +27,7 @@ export function serverOptions(options: Options, snapshot: string, keys: string):
     watch: options.number("watch"),
     maxSnapshotBytes: options.integer("max-snapshot-bytes"),
     searchCacheBytes: options.integer("search-cache-bytes"),
+    allowShrink: options.flag("allow-shrink"),
     accessLog: options.flag("access-log"),
     http: {
       headersTimeout: milliseconds("headers-timeout"),
@@ -41,36 +43,59 @@ export function serverOptions(options: Options, snapshot: string, keys: string):
 }
 
 /** Starts a server, or says in one line (or a line a problem) why not. */
-export async function start(options: ServerOptions): Promise<RunningServer> {
+export async function start(options: ServerOptions, world: World): Promise<RunningServer> {
+  const bar = startProgress(world, `loading ${options.snapshot}`);
+  let show: ((share: number) => void) | undefined = bar.show;
   try {
-    return await startServer(options);
+    return await startServer({ ...options, onProgress: (share) => show?.(share) });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
     if (error instanceof KeysFileError) throw new CommandError(error.message);
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code !== undefined && syscall !== undefined) {
-      throw new CommandError(`cannot listen on ${options.host} port ${options.port}: ${code}`);
+      const why = code === "EADDRINUSE" ? "it is in use; --port picks another" : code;
+      throw new CommandError(`cannot listen on ${options.host} port ${options.port}: ${why}`);
     }
     throw error;
+  } finally {
+    // Later loads go on behind a running server and are the log's matter.
+    show = undefined;
+    bar.end();
   }
 }
 
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Serves until a signal ends it. */
-export async function serveUntilSignal(server: RunningServer, world: World): Promise<void> {
-  process.on("SIGHUP", () => void server.reload());
+/** What the process's signals do: nothing much while it starts, then what the server can do. */
+export interface Signals {
+  /** From now on signals go to the server; resolves when one has stopped it. */
+  readonly handTo: (server: RunningServer) => Promise<void>;
+}
+
+/** Takes over SIGHUP, SIGINT and SIGTERM. */
+export function takeSignals(world: World): Signals {
+  let server: RunningServer | undefined;
   let stopping = false;
-  await new Promise<void>((resolve, reject) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.on(signal, () => {
-        if (stopping) world.exit(SIGNAL_STATUS[signal]);
-        stopping = true;
-        server.stop(signal).then(resolve, reject);
+  let stopped = (_done: Promise<void>): void => {};
+  // While the first snapshot loads there is nothing to read again.
+  process.on("SIGHUP", () => void server?.reload());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (server === undefined) world.exit(0);
+      if (stopping) world.exit(SIGNAL_STATUS[signal]);
+      stopping = true;
+      stopped(server.stop(signal));
+    });
+  }
+  return {
+    handTo(running) {
+      server = running;
+      return new Promise((resolve) => {
+        stopped = resolve;
       });
-    }
-  });
+    },
+  };
 }
 
 /** The line that says that requests are accepted. */
@@ -80,14 +105,12 @@ export function listeningLine(server: RunningServer): string {
 
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
-  // A SIGHUP while the first snapshot loads must not end the process.
-  const ignore = (): void => {};
-  process.on("SIGHUP", ignore);
-  const server = await start(serverOptions(options, options.text("snapshot"), options.text("keys")));
-  const until = serveUntilSignal(server, world);
-  process.off("SIGHUP", ignore);
+  const settings = serverOptions(options, options.text("snapshot"), options.text("keys"));
+  const signals = takeSignals(world);
+  const server = await start(settings, world);
+  const stopped = signals.handTo(server);
   world.print(listeningLine(server));
-  await until;
+  await stopped;
   // A load that is still under way must not keep the process.
   world.exit(0);
 }

@@ -10,14 +10,31 @@ import type { Socket } from "node:net";
 /** One connection. */
 export interface Connection {
   readonly socket: Socket;
+  /** Requests taken from it. */
+  requests: number;
   /** The newest response begun; when it is finished, all before it are. */
   newest: ServerResponse | undefined;
-  /** The last answer of this connection was given, or is being given: nothing more may be sent. */
+  /** The response that says that it ends the connection. */
+  last: ServerResponse | undefined;
+  /** Responses begun since it was last without any under way, and the bytes of their bodies so far. */
+  begun: number;
+  unsent: number;
+  /** What came in while too much was under way. */
+  readonly waiting: (() => void)[];
+  /** What ends this connection is decided: a last response, a refusal, or silence. Nothing more is taken from it. */
   closing: boolean;
 }
 
 /** All open connections. */
 export type Connections = Map<Socket, Connection>;
+
+/**
+ * How much may be under way on one connection before its next request waits.
+ * One read can bring a thousand requests; answered all at once for a peer that
+ * takes nothing, their pages would fill the memory.
+ */
+const MAX_BEGUN = 32;
+const MAX_UNSENT_BYTES = 262_144;
 
 /** How long a peer gets to take its last answer before the connection is destroyed. */
 const LINGER_MS = 2000;
@@ -26,15 +43,56 @@ const LINGER_MS = 2000;
 export function connectionOf(connections: Connections, socket: Socket): Connection {
   const known = connections.get(socket);
   if (known !== undefined) return known;
-  const connection: Connection = { socket, newest: undefined, closing: false };
+  const connection: Connection = {
+    socket,
+    requests: 0,
+    newest: undefined,
+    last: undefined,
+    begun: 0,
+    unsent: 0,
+    waiting: [],
+    closing: false,
+  };
   connections.set(socket, connection);
   socket.once("close", () => connections.delete(socket));
+  // What node:http does behind the last response of a connection; by itself it would destroy the socket.
+  socket.destroySoon = () => linger(socket);
   return connection;
 }
 
 /** Whether a response is still on its way out. */
 export function isBusy({ newest }: Connection): boolean {
   return newest !== undefined && !newest.writableFinished && !newest.destroyed;
+}
+
+function isFull(connection: Connection): boolean {
+  if (connection.begun < MAX_BEGUN && connection.unsent < MAX_UNSENT_BYTES) return false;
+  if (isBusy(connection)) return true;
+  connection.begun = 0;
+  connection.unsent = 0;
+  return false;
+}
+
+/** Runs a task, or keeps it until what is under way is sent; meanwhile nothing more is read. */
+export function inTurn(connection: Connection, task: () => void): void {
+  const { waiting } = connection;
+  if (waiting.length === 0 && !isFull(connection)) {
+    task();
+    return;
+  }
+  waiting.push(task);
+  if (waiting.length > 1) return;
+  connection.socket.pause();
+  proceedLater(connection);
+}
+
+function proceedLater(connection: Connection): void {
+  const { waiting, socket } = connection;
+  connection.newest!.once("close", () => {
+    while (waiting.length > 0 && !isFull(connection)) waiting.shift()!();
+    if (waiting.length > 0) proceedLater(connection);
+    else socket.resume();
+  });
 }
 
 /**
@@ -48,10 +106,4 @@ export function linger(socket: Socket): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   timer.unref();
   socket.once("close", () => clearTimeout(timer));
-}
-
-/** Makes node:http linger, rather than destroy, after the response under way. */
-export function lingerAfterResponse(connection: Connection): void {
-  connection.closing = true;
-  connection.socket.destroySoon = () => linger(connection.socket);
 }

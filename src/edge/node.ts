@@ -10,14 +10,7 @@ import { answer, type State } from "../answer.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import { ALLOWED_METHODS, FAULT_BODIES } from "../headers.ts";
 import type { Ask, Reply } from "../message.ts";
-import {
-  type Connection,
-  type Connections,
-  connectionOf,
-  isBusy,
-  linger,
-  lingerAfterResponse,
-} from "./connections.ts";
+import { type Connection, type Connections, connectionOf, inTurn, isBusy, linger } from "./connections.ts";
 
 /** Most headers of a request. */
 export const MAX_HEADERS = 64;
@@ -25,8 +18,8 @@ export const MAX_HEADERS = 64;
 /** The door, and what a shutdown needs of it. */
 export interface NodeDoor {
   readonly connections: Connections;
-  /** Handles one request; fits `http.createServer`. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Handles one request; fits `http.createServer`. With `refusal` nothing but a worse fault is looked for. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse, refusal?: FaultName) => void;
   /** From now on every response ends its connection. */
   readonly startDraining: () => void;
 }
@@ -91,31 +84,53 @@ function inspect(request: IncomingMessage, head: Head): FaultName | undefined {
   return undefined;
 }
 
-/** Makes the door to a state. */
-export function createNodeDoor(state: State): NodeDoor {
+/**
+ * Makes the door to a state.
+ *
+ * @param maxRequests requests taken from one connection before it is ended
+ */
+export function createNodeDoor(state: State, maxRequests = Number.POSITIVE_INFINITY): NodeDoor {
   const connections: Connections = new Map();
   let draining = false;
 
-  function send(connection: Connection, response: ServerResponse, reply: Reply, closes: boolean): void {
-    if (closes || draining) {
-      lingerAfterResponse(connection);
+  function send(connection: Connection, response: ServerResponse, reply: Reply): void {
+    // Only the newest response may end the connection: those before it have others behind them.
+    const isNewest = connection.newest === response && connection.waiting.length === 0;
+    if (draining && isNewest && !connection.closing) endWith(connection, response);
+    if (connection.last === response) {
       response.writeHead(reply.status, [...reply.headers, "Connection", "close"]);
     } else {
       response.writeHead(reply.status, reply.headers as string[]);
     }
     response.end(reply.body, "latin1");
+    connection.unsent += reply.body.length;
   }
 
-  function handle(request: IncomingMessage, response: ServerResponse): void {
+  function handle(request: IncomingMessage, response: ServerResponse, refusal?: FaultName): void {
     const connection = connectionOf(connections, request.socket);
+    inTurn(connection, () => take(connection, request, response, refusal));
+  }
+
+  function take(
+    connection: Connection,
+    request: IncomingMessage,
+    response: ServerResponse,
+    refusal: FaultName | undefined,
+  ): void {
     // Bytes behind the last answer of a connection are no request any more.
     if (connection.closing) return;
     connection.newest = response;
+    connection.requests++;
+    connection.begun++;
     const head = readHead(request.rawHeaders);
-    const fault = inspect(request, head);
+    const fault = inspect(request, head) ?? refusal;
     if (fault !== undefined) {
-      send(connection, response, bareReply(fault, request.method === "HEAD"), true);
+      endWith(connection, response);
+      send(connection, response, bareReply(fault, request.method === "HEAD"));
       return;
+    }
+    if (head.hasBody || !response.shouldKeepAlive || connection.requests >= maxRequests) {
+      endWith(connection, response);
     }
     const ask: Ask = {
       method: request.method!,
@@ -126,8 +141,8 @@ export function createNodeDoor(state: State): NodeDoor {
       now: Date.now(),
     };
     const reply = answer(ask, state);
-    if (reply instanceof Promise) void reply.then((later) => send(connection, response, later, head.hasBody));
-    else send(connection, response, reply, head.hasBody);
+    if (reply instanceof Promise) void reply.then((later) => send(connection, response, later));
+    else send(connection, response, reply);
   }
 
   return {
@@ -137,6 +152,11 @@ export function createNodeDoor(state: State): NodeDoor {
       draining = true;
     },
   };
+}
+
+function endWith(connection: Connection, response: ServerResponse): void {
+  connection.last = response;
+  connection.closing = true;
 }
 
 /** A refusal that is none of the API's: no CORS headers. */
@@ -182,37 +202,44 @@ const GONE = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED"]);
  */
 export function attachNodeDoor(server: Server, door: NodeDoor): void {
   const { connections, handle } = door;
+  // A peer that half-closes has said all it wants to ask; what it asked is still answered.
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 
-  function refuseSocket(socket: Socket, fault: FaultName): void {
-    const connection = connectionOf(connections, socket);
+  function refuse(connection: Connection, fault: FaultName): void {
     if (connection.closing) return;
     connection.closing = true;
-    const refuse = (): void => {
+    const { socket } = connection;
+    const sendRefusal = (): void => {
       if (socket.writable) socket.write(rawResponse(fault));
       linger(socket);
     };
-    if (isBusy(connection)) connection.newest!.once("close", refuse);
-    else refuse();
+    if (isBusy(connection)) connection.newest!.once("close", sendRefusal);
+    else sendRefusal();
+  }
+
+  function refuseSocket(socket: Socket, fault: FaultName): void {
+    const connection = connectionOf(connections, socket);
+    inTurn(connection, () => refuse(connection, fault));
   }
 
   server.on("connection", (socket: Socket) => connectionOf(connections, socket));
-  server.on("request", handle);
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   // No automatic 100: a body is refused anyway.
-  server.on("checkContinue", handle);
-  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    const connection = connectionOf(connections, request.socket);
-    if (connection.closing) return;
-    connection.newest = response;
-    lingerAfterResponse(connection);
-    const reply = bareReply("expectation", request.method === "HEAD");
-    response.writeHead(reply.status, [...reply.headers, "Connection", "close"]);
-    response.end(reply.body, "latin1");
-  });
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
+    handle(request, response),
+  );
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
+    handle(request, response, "expectation"),
+  );
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    // node:http has let go of the socket; an error that nobody listens to would end the process.
+    socket.on("error", () => socket.destroy());
+    socket.on("timeout", () => socket.destroy());
     refuseSocket(socket as Socket, "methodNotAllowed");
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (!(socket instanceof Socket) || GONE.has(error.code ?? "") || !socket.writable) socket.destroy();
+    // The parser fails again at every read behind its first failure: to destroy a socket for that would reset it.
+    if (!(socket instanceof Socket) || GONE.has(error.code ?? "")) socket.destroy();
     else refuseSocket(socket, FAULT_OF_CODE[error.code ?? ""] ?? "badRequest");
   });
 }

@@ -11,7 +11,7 @@ export function rankByClass(
   matches: Matches,
   classes: number,
   classOf: (document: number, how: number) => number,
-): Uint32Array {
+): Uint32Array<ArrayBuffer> {
   const { documents, how } = matches;
   const classAt = new Int8Array(documents.length);
   const next = new Uint32Array(classes + 1);

@@ -38,7 +38,7 @@ export function indexUsers(users: Table): UserIndex {
  * @param term folded and trimmed, not empty
  * @returns user rows: names equal to the term, names that begin with it, the rest
  */
-export function searchUsers(index: UserIndex, term: string): Uint32Array {
+export function searchUsers(index: UserIndex, term: string): Uint32Array<ArrayBuffer> {
   const parts = term.split(/\s+/u);
   if (parts.length === 1) {
     return rankByClass(findDocuments(index.words, term), 3, (_row, how) =>

@@ -16,11 +16,7 @@
  * Units are UTF-16 code units; texts are folded before they come here.
  */
 
-import { Index } from "flexsearch";
-
-const GRAM = 3;
-/** A lone surrogate: no folded text contains it, so no query can ask for it. */
-const PAD = "\uDC00\uDC00";
+import { GRAM, type GramIndex, gramsThatBegin, indexGrams, wordsWithGram } from "./grams.ts";
 
 /** The field begins with this word. */
 const FIRST = 1;
@@ -52,9 +48,7 @@ export interface WordIndex {
   readonly words: readonly string[];
   readonly starts: Uint32Array;
   readonly postings: Uint32Array;
-  /** All grams, in order of their units. */
-  readonly grams: readonly string[];
-  readonly flex: Index;
+  readonly grams: GramIndex;
 }
 
 /** Takes documents in ascending order, then makes the index. */
@@ -114,7 +108,7 @@ export class WordIndexBuilder {
     const next = starts.slice();
     const postings = new Uint32Array(this.#length / 2);
     for (let at = 0; at < this.#length; at += 2) postings[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
-    return { documents: this.#documents, words, starts, postings, ...indexGrams(words) };
+    return { documents: this.#documents, words, starts, postings, grams: indexGrams(words) };
   }
 }
 
@@ -124,68 +118,24 @@ function enlarge(values: Uint32Array): Uint32Array<ArrayBuffer> {
   return larger;
 }
 
-function indexGrams(words: readonly string[]): Pick<WordIndex, "flex" | "grams"> {
-  const grams = new Set<string>();
-  const encode = (text: string): string[] => {
-    const found: string[] = [];
-    for (let at = 0; at + GRAM <= text.length; at++) {
-      const gram = text.slice(at, at + GRAM);
-      grams.add(gram);
-      found.push(gram);
-    }
-    return found;
-  };
-  // The default encoders drop CJK, emoji and punctuation; resolution 1 keeps one list a gram, in word order.
-  const flex = new Index({ tokenize: "strict", resolution: 1, encode });
-  for (let word = 0; word < words.length; word++) flex.add(word, words[word]! + PAD);
-  return { flex, grams: [...grams].sort(compareUnits) };
-}
-
-/** Order of UTF-16 units, which is what `<` compares. */
-function compareUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** The words that hold a gram; the index's own array, not to be changed. */
-function wordsWithGram(index: WordIndex, gram: string): readonly number[] {
-  // Without a limit FlexSearch stops at 100.
-  return index.flex.search(gram, { limit: Math.max(index.words.length, 1) }) as number[];
-}
-
-function wordsOfLongTerm(index: WordIndex, term: string): number[] {
-  let rarest: readonly number[] = [];
-  for (let at = 0; at + GRAM <= term.length; at++) {
-    const words = wordsWithGram(index, term.slice(at, at + GRAM));
-    if (words.length === 0) return [];
-    if (at === 0 || words.length < rarest.length) rarest = words;
+/** Words that contain a term of at least a gram. */
+function wordsOfLongTerm({ grams, words }: WordIndex, term: string): Uint32Array {
+  let rarest = wordsWithGram(grams, term.slice(0, GRAM));
+  for (let at = 1; at + GRAM <= term.length && rarest.length > 0; at++) {
+    const found = wordsWithGram(grams, term.slice(at, at + GRAM));
+    if (found.length < rarest.length) rarest = found;
   }
-  if (term.length === GRAM) return [...rarest];
-  return rarest.filter((word) => index.words[word]!.includes(term));
+  return term.length === GRAM ? rarest : rarest.filter((word) => words[word]!.includes(term));
 }
 
-/** Place of the first gram that is not below a text. */
-function lowerBound(grams: readonly string[], text: string): number {
-  let low = 0;
-  let high = grams.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (grams[middle]! < text) low = middle + 1;
-    else high = middle;
+/** Words that contain a term shorter than a gram. */
+function wordsOfShortTerm({ grams, words }: WordIndex, term: string): Uint32Array {
+  const seen = new Uint8Array(words.length);
+  for (const gram of gramsThatBegin(grams, term)) {
+    for (const word of wordsWithGram(grams, gram)) seen[word] = 1;
   }
-  return low;
-}
-
-function wordsOfShortTerm(index: WordIndex, term: string): number[] {
-  const seen = new Uint8Array(index.words.length);
-  const found: number[] = [];
-  for (let at = lowerBound(index.grams, term); index.grams[at]?.startsWith(term); at++) {
-    for (const word of wordsWithGram(index, index.grams[at]!)) {
-      if (seen[word] === 0) {
-        seen[word] = 1;
-        found.push(word);
-      }
-    }
-  }
+  const found = new Uint32Array(seen.reduce((sum, mark) => sum + mark, 0));
+  for (let word = 0, at = 0; word < seen.length; word++) if (seen[word] === 1) found[at++] = word;
   return found;
 }
 

@@ -46,7 +46,7 @@ export function indexWorlds(worlds: Table, ranking: Uint32Array): WorldIndex {
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function searchWorlds(index: WorldIndex, term: string): Uint32Array {
+export function searchWorlds(index: WorldIndex, term: string): Uint32Array<ArrayBuffer> {
   const terms = [...new Set(term.split(/\s+/u))].slice(0, MAX_TERMS);
   const documents = rankByClass(findAll(index.words, terms), 4, (document, how) => {
     if ((how & NAME_CONTAINS) === 0) return 3;

@@ -37,10 +37,10 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
     requireHostHeader: false,
   });
   server.timeout = limits.socketTimeout;
-  server.maxRequestsPerSocket = limits.maxRequestsPerSocket;
   // Node drops headers past this count without a word, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
-  const door = createNodeDoor(state);
+  // Node would answer requests past this limit with a 503 of its own and keep the connection; the door ends it.
+  const door = createNodeDoor(state, limits.maxRequestsPerSocket);
   attachNodeDoor(server, door);
   return { server, door };
 }
@@ -67,6 +67,29 @@ const GRACE_MS = 1500;
 const DEADLINE_MS = 8000;
 const LOOK_MS = 50;
 
+/** How long connections that still arrive may put off the end. */
+const QUEUE_MS = 250;
+
+/**
+ * Accepts what the system has accepted already. Such connections wait in the
+ * listener's queue, one is taken a turn of the event loop, and closing the
+ * listener resets the rest, whole requests included.
+ */
+async function emptyQueue(server: Server): Promise<void> {
+  let accepted = 0;
+  const count = (): void => {
+    accepted++;
+  };
+  server.on("connection", count);
+  const began = performance.now();
+  for (let before = -1; before !== accepted && performance.now() - began < QUEUE_MS; ) {
+    before = accepted;
+    // The first turn may have begun before the queue was looked at.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+  server.off("connection", count);
+}
+
 /**
  * Stops without losing a request: no new connections; what is in flight and
  * what arrives within the grace is answered and ends its connection; idle
@@ -74,11 +97,12 @@ const LOOK_MS = 50;
  * close meets an end of file, not a reset.
  */
 export async function drain({ server, door }: HttpServer): Promise<void> {
+  door.startDraining();
+  await emptyQueue(server);
   // http.Server.close() would destroy idle connections at once, and race their clients.
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
-  door.startDraining();
   const began = performance.now();
   const readAtStart = new Map([...door.connections.keys()].map((socket) => [socket, socket.bytesRead]));
   while (door.connections.size > 0 && performance.now() - began < DEADLINE_MS) {

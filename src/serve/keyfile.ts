@@ -64,7 +64,14 @@ export async function keepKeys(
     observe({ kind: "keys-loaded", keys: keys.size });
   }
 
-  async function reload(): Promise<void> {
+  /** One reading at a time: a slow older one must not have the last word. */
+  let reading: Promise<void> = Promise.resolve();
+  function reload(): Promise<void> {
+    reading = reading.then(readAgain);
+    return reading;
+  }
+
+  async function readAgain(): Promise<void> {
     try {
       look = await lookAtFile(file);
       await load();

@@ -11,6 +11,8 @@ const LEVELS: Readonly<Record<Observation["kind"], "info" | "warn" | "error">> =
   "snapshot-unchanged": "info",
   "snapshot-shrunk": "warn",
   "snapshot-refused": "error",
+  "thread-died": "error",
+  "thread-replaced": "info",
   "keys-loaded": "info",
   "keys-refused": "error",
   request: "info",
@@ -33,6 +35,10 @@ function messageOf(observation: Observation): string {
       return `snapshot has less than half of the ${observation.table} that were served`;
     case "snapshot-refused":
       return "snapshot refused, the old generation serves on";
+    case "thread-died":
+      return "search thread died, it will be replaced";
+    case "thread-replaced":
+      return "search thread replaced";
     case "keys-loaded":
       return "keys loaded";
     case "keys-refused":

@@ -7,7 +7,9 @@ import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import { keepKeys } from "./keyfile.ts";
+import { loadHere } from "./loader.ts";
 import { keepSnapshot } from "./snapshots.ts";
+import { createThreadedLoader } from "./threaded-loader.ts";
 
 /** What to open. */
 export interface OpenStateOptions {
@@ -24,8 +26,14 @@ export interface OpenStateOptions {
   /** Seconds between looks at the snapshot; 0 for none. */
   readonly watch: number;
   readonly maxSnapshotBytes: number;
+  /** Whether a new snapshot may have less than half of the users or worlds; false when absent. */
+  readonly allowShrink?: boolean;
+  /** Told what share of a snapshot was read, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
   readonly searchCacheBytes: number;
   readonly accessLog: boolean;
+  /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
+  readonly threads?: boolean;
   readonly observe: Observe;
 }
 
@@ -36,6 +44,8 @@ export interface OpenState {
   readonly reload: () => Promise<void>;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** Ends the threads; to be called when the last request was answered. */
+  readonly close: () => void;
 }
 
 /**
@@ -64,8 +74,11 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   const snapshots = await keepSnapshot(
     {
       folder: options.snapshot,
+      load: (options.threads ?? true) ? createThreadedLoader(observe) : loadHere,
       cacheBytes: options.searchCacheBytes,
       maxBytes: options.maxSnapshotBytes,
+      allowShrink: options.allowShrink ?? false,
+      ...(options.onProgress ? { onProgress: options.onProgress } : {}),
       observe,
     },
     (generation) => {
@@ -92,5 +105,6 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       keys?.stop();
       snapshots.stop();
     },
+    close: snapshots.close,
   };
 }

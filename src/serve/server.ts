@@ -37,6 +37,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const http = createHttpServer(state, options.http);
   const address = await listen(http, options.host, options.port).catch((error: unknown) => {
     opened.stop();
+    opened.close();
     throw error;
   });
   // From here on an error of the listener, such as EMFILE at accept, must not end the process.
@@ -55,6 +56,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await drain(http);
+      opened.close();
       observe({ kind: "stopped", ms: Math.round(performance.now() - began) });
     },
   };

@@ -6,14 +6,18 @@
  */
 
 import type { Observe } from "../observe.ts";
-import { createSearch } from "../search/search.ts";
+import { withCache } from "../search/cache.ts";
 import { lookAt } from "../snapshot/files.ts";
-import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
+import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
+import type { LoadedSearchable, Loader } from "./loader.ts";
 
 /** What to keep current, and who is told. */
 export interface SnapshotOptions extends LoadOptions {
   readonly folder: string;
+  readonly load: Loader;
+  /** Whether a snapshot may have less than half of the users or worlds of the one before. */
+  readonly allowShrink: boolean;
   /** Memory for recent search results, in bytes. */
   readonly cacheBytes: number;
   readonly observe: Observe;
@@ -41,6 +45,24 @@ export interface SnapshotKeeper {
   readonly watch: (everyMs: number) => void;
   /** Stops watching. */
   readonly stop: () => void;
+  /** Lets go of what the generation's search holds; nothing can be searched after it. */
+  readonly close: () => void;
+}
+
+/** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
+const SHRINK_GUARD_ROWS = 100;
+
+/** Why a store must not follow another: it lost most of a table. */
+function shrinkProblems(before: Store, after: Store): string[] {
+  const problems: string[] = [];
+  for (const table of ["users", "worlds"] as const) {
+    const from = before[table].rows;
+    const to = after[table].rows;
+    if (from < SHRINK_GUARD_ROWS || to >= from / 2) continue;
+    const lost = `${to} visible rows where ${from} are served, which is less than half`;
+    problems.push(`${table}.ndjson: ${lost}; --allow-shrink lets such a snapshot in`);
+  }
+  return problems;
 }
 
 function countsOf(store: Store) {
@@ -59,20 +81,32 @@ export async function keepSnapshot(
 ): Promise<SnapshotKeeper> {
   const { folder, cacheBytes, observe } = options;
   let generation: Generation | undefined;
+  let retire = (): void => {};
   /** What the files looked like at the newest load; undefined when the next look must load. */
   let loadedLook: string | undefined;
   let running: Promise<void> | undefined;
   let queued: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  function accept({ store, bytes }: Loaded, began: number): void {
+  function accept(loaded: LoadedSearchable, began: number): void {
+    const { store, bytes } = loaded;
     const before = generation?.store;
-    const next = createGeneration(store, createSearch(store, cacheBytes));
+    const next = createGeneration(store, withCache(loaded.search, cacheBytes));
     if (before) warnOfShrink(before, store);
     generation = next;
     onGeneration(next);
-    const ms = Math.round(performance.now() - began);
-    observe({ kind: "snapshot-loaded", generation: store.id, counts: countsOf(store), bytes, ms });
+    retire();
+    retire = loaded.retire;
+    observe({
+      kind: "snapshot-loaded",
+      generation: store.id,
+      counts: countsOf(store),
+      bytes,
+      ms: Math.round(performance.now() - began),
+      readMs: Math.round(loaded.readMs),
+      packMs: Math.round(loaded.packMs),
+      indexMs: Math.round(loaded.indexMs),
+    });
   }
 
   function warnOfShrink(before: Store, after: Store): void {
@@ -82,9 +116,16 @@ export async function keepSnapshot(
     }
   }
 
-  async function loadOnce(): Promise<Loaded | Refused> {
-    const result = await loadSnapshot(folder, options);
-    if (!result.ok || result.store.id !== generation?.store.id) return result;
+  async function loadOnce(): Promise<LoadedSearchable | Refused> {
+    const result = await options.load(folder, options);
+    if (!result.ok || generation === undefined) return result;
+    if (result.store.id !== generation.store.id) {
+      const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
+      if (problems.length === 0) return result;
+      result.retire();
+      return { ok: false, problems, look: result.look };
+    }
+    result.retire();
     if (result.store.contents === generation.store.contents) return result;
     const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
     return { ok: false, problems: [problem], look: result.look };
@@ -159,5 +200,6 @@ export async function keepSnapshot(
       clearTimeout(timer);
       timer = undefined;
     },
+    close: () => retire(),
   };
 }

@@ -12,11 +12,21 @@ export const MANIFEST = "manifest.json";
 /** An opened row file. */
 export interface StoredFile {
   readonly table: RowFile;
-  /** Name on disk, `.gz` included. */
+  /** Name on disk, ending included. */
   readonly name: string;
-  readonly gzip: boolean;
+  readonly packing: Packing;
   readonly handle: FileHandle;
 }
+
+/** How a file is compressed, by the ending of its name. */
+export type Packing = "plain" | "gzip" | "zstd";
+
+/** Endings of a row file's name. */
+const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
+  ["", "plain"],
+  [".gz", "gzip"],
+  [".zst", "zstd"],
+];
 
 /** File-system calls that a load makes; tests make each fail in turn. */
 export interface FileSystem {
@@ -44,7 +54,7 @@ function lookOf(name: string, s: BigIntStats): string {
  * @throws any error of the file system but "no such file"
  */
 export async function lookAt(folder: string, files: FileSystem = realFiles): Promise<string> {
-  const names = [MANIFEST, ...ROW_FILES.flatMap((name) => [name, `${name}.gz`])];
+  const names = [MANIFEST, ...ROW_FILES.flatMap((name) => ENDINGS.map(([ending]) => name + ending))];
   const looks = await Promise.all(
     names.map(async (name) => {
       try {
@@ -102,10 +112,10 @@ async function openIfThere(
 }
 
 /**
- * Opens the four row files, each plain or gzipped.
+ * Opens the four row files, each plain or compressed.
  *
- * Files that are missing or there in both forms are reported as problems; the
- * caller closes what was opened.
+ * Files that are missing or there in several forms are reported as problems;
+ * the caller closes what was opened.
  */
 export async function openRowFiles(
   folder: string,
@@ -115,12 +125,16 @@ export async function openRowFiles(
 ): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
   for (const table of ROW_FILES) {
-    const plain = await openIfThere(folder, table, files, opened);
-    const gzip = await openIfThere(folder, `${table}.gz`, files, opened);
-    if (plain && gzip) problems.file(table, `there is a ${table}.gz too; only one of them may be there`);
-    else if (plain) found.push({ table, name: table, gzip: false, handle: plain });
-    else if (gzip) found.push({ table, name: `${table}.gz`, gzip: true, handle: gzip });
-    else problems.file(table, "is missing");
+    const forms: StoredFile[] = [];
+    for (const [ending, packing] of ENDINGS) {
+      const name = table + ending;
+      const handle = await openIfThere(folder, name, files, opened);
+      if (handle) forms.push({ table, name, packing, handle });
+    }
+    const [first, second] = forms;
+    if (first === undefined) problems.file(table, "is missing");
+    else if (second === undefined) found.push(first);
+    else problems.file(first.name, `there is a ${second.name} too; only one of them may be there`);
   }
   return found;
 }

@@ -24,7 +24,15 @@ import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts"
 import { Problems } from "./problems.ts";
 import { BadFileError, type Budget, readFileLines, type Stored } from "./read.ts";
 import { RowChecker } from "./rows.ts";
-import { createStage, type Dangling, type Hidden, STAGERS, type Stage, stagedOf } from "./stage.ts";
+import {
+  createStage,
+  type Dangling,
+  type Hidden,
+  hiddenIdsOf,
+  STAGERS,
+  type Stage,
+  stagedOf,
+} from "./stage.ts";
 
 /** Default of `--max-snapshot-bytes`: 16 GiB. */
 export const MAX_SNAPSHOT_BYTES = 17_179_869_184;
@@ -33,6 +41,10 @@ export const MAX_SNAPSHOT_BYTES = 17_179_869_184;
 export interface LoadOptions {
   /** Most bytes of uncompressed rows. */
   readonly maxBytes?: number;
+  /** Told what share of the stored bytes was read, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  /** Keep the ids of hidden rows for a report; a server must not. */
+  readonly keepHiddenIds?: boolean;
   /** Stands in for the file system in tests. */
   readonly files?: FileSystem;
 }
@@ -47,6 +59,8 @@ export interface FileReport {
   readonly rows: number;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
+  /** Four words a hidden row, when they were asked for. */
+  readonly hiddenIds: Uint32Array | undefined;
 }
 
 /** A snapshot that can be served. */
@@ -56,6 +70,9 @@ export interface Loaded {
   readonly reports: readonly FileReport[];
   /** Bytes on disk of the row files. */
   readonly bytes: number;
+  /** Milliseconds that reading and validating took, and sorting and packing. */
+  readonly readMs: number;
+  readonly packMs: number;
   /** What the files looked like; see {@link lookAt}. */
   readonly look: string;
 }
@@ -78,6 +95,7 @@ async function readRows(
   stage: Stage,
   problems: Problems,
   budget: Budget,
+  onBytes: (bytes: number) => void,
 ): Promise<ReadFile> {
   const check = new RowChecker(file.name, problems);
   const stageRow = STAGERS[file.table];
@@ -96,6 +114,7 @@ async function readRows(
       },
     },
     budget,
+    onBytes,
   );
   return { ...stored, rows };
 }
@@ -108,9 +127,26 @@ function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | 
   return hash.digest("hex");
 }
 
+/** Turns bytes as they are read into the share of all. */
+async function progressOver(
+  stored: readonly StoredFile[],
+  onProgress: LoadOptions["onProgress"],
+): Promise<(bytes: number) => void> {
+  if (onProgress === undefined) return () => {};
+  let total = 0;
+  for (const { handle } of stored) total += (await handle.stat()).size;
+  let read = 0;
+  return (bytes) => {
+    read += bytes;
+    onProgress(total === 0 ? 1 : Math.min(1, read / total));
+  };
+}
+
 interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
+  /** The file, where the call names one. */
+  readonly path?: string;
 }
 
 function isSystemError(error: unknown): error is SystemError {
@@ -130,6 +166,7 @@ async function loadOpened(
   options: LoadOptions,
 ): Promise<Loaded | Refused> {
   const files = options.files ?? realFiles;
+  const began = performance.now();
   const problems = new Problems();
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), look });
   const changed: Refused = {
@@ -148,9 +185,10 @@ async function loadOpened(
   const stage = createStage();
   const budget: Budget = { bytesLeft: options.maxBytes ?? MAX_SNAPSHOT_BYTES };
   const read = new Map<string, ReadFile>();
+  const onBytes = await progressOver(stored, options.onProgress);
   for (const file of stored) {
     try {
-      read.set(file.name, await readRows(file, stage, problems, budget));
+      read.set(file.name, await readRows(file, stage, problems, budget, onBytes));
     } catch (error) {
       if (isSystemError(error)) return unreadable(file.name, error);
       if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
@@ -162,15 +200,18 @@ async function loadOpened(
   if ((await lookAt(folder, files)) !== look) return changed;
   if (problems.count > 0) return refuse();
 
+  const packing = performance.now();
   const contents = hashContents(read, manifest);
   const store = buildStore(manifest?.generation ?? contents.slice(0, 16), contents, stage);
   const reports = stored.map((file) => {
     const { hidden, dangling } = stagedOf(stage, file.table);
     const { bytes, rows } = read.get(file.name)!;
-    return { file: file.name, table: file.table, bytes, rows, hidden, dangling };
+    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage, file.table) : undefined;
+    return { file: file.name, table: file.table, bytes, rows, hidden, dangling, hiddenIds };
   });
   const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
-  return { ok: true, store, reports, bytes, look };
+  const packMs = performance.now() - packing;
+  return { ok: true, store, reports, bytes, readMs: packing - began, packMs, look };
 }
 
 /**
@@ -189,7 +230,7 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
     return await loadOpened(folder, look, opened, options);
   } catch (error) {
     if (isSystemError(error)) {
-      if (error.code !== "ENOENT") return unreadable(folder, error);
+      if (error.code !== "ENOENT") return unreadable(error.path ?? folder, error);
       return { ok: false, problems: [`${folder}: no such folder`], look: undefined };
     }
     if (error instanceof RangeError) {

@@ -34,7 +34,7 @@ function isCount(value: unknown): value is number {
 }
 
 function parseListed(name: string, value: unknown, problems: Problems): Listed | undefined {
-  const table = name.replace(/\.gz$/, "");
+  const table = name.replace(/\.(gz|zst)$/, "");
   if (!ROW_FILES.some((file) => file === table)) {
     problems.file(MANIFEST, `files: ${showValue(name)} is no file of a snapshot`);
     return undefined;

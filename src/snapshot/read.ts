@@ -2,8 +2,9 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { createGunzip } from "node:zlib";
-import type { StoredFile } from "./files.ts";
+import type { Transform } from "node:stream";
+import * as zlib from "node:zlib";
+import type { Packing, StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
 
 const CHUNK_BYTES = 1_048_576;
@@ -41,18 +42,36 @@ function spend(budget: Budget, bytes: number): void {
   if (budget.bytesLeft < 0) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
 }
 
+/** A stream of node:zlib, as far as it is used here. */
+type Unpacker = Transform & { readonly bytesWritten: number };
+
+const PACKING_NAMES = { gzip: "gzip", zstd: "Zstandard" } as const;
+
+/** Node has Zstandard from 22.15 on; the types of the oldest Node that is supported do not know it. */
+function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
+  const options = { chunkSize: CHUNK_BYTES };
+  if (packing === "gzip") return zlib.createGunzip(options);
+  const { createZstdDecompress } = zlib as { createZstdDecompress?: (options: object) => Unpacker };
+  if (createZstdDecompress === undefined) {
+    throw new BadFileError(`Zstandard takes Node 22.15 or newer, this is ${process.version}`);
+  }
+  return createZstdDecompress(options);
+}
+
 /**
- * Unzips into the cutter with backpressure. Node stops quietly at bytes that
+ * Unpacks into the cutter with backpressure. Node stops quietly at bytes that
  * follow the last member, so the bytes it took in are compared with the bytes
  * it was given.
  */
-async function cutGzip(
+async function cutPacked(
   handle: FileHandle,
+  packing: Exclude<Packing, "plain">,
   take: (chunk: Buffer) => void,
   cutter: LineCutter,
   budget: Budget,
 ) {
-  const unzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  const unzip = createUnpacker(packing);
+  const name = PACKING_NAMES[packing];
   let given = 0;
   let failure: Error | undefined;
   const ended = new Promise<void>((resolve) => {
@@ -66,7 +85,7 @@ async function cutGzip(
       }
     });
     unzip.on("error", () => {
-      failure ??= new BadFileError("the gzip data is damaged or cut short");
+      failure ??= new BadFileError(`the ${name} data is damaged or cut short`);
     });
     unzip.on("close", resolve);
   });
@@ -84,31 +103,38 @@ async function cutGzip(
         });
       });
     }
-    if (given === 0) throw new BadFileError("the gzip data is damaged or cut short");
+    if (given === 0) throw new BadFileError(`the ${name} data is damaged or cut short`);
     if (!unzip.destroyed) unzip.end();
     await ended;
   } finally {
     unzip.destroy();
   }
   if (failure !== undefined) throw failure;
-  if (unzip.bytesWritten !== given) throw new BadFileError("there is something behind the gzip data");
+  if (unzip.bytesWritten !== given) throw new BadFileError(`there is something behind the ${name} data`);
 }
 
 /**
  * Reads a whole file into a sink.
  *
+ * @param onBytes told how many stored bytes were read, as they are
  * @throws {BadFileError} when the bytes cannot be used, and any error of the file system
  */
-export async function readFileLines(file: StoredFile, sink: LineSink, budget: Budget): Promise<Stored> {
+export async function readFileLines(
+  file: StoredFile,
+  sink: LineSink,
+  budget: Budget,
+  onBytes: (bytes: number) => void,
+): Promise<Stored> {
   const hash = createHash("sha256");
   let bytes = 0;
   const take = (chunk: Buffer): void => {
     hash.update(chunk);
     bytes += chunk.length;
+    onBytes(chunk.length);
   };
   const cutter = new LineCutter(sink);
-  if (file.gzip) {
-    await cutGzip(file.handle, take, cutter, budget);
+  if (file.packing !== "plain") {
+    await cutPacked(file.handle, file.packing, take, cutter, budget);
   } else {
     for await (const chunk of chunksOf(file.handle)) {
       take(chunk);

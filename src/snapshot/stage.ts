@@ -263,6 +263,24 @@ export const STAGERS: Readonly<
   "instances.ndjson": stageInstance,
 };
 
+/** The ids of a file's hidden rows, four words each; world statistics have no visibility of their own. */
+export function hiddenIdsOf(stage: Stage, file: RowFile): Uint32Array {
+  const staged = stagedOf(stage, file);
+  if (!("visible" in staged)) return new Uint32Array(0);
+  const { ids, visible } = staged;
+  const hidden = new Uint32Array((ids.length - visible.length) * 4);
+  let place = 0;
+  for (let arrival = 0, next = 0; arrival < ids.length; arrival++) {
+    if (next < visible.length && visible.values[next] === arrival) {
+      next++;
+      continue;
+    }
+    hidden.set(ids.words.subarray(arrival * 4, arrival * 4 + 4), place);
+    place += 4;
+  }
+  return hidden;
+}
+
 /** The staged rows of a file. */
 export function stagedOf(stage: Stage, file: RowFile): Staged | StagedStats {
   const order = [stage.users, stage.worlds, stage.stats, stage.instances] as const;

@@ -7,7 +7,7 @@
 
 import type { Period } from "../model.ts";
 import type { RowLists } from "./lists.ts";
-import type { Block, Table } from "./table.ts";
+import { type Block, reviveBlock, type Table } from "./table.ts";
 
 /** The tables and row lists of a snapshot: visible rows only. */
 export interface Store {
@@ -28,6 +28,17 @@ export interface Store {
   readonly instancesByWorld: RowLists;
   /** The platform statistics as JSON. */
   readonly platformStats: string;
+}
+
+/** A store as it came from another thread: the same memory, and byte blocks that are Buffers again. */
+export function reviveStore(store: Store): Store {
+  return {
+    ...store,
+    users: reviveBlock(store.users),
+    worlds: reviveBlock(store.worlds),
+    worldStats: reviveBlock(store.worldStats),
+    instances: reviveBlock(store.instances),
+  };
 }
 
 /** Row numbers in the order of the answer, at once or later. */

@@ -58,6 +58,12 @@ export function packTable(texts: TextColumn, ids: Uint32Array, order: Uint32Arra
   return { ...packBlock(texts, order), ids: createIdMap(words) };
 }
 
+/** A block as it came from another thread, where a Buffer arrives as a plain array over the same memory. */
+export function reviveBlock<B extends Block>(block: B): B {
+  const { buffer, byteOffset, byteLength } = block.bytes;
+  return { ...block, bytes: Buffer.from(buffer, byteOffset, byteLength) };
+}
+
 /** One row's JSON. */
 export function rowText(block: Block, row: number): string {
   return block.bytes.toString("latin1", block.starts[row]!, block.starts[row + 1]! - 1);

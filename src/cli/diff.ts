@@ -1,0 +1,50 @@
+/** `orrery diff`: what would a reload from one snapshot to another change? */
+
+import { PERIODS } from "../model.ts";
+import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
+import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { formatColumns } from "./columns.ts";
+import type { World } from "./commands.ts";
+import { type Options, ProblemsError } from "./options.ts";
+import { startProgress } from "./progress.ts";
+
+async function load(folder: string, options: Options, world: World): Promise<Loaded> {
+  const bar = startProgress(world, `reading ${folder}`);
+  const maxBytes = options.integer("max-snapshot-bytes");
+  const result = await loadSnapshot(folder, { maxBytes, keepHiddenIds: true, onProgress: bar.show });
+  bar.end();
+  if (!result.ok) throw new ProblemsError(result.problems.map((problem) => `${folder}: ${problem}`));
+  return result;
+}
+
+function textOf({ from, to, tables, becomeHidden, moves }: SnapshotDiff): string {
+  const rows = Object.entries(tables).map(([name, diff]) => {
+    const { added, removed, changed }: { added?: number; removed?: number; changed: number } = diff;
+    return [name, String(added ?? "–"), String(removed ?? "–"), String(changed)];
+  });
+  const lines = [`${from} → ${to}\n\n`];
+  lines.push(formatColumns([["visible rows", "added", "removed", "changed"], ...rows], [1, 2, 3]));
+  if (becomeHidden.count > 0) {
+    const more = becomeHidden.count - becomeHidden.examples.length;
+    lines.push(`\n${becomeHidden.count} worlds become hidden\n`);
+    lines.push(formatColumns(becomeHidden.examples.map(({ id, name }) => [`  ${id}`, name])));
+    if (more > 0) lines.push(`  … and ${more} more\n`);
+  }
+  for (const period of PERIODS) {
+    if (moves[period].length === 0) continue;
+    lines.push(`\nlargest moves in and out of the first ${TOP}, ${period}\n`);
+    const cells = moves[period].map((move) => [`  ${move.from}`, `→ ${move.to}`, move.id, move.name]);
+    lines.push(formatColumns(cells));
+  }
+  return lines.join("");
+}
+
+/** Runs the command. */
+export async function diff(options: Options, world: World): Promise<void> {
+  const [from, to] = options.positionals;
+  const before = await load(from!, options, world);
+  const after = await load(to!, options, world);
+  const hidden = after.reports.find((report) => report.table === "worlds.ndjson")!.hiddenIds!;
+  const found = diffStores(before.store, after.store, hidden);
+  world.print(options.flag("json") ? `${JSON.stringify(found, null, 2)}\n` : textOf(found));
+}

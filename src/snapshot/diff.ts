@@ -1,0 +1,141 @@
+/** What a reload from one snapshot to another would change. */
+
+import { PERIODS, type Period, type World } from "../model.ts";
+import { sharedUint32 } from "../store/bytes.ts";
+import type { Store } from "../store/generation.ts";
+import { createIdMap, findWords } from "../store/ids.ts";
+import { type Block, rowObject, type Table } from "../store/table.ts";
+import { formatUuid } from "../uuid.ts";
+
+/** Visible rows that come, go and change. */
+export interface TableDiff {
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
+/** A world by name. */
+export interface NamedWorld {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A world's places in a ranking, counted from 1. */
+export interface Move extends NamedWorld {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The whole difference. */
+export interface SnapshotDiff {
+  readonly from: string;
+  readonly to: string;
+  readonly tables: {
+    readonly users: TableDiff;
+    readonly worlds: TableDiff;
+    /** Statistics of worlds that are in both. */
+    readonly worldStats: Pick<TableDiff, "changed">;
+    readonly instances: TableDiff;
+  };
+  /** Worlds that were visible, are still there, and are hidden now. */
+  readonly becomeHidden: { readonly count: number; readonly examples: readonly NamedWorld[] };
+  /** The largest moves among worlds that are in the first {@link TOP} before or after. */
+  readonly moves: Readonly<Record<Period, readonly Move[]>>;
+}
+
+/** How many worlds are named. */
+const MOST_EXAMPLES = 20;
+const MOST_MOVES = 10;
+/** Below these places counts are so close that moves mean nothing. */
+export const TOP = 100;
+
+function sameRow(a: Block, rowA: number, b: Block, rowB: number): boolean {
+  const [startA, endA] = [a.starts[rowA]!, a.starts[rowA + 1]!];
+  const [startB, endB] = [b.starts[rowB]!, b.starts[rowB + 1]!];
+  return endA - startA === endB - startB && a.bytes.compare(b.bytes, startB, endB, startA, endA) === 0;
+}
+
+function diffTables(before: Table, after: Table): TableDiff {
+  let kept = 0;
+  let changed = 0;
+  for (let row = 0; row < after.rows; row++) {
+    const was = findWords(before.ids, after.ids.words, row * 4);
+    if (was < 0) continue;
+    kept++;
+    if (!sameRow(before, was, after, row)) changed++;
+  }
+  return { added: after.rows - kept, removed: before.rows - kept, changed };
+}
+
+function diffStats(before: Store, after: Store): Pick<TableDiff, "changed"> {
+  let changed = 0;
+  for (let row = 0; row < after.worlds.rows; row++) {
+    const was = findWords(before.worlds.ids, after.worlds.ids.words, row * 4);
+    if (was >= 0 && !sameRow(before.worldStats, was, after.worldStats, row)) changed++;
+  }
+  return { changed };
+}
+
+function named(worlds: Table, row: number): NamedWorld {
+  return { id: formatUuid(worlds.ids.words, row * 4), name: rowObject<World>(worlds, row).name };
+}
+
+function findHidden(before: Store, hiddenIds: Uint32Array): SnapshotDiff["becomeHidden"] {
+  const words = sharedUint32(hiddenIds.length);
+  words.set(hiddenIds);
+  const hidden = createIdMap(words);
+  let count = 0;
+  const examples: NamedWorld[] = [];
+  for (let row = 0; row < before.worlds.rows; row++) {
+    if (findWords(hidden, before.worlds.ids.words, row * 4) < 0) continue;
+    count++;
+    if (examples.length < MOST_EXAMPLES) examples.push(named(before.worlds, row));
+  }
+  return { count, examples };
+}
+
+/** Place of each row in a ranking, from 0. */
+function placesOf(ranking: Uint32Array): Uint32Array {
+  const places = new Uint32Array(ranking.length);
+  for (let place = 0; place < ranking.length; place++) places[ranking[place]!] = place;
+  return places;
+}
+
+function findMoves(before: Store, after: Store, period: Period): Move[] {
+  const was = placesOf(before.popular[period]);
+  const is = placesOf(after.popular[period]);
+  const moves: { row: number; from: number; to: number }[] = [];
+  for (let row = 0; row < after.worlds.rows; row++) {
+    const old = findWords(before.worlds.ids, after.worlds.ids.words, row * 4);
+    if (old < 0) continue;
+    const from = was[old]!;
+    const to = is[row]!;
+    if (from !== to && Math.min(from, to) < TOP) moves.push({ row, from, to });
+  }
+  return moves
+    .sort((a, b) => Math.abs(b.to - b.from) - Math.abs(a.to - a.from) || a.to - b.to)
+    .slice(0, MOST_MOVES)
+    .map(({ row, from, to }) => ({ ...named(after.worlds, row), from: from + 1, to: to + 1 }));
+}
+
+/**
+ * Compares two stores.
+ *
+ * @param hiddenWorlds ids of the newer snapshot's hidden worlds, four words each
+ */
+export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Array): SnapshotDiff {
+  return {
+    from: before.id,
+    to: after.id,
+    tables: {
+      users: diffTables(before.users, after.users),
+      worlds: diffTables(before.worlds, after.worlds),
+      worldStats: diffStats(before, after),
+      instances: diffTables(before.instances, after.instances),
+    },
+    becomeHidden: findHidden(before, hiddenWorlds),
+    moves: Object.fromEntries(
+      PERIODS.map((period) => [period, findMoves(before, after, period)]),
+    ) as unknown as SnapshotDiff["moves"],
+  };
+}
