@@ -379,6 +379,11 @@ before(async () => {
 
 after(() => removeFolder(folder));
 
+/** Runs of a property that loads a snapshot each: a failure must not be shrunk for minutes. */
+function loading(numRuns: number): fc.Parameters<unknown> {
+  return { numRuns, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true };
+}
+
 /** Reads a list page by page; every page is compared with the model. */
 async function crawl(door: Door, model: Model, below: string, more: Record<string, string>, limit: number) {
   const ids: string[] = [];
@@ -428,7 +433,7 @@ describe("searches", () => {
           });
         },
       ),
-      { numRuns: 50 },
+      loading(35),
     );
     // Queries that find nothing prove little.
     assert.ok(asked > 500 && found > asked / 10, `only ${found} of ${asked} queries found two or more`);
@@ -525,7 +530,7 @@ describe("searches", () => {
           else assert.ok(ids.includes(madeId("user", pick % texts.length)));
         });
       }),
-      { numRuns: 25 },
+      loading(25),
     );
   });
 });
@@ -559,7 +564,7 @@ test("pages of lists neither overlap nor skip", async () => {
         await askAndCompare(door, model, { target: `${MODEL_BASE}/stats`, headers: CLI });
       });
     }),
-    { numRuns: 25 },
+    loading(25),
   );
   assert.ok(longest > 10, `the longest list has ${longest} items`);
 });
@@ -692,7 +697,7 @@ describe("any request", () => {
           }
         });
       }),
-      { numRuns: 45 },
+      loading(32),
     );
     for (const status of [200, 204, 304, 400, 401, 403, 404, 405, 412, 429]) {
       assert.ok((statuses.get(status) ?? 0) > 5, `only ${statuses.get(status)} answers were ${status}`);

@@ -1325,8 +1325,8 @@ describe("faults", () => {
     mustLoad(await loadSnapshot(folder, { files: clean.files }));
     const firstClose = clean.calls.indexOf("close") + 1;
     for (const code of ["EIO", "ENOENT"]) {
-      // The last look of all is for a file that is not there: ENOENT is the truth about it.
-      for (let at = 1; at < (code === "ENOENT" ? firstClose - 1 : firstClose); at++) {
+      // The last two looks of all are for files that are not there: ENOENT is the truth about them.
+      for (let at = 1; at < (code === "ENOENT" ? firstClose - 2 : firstClose); at++) {
         const faulty = watched((number, call) => {
           if (number >= at) throw systemError(code, call);
         });

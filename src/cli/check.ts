@@ -22,7 +22,7 @@ function tableOf(reports: readonly FileReport[]): string {
 }
 
 function textOf({ store, reports, bytes }: Loaded): string {
-  const lines = [`generation ${store.id}, ${bytes} bytes\n\n`, tableOf(reports)];
+  const lines = [`generation ${store.id}\nsize       ${bytes} bytes\n\n`, tableOf(reports)];
   const hidden = reports.flatMap((report) =>
     [...report.hidden].map(([why, count]) => [`  ${report.file}`, String(count), why]),
   );

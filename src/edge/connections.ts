@@ -75,23 +75,33 @@ function isFull(connection: Connection): boolean {
 
 /** Runs a task, or keeps it until what is under way is sent; meanwhile nothing more is read. */
 export function inTurn(connection: Connection, task: () => void): void {
-  const { waiting } = connection;
+  const { waiting, socket } = connection;
   if (waiting.length === 0 && !isFull(connection)) {
     task();
     return;
   }
   waiting.push(task);
   if (waiting.length > 1) return;
-  connection.socket.pause();
-  proceedLater(connection);
+  const hold = (): void => {
+    socket.pause();
+  };
+  hold();
+  // node:http resumes a socket behind each response.
+  socket.on("resume", hold);
+  proceedLater(connection, () => {
+    socket.off("resume", hold);
+    socket.resume();
+  });
 }
 
-function proceedLater(connection: Connection): void {
+function proceedLater(connection: Connection, release: () => void): void {
   const { waiting, socket } = connection;
   connection.newest!.once("close", () => {
+    // Closed with its connection: nobody is left to answer.
+    if (socket.destroyed) waiting.length = 0;
     while (waiting.length > 0 && !isFull(connection)) waiting.shift()!();
-    if (waiting.length > 0) proceedLater(connection);
-    else socket.resume();
+    if (waiting.length > 0) proceedLater(connection, release);
+    else release();
   });
 }
 

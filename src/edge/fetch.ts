@@ -11,7 +11,8 @@ export function createFetchHandler(state: State): FetchHandler {
     const reply = await answer(
       {
         method,
-        target: url,
+        // A Request keeps the fragment, which is the client's own business.
+        target: url.split("#", 1)[0]!,
         authorization: headers.get("authorization") ?? undefined,
         ifNoneMatch: headers.get("if-none-match") ?? undefined,
         ifMatch: headers.get("if-match") ?? undefined,

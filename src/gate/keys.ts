@@ -46,9 +46,17 @@ export class KeysFileError extends Error {
   override name = "KeysFileError";
 }
 
-/** The hash under which a token is stored. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what fits into a byte is meant
+const ONE_BYTE = /^[\x00-\xff]*$/;
+
+/**
+ * The hash under which a token is stored. Header values have one char a byte;
+ * only a caller in the same program can hand in other texts.
+ */
 export function hashToken(token: string): string {
-  return createHash("sha256").update(token, "latin1").digest("hex");
+  return createHash("sha256")
+    .update(token, ONE_BYTE.test(token) ? "latin1" : "utf8")
+    .digest("hex");
 }
 
 function fail(message: string): never {

@@ -6,13 +6,21 @@
  * is taken apart to name the line.
  */
 
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 
 /** Most bytes of a line, without its end. */
 export const MAX_LINE_BYTES = 1_048_576;
 
 const LF = 0x0a;
 const BOM_BYTES = 3;
+
+const BEYOND_ASCII = /[\x80-\xff]/g;
+
+/** Place of the next char that is no ASCII, or Infinity. */
+function nextBeyondAscii(text: string, from: number): number {
+  BEYOND_ASCII.lastIndex = from;
+  return BEYOND_ASCII.test(text) ? BEYOND_ASCII.lastIndex - 1 : Number.POSITIVE_INFINITY;
+}
 
 /** Receives what was found in a file; line numbers start at 1. */
 export interface LineSink {
@@ -88,11 +96,19 @@ export class LineCutter {
       this.#cutBadBlock(block);
       return;
     }
-    const text = isAscii(block) ? block.toString("latin1") : block.toString("utf8");
+    // One char a byte, so that places in the text are places in the block. Most lines are ASCII, and parsing those
+    // as one-byte strings is faster than decoding a mixed block into two-byte ones; the others are decoded singly.
+    const text = block.toString("latin1");
+    let beyondAscii = nextBeyondAscii(text, 0);
     for (let from = 0; from < text.length; ) {
       const found = text.indexOf("\n", from);
       const to = found < 0 ? text.length : found;
-      this.#emit(text.slice(from, to));
+      if (beyondAscii >= to) {
+        this.#emit(text.slice(from, to));
+      } else {
+        this.#emit(block.toString("utf8", from, to));
+        beyondAscii = nextBeyondAscii(text, to);
+      }
       from = to + 1;
     }
   }

@@ -1,14 +1,13 @@
 /** Staged rows to a store: sort, pack, rank, group. */
 
 import type { Period } from "../model.ts";
-import { formatUuid } from "../uuid.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
 import { encodePlatformStats, encodeWorldStats } from "./encode.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, findWords, type IdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
 import { countUp, newestFirst, sortHighestFirst } from "./order.ts";
-import { type Block, packBlock, packTable, type Table } from "./table.ts";
+import { type Block, idText, packBlock, packTable, type Table } from "./table.ts";
 
 /** A growing column, as far as building a store needs it. */
 interface Column<Values> {
@@ -113,7 +112,7 @@ function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Blo
       visitsLast7Days: stats.visitsLast7Days[row]!,
       visitsLast30Days: stats.visitsLast30Days[row]!,
     };
-    texts.push(encodeWorldStats({ worldId: formatUuid(worlds.ids.words, row * 4), ...counts }));
+    texts.push(encodeWorldStats({ worldId: idText(worlds, row), ...counts }));
   }
   return packBlock(texts, countUp(worlds.rows));
 }

@@ -87,7 +87,7 @@ export class ArrivingIds {
     const map = this.#map;
     const slot = slotFor(map, probe, at);
     if (map.slots[slot] !== 0) return map.slots[slot]! - 1;
-    map.words.set(probe.subarray(at, at + 4), this.length * 4);
+    for (let word = 0; word < 4; word++) map.words[this.length * 4 + word] = probe[at + word]!;
     map.slots[slot] = ++this.length;
     return -1;
   }

@@ -29,7 +29,6 @@ export interface Table extends Block {
  * @throws {RangeError} above 4 GiB
  */
 export function packBlock(texts: TextColumn, order: Uint32Array): Block {
-  texts.finish();
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;
   if (total > MAX_BLOCK_BYTES) throw new RangeError("a table of a snapshot is larger than 4 GiB");
@@ -92,6 +91,15 @@ export function rowsText(block: Block, rows: Uint32Array, tail = 0): string {
         : `${block.bytes.toString("latin1", start, end - tail)}}`;
   }
   return text;
+}
+
+const BEFORE_ID = '{"id":"'.length;
+const ID_CHARS = 36;
+
+/** The id of a row as text; every row of a table begins with it. */
+export function idText(block: Block, row: number): string {
+  const start = block.starts[row]! + BEFORE_ID;
+  return block.bytes.toString("latin1", start, start + ID_CHARS);
 }
 
 /** One row as an object, for indexing and checks; not for the request path. */
