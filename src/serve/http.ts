@@ -68,7 +68,7 @@ const DEADLINE_MS = 8000;
 const LOOK_MS = 50;
 
 /** How long connections that still arrive may put off the end. */
-const QUEUE_MS = 250;
+const QUEUE_MS = 1000;
 
 /**
  * Accepts what the system has accepted already. Such connections wait in the
