@@ -1,7 +1,5 @@
 /** Search over display names. Documents are user rows, so document order is list order. */
 
-import type { User } from "../model.ts";
-import { rowObject, type Table } from "../store/table.ts";
 import { fold } from "./fold.ts";
 import { type Names, nameAt, packNames, rankByClass } from "./ranked.ts";
 import {
@@ -19,12 +17,16 @@ export interface UserIndex {
   readonly names: Names;
 }
 
-/** Indexes the users of a store. */
-export function indexUsers(users: Table): UserIndex {
+/**
+ * Indexes users.
+ *
+ * @param nameOf display name by row
+ */
+export function indexUsers(rows: number, nameOf: (row: number) => string): UserIndex {
   const builder = new WordIndexBuilder();
   const names: string[] = [];
-  for (let row = 0; row < users.rows; row++) {
-    const name = fold(rowObject<User>(users, row).displayName);
+  for (let row = 0; row < rows; row++) {
+    const name = fold(nameOf(row));
     names.push(name);
     builder.beginDocument();
     builder.addField(name, true);

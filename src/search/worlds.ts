@@ -3,8 +3,6 @@
  * all-time ranking, so document order is popularity order.
  */
 
-import type { World } from "../model.ts";
-import { rowObject, type Table } from "../store/table.ts";
 import { fold } from "./fold.ts";
 import { type Names, nameAt, packNames, rankByClass } from "./ranked.ts";
 import { findAll, NAME_CONTAINS, type WordIndex, WordIndexBuilder } from "./words.ts";
@@ -21,20 +19,25 @@ export interface WorldIndex {
 const MAX_TERMS = 10;
 
 /**
- * Indexes the worlds of a store.
+ * Indexes worlds.
  *
  * @param ranking world rows, most popular first
+ * @param nameOf name by row
+ * @param descriptionOf description by row
  */
-export function indexWorlds(worlds: Table, ranking: Uint32Array): WorldIndex {
+export function indexWorlds(
+  ranking: Uint32Array,
+  nameOf: (row: number) => string,
+  descriptionOf: (row: number) => string,
+): WorldIndex {
   const builder = new WordIndexBuilder();
   const names: string[] = [];
   for (const row of ranking) {
-    const world = rowObject<World>(worlds, row);
-    const name = fold(world.name);
+    const name = fold(nameOf(row));
     names.push(name);
     builder.beginDocument();
     builder.addField(name, true);
-    builder.addField(fold(world.description), false);
+    builder.addField(fold(descriptionOf(row)), false);
   }
   return { words: builder.finish(), names: packNames(names), ranking };
 }

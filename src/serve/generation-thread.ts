@@ -7,9 +7,9 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { createSearch } from "../search/search.ts";
-import { type LoadOptions, loadSnapshot } from "../snapshot/load.ts";
-import { reviveStore } from "../store/generation.ts";
+import { createSearch, type DirectSearch } from "../search/search.ts";
+import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
+import { reviveStore, type SearchTexts, type Store, textsOf } from "../store/generation.ts";
 import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
@@ -27,24 +27,47 @@ function say(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
+/** What the thread works with, and what it tells of its loading. */
+interface Ready {
+  readonly loaded: Omit<Loaded, "texts"> | undefined;
+  readonly search: DirectSearch;
+  readonly indexMs: number;
+}
+
+function index(store: Store, texts: SearchTexts, loaded: Ready["loaded"]): Ready {
+  const began = performance.now();
+  const search = createSearch(store, texts);
+  return { loaded, search, indexMs: performance.now() - began };
+}
+
+/** Loads or takes a store and indexes it; what only that needed is garbage afterwards. */
+async function prepare(task: Task): Promise<Ready | Refused> {
+  if (task.kind === "index") {
+    const store = reviveStore(task.store);
+    return index(store, textsOf(store), undefined);
+  }
+  const result = await loadSnapshot(task.folder, optionsOf(task));
+  if (!result.ok) return result;
+  const { texts, ...loaded } = result;
+  return index(loaded.store, texts, loaded);
+}
+
 async function run(task: Task): Promise<void> {
-  const loaded = task.kind === "load" ? await loadSnapshot(task.folder, optionsOf(task)) : undefined;
-  if (loaded?.ok === false) {
-    say({ kind: "refused", refused: loaded });
+  const ready = await prepare(task);
+  if ("problems" in ready) {
+    say({ kind: "refused", refused: ready });
     return;
   }
-  const store = task.kind === "index" ? reviveStore(task.store) : loaded!.store;
-  const began = performance.now();
-  const search = createSearch(store);
+  const { search } = ready;
   port.on("message", ({ number, name, term }: SearchRequest) => {
     try {
-      const rows = search[name](term) as Uint32Array<ArrayBuffer>;
+      const rows = search[name](term);
       say({ kind: "found", number, rows }, [rows.buffer]);
     } catch (error) {
       say({ kind: "failed", number, message: String(error) });
     }
   });
-  say({ kind: "ready", loaded, indexMs: performance.now() - began });
+  say({ kind: "ready", loaded: ready.loaded, indexMs: ready.indexMs });
 }
 
 function optionsOf({ maxBytes }: Extract<Task, { kind: "load" }>): LoadOptions {

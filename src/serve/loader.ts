@@ -5,7 +5,7 @@ import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../sn
 import type { Search } from "../store/generation.ts";
 
 /** A snapshot that can be served, its searches included. */
-export interface LoadedSearchable extends Loaded {
+export interface LoadedSearchable extends Omit<Loaded, "texts"> {
   readonly search: Search;
   /** Milliseconds that indexing took. */
   readonly indexMs: number;
@@ -18,9 +18,11 @@ export type Loader = (folder: string, options: LoadOptions) => Promise<LoadedSea
 
 /** Loads and searches on the calling thread: for hosts without worker threads. */
 export const loadHere: Loader = async (folder, options) => {
-  const loaded = await loadSnapshot(folder, options);
-  if (!loaded.ok) return loaded;
+  const result = await loadSnapshot(folder, options);
+  if (!result.ok) return result;
+  // The texts are let go: they are worth their memory only until the index is made.
+  const { texts, ...loaded } = result;
   const began = performance.now();
-  const search = createSearch(loaded.store);
+  const search = createSearch(loaded.store, texts);
   return { ...loaded, search, indexMs: performance.now() - began, retire: () => {} };
 };

@@ -44,7 +44,7 @@ class GenerationThread {
   /** Starts a thread; resolves with its first word, or with how it died before it. */
   start(task: Task, onProgress?: (share: number) => void): Promise<Ready | Refused> {
     return new Promise((resolve) => {
-      const worker = new Worker(ENTRY, { workerData: task });
+      const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
       let ready = false;
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { ROW_FILES, type RowFile } from "../model.ts";
 import { buildStore } from "../store/build.ts";
-import type { Store } from "../store/generation.ts";
+import type { SearchTexts, Store } from "../store/generation.ts";
 import {
   checkKinds,
   type FileSystem,
@@ -67,6 +67,8 @@ export interface FileReport {
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
+  /** What the searches are made from, so that nothing need be parsed again. */
+  readonly texts: SearchTexts;
   readonly reports: readonly FileReport[];
   /** Bytes on disk of the row files. */
   readonly bytes: number;
@@ -142,6 +144,17 @@ async function progressOver(
   };
 }
 
+/** The staged texts by row. Takes them out of the stage, so that they alone live on and not all that is staged. */
+function arrange({ users, worlds }: Stage, userOrder: Uint32Array, worldOrder: Uint32Array): SearchTexts {
+  const userNames = users.names;
+  const { names, descriptions } = worlds;
+  return {
+    userName: (row) => userNames[userOrder[row]!]!,
+    worldName: (row) => names[worldOrder[row]!]!,
+    worldDescription: (row) => descriptions[worldOrder[row]!]!,
+  };
+}
+
 interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
@@ -202,7 +215,11 @@ async function loadOpened(
 
   const packing = performance.now();
   const contents = hashContents(read, manifest);
-  const store = buildStore(manifest?.generation ?? contents.slice(0, 16), contents, stage);
+  const { store, userOrder, worldOrder } = buildStore(
+    manifest?.generation ?? contents.slice(0, 16),
+    contents,
+    stage,
+  );
   const reports = stored.map((file) => {
     const { hidden, dangling } = stagedOf(stage, file.table);
     const { bytes, rows } = read.get(file.name)!;
@@ -210,8 +227,9 @@ async function loadOpened(
     return { file: file.name, table: file.table, bytes, rows, hidden, dangling, hiddenIds };
   });
   const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
+  const texts = arrange(stage, userOrder, worldOrder);
   const packMs = performance.now() - packing;
-  return { ok: true, store, reports, bytes, readMs: packing - began, packMs, look };
+  return { ok: true, store, texts, reports, bytes, readMs: packing - began, packMs, look };
 }
 
 /**

@@ -43,6 +43,9 @@ export interface Staged {
   readonly parents: Uint32Column;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
+  /** What the searches look through, by visible row: display names, or names of worlds. */
+  readonly names: string[];
+  readonly descriptions: string[];
 }
 
 /** World statistics by number of arrival; worlds are matched once all have arrived. */
@@ -75,6 +78,8 @@ function createStaged(): Staged {
     parents: new Uint32Column(),
     hidden: new Map(),
     dangling: { count: 0, examples: [] },
+    names: [],
+    descriptions: [],
   };
 }
 
@@ -149,6 +154,7 @@ function stageUser(stage: Stage, row: Row, check: RowChecker): void {
     createdAt: servedTime(row.createdAt, createdAt),
   });
   show(stage.users, createdAt, text);
+  stage.users.names.push(displayName);
 }
 
 function stageWorld(stage: Stage, row: Row, check: RowChecker, file: string): void {
@@ -181,6 +187,8 @@ function stageWorld(stage: Stage, row: Row, check: RowChecker, file: string): vo
     updatedAt: servedTime(row.updatedAt, updatedAt),
   });
   show(worlds, createdAt, text);
+  worlds.names.push(name);
+  worlds.descriptions.push(description);
 }
 
 function stageStats(stage: Stage, row: Row, check: RowChecker, file: string): void {

@@ -117,6 +117,14 @@ function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Blo
   return packBlock(texts, countUp(worlds.rows));
 }
 
+/** A store, and where its rows came from. */
+export interface Built {
+  readonly store: Store;
+  /** Place among the arrived visible rows of each row. */
+  readonly userOrder: Uint32Array;
+  readonly worldOrder: Uint32Array;
+}
+
 /**
  * Builds a store.
  *
@@ -124,14 +132,14 @@ function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Blo
  * @param contents hash over the stored files
  * @throws {RangeError} when a table is too large to pack
  */
-export function buildStore(id: string, contents: string, arrived: Arrived): Store {
+export function buildStore(id: string, contents: string, arrived: Arrived): Built {
   const users = orderAndPack(arrived.users);
   const worlds = orderAndPack(arrived.worlds);
   const instances = orderAndPack(arrived.instances);
   const stats = statsByWorld(worlds.table, arrived.stats);
   const owners = parentRows(worlds, arrived.worlds.parents.values, users.table.ids);
   const homes = parentRows(instances, arrived.instances.parents.values, worlds.table.ids);
-  return {
+  const store: Store = {
     id,
     contents,
     users: users.table,
@@ -147,4 +155,5 @@ export function buildStore(id: string, contents: string, arrived: Arrived): Stor
       totalPublicInstances: instances.table.rows,
     }),
   };
+  return { store, userOrder: users.order, worldOrder: worlds.order };
 }

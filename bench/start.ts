@@ -1,7 +1,7 @@
 /**
  * From `npm start` to a served request, and the load of the sample.
  *
- *     npx tsx bench/start.bench.ts [--smoke]
+ *     npx tsx bench/start.ts [--smoke]
  */
 
 import { spawn } from "node:child_process";
@@ -47,7 +47,7 @@ async function load(): Promise<number> {
   const began = performance.now();
   const loaded = await loadSnapshot(`${ROOT}data/sample`);
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-  createSearch(loaded.store);
+  createSearch(loaded.store, loaded.texts);
   return performance.now() - began;
 }
 

@@ -1,0 +1,239 @@
+/**
+ * What size costs: start, memory, and reloads under load.
+ *
+ *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000] [--reloads 20]
+ *
+ * Worlds are a quarter of the users, instances a twentieth. Snapshots are made
+ * once and kept in the system's temporary folder. Nothing is pinned: server,
+ * its threads and the load share the machine's cores, as a reload does.
+ */
+
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { addKey } from "../src/cli/keysfile.ts";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import type { Observation } from "../src/observe.ts";
+import { constantLoad, type LoadResult } from "./support/load.ts";
+import type { Report } from "./support/server.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const RATE = 2000;
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: "boolean", default: false },
+    sizes: { type: "string" },
+    reloads: { type: "string" },
+  },
+});
+const sizes = (values.sizes ?? (values.smoke ? "2000" : "10000,100000,1000000")).split(",").map(Number);
+const reloads = Number(values.reloads ?? (values.smoke ? 2 : 20));
+const quietMs = values.smoke ? 1000 : 20_000;
+
+type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function snapshotOf(users: number): Promise<string> {
+  const out = join(tmpdir(), `orrery-bench-${users}`);
+  if (!existsSync(join(out, "manifest.json"))) {
+    const worlds = Math.round(users / 4);
+    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
+  }
+  return out;
+}
+
+/** Ids of worlds that are served. */
+function visibleWorlds(snapshot: string): string[] {
+  const lines = readFileSync(join(snapshot, "worlds.ndjson"), "utf8").split("\n");
+  return lines
+    .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
+    .map((line) => line.slice(7, 43));
+}
+
+function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
+  const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(line![1]) * 1024;
+}
+
+interface Start {
+  readonly listening: number;
+  readonly loaded: Loaded;
+  readonly steady: number;
+  readonly peak: number;
+}
+
+/** Starts the real command and takes its times and its memory. */
+async function measureStart(snapshot: string, keys: string): Promise<Start> {
+  const began = performance.now();
+  const args = [
+    "--import",
+    "tsx",
+    "src/main.ts",
+    "serve",
+    "--snapshot",
+    snapshot,
+    "--keys",
+    keys,
+    "--port",
+    "0",
+  ];
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+  let loaded: Loaded | undefined;
+  createInterface({ input: child.stderr! }).on("line", (line) => {
+    const { event, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    if (event === "snapshot-loaded") loaded = fields as unknown as Loaded;
+  });
+  await once(child.stdout!, "data");
+  const listening = performance.now() - began;
+  await sleep(values.smoke ? 500 : 10_000);
+  const steady = memoryOf(child.pid!, "VmRSS");
+  const peak = memoryOf(child.pid!, "VmHWM");
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  return { listening, loaded: loaded!, steady, peak };
+}
+
+/** Waits for a message that has a property. */
+async function said<Value>(child: ChildProcess, property: string): Promise<Value> {
+  for (;;) {
+    const [message] = (await once(child, "message")) as [Record<string, unknown>];
+    if (property in message) return message[property] as Value;
+  }
+}
+
+async function ask<Value>(child: ChildProcess, question: string, property: string): Promise<Value> {
+  const answer = said<Value>(child, property);
+  child.send(question);
+  return await answer;
+}
+
+let generations = 0;
+
+/** Gives the snapshot another name, so that a reload is a real swap. */
+function rename(snapshot: string): void {
+  const file = join(snapshot, "manifest.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+  manifest.generation = `bench-${process.pid}-${++generations}`;
+  writeFileSync(`${file}.tmp`, JSON.stringify(manifest));
+  renameSync(`${file}.tmp`, file);
+}
+
+interface Reloaded {
+  readonly quiet: LoadResult;
+  readonly busy: LoadResult;
+  readonly quietStall: number;
+  readonly busyStall: number;
+  readonly steady: number;
+  readonly peak: number;
+  readonly reloadMs: number;
+  /** Bytes of RSS after each of many reloads. */
+  readonly rss: readonly number[];
+}
+
+async function measureReloads(snapshot: string, keys: string, token: string): Promise<Reloaded> {
+  const child = fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys], {
+    cwd: ROOT,
+    execArgv: ["--import", "tsx"],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const url = await said<string>(child, "url");
+  const worlds = visibleWorlds(snapshot);
+  const headers = { Authorization: `Bearer ${token}` };
+  const target = (): string => `${url}/worlds/${worlds[Math.floor(Math.random() * worlds.length)]}`;
+  const load = (isOver: () => boolean): Promise<LoadResult> => constantLoad(target, headers, RATE, isOver);
+  const forMs = (ms: number): (() => boolean) => {
+    const end = performance.now() + ms;
+    return () => performance.now() > end;
+  };
+
+  await load(forMs(values.smoke ? 500 : 5000));
+  const steady = (await ask<Report>(child, "report", "report")).rss;
+  await ask(child, "measure", "measuring");
+  const quiet = await load(forMs(quietMs));
+  const quietStall = (await ask<Report>(child, "report", "report")).longestStall;
+
+  rename(snapshot);
+  await ask(child, "measure", "measuring");
+  let reloadMs = Number.NaN;
+  let over = false;
+  const began = performance.now();
+  const reloading = ask(child, "reload", "reloaded").then(async () => {
+    reloadMs = performance.now() - began;
+    await sleep(500);
+    over = true;
+  });
+  const busy = await load(() => over);
+  await reloading;
+  const busyStall = (await ask<Report>(child, "report", "report")).longestStall;
+  const peak = memoryOf(child.pid!, "VmHWM");
+
+  const rss: number[] = [];
+  for (let round = 0; round < reloads; round++) {
+    rename(snapshot);
+    await ask(child, "reload", "reloaded");
+    await sleep(200);
+    rss.push((await ask<Report>(child, "report", "report")).rss);
+  }
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  return { quiet, busy, quietStall, busyStall, steady, peak, reloadMs, rss };
+}
+
+/** Bytes that each further reload adds: the slope of a straight line through the later half. */
+function slopeOf(all: readonly number[]): number {
+  const later = all.slice(Math.floor(all.length / 2));
+  const middle = (later.length - 1) / 2;
+  const mean = later.reduce((sum, value) => sum + value, 0) / later.length;
+  let above = 0;
+  let below = 0;
+  for (const [at, value] of later.entries()) {
+    above += (at - middle) * (value - mean);
+    below += (at - middle) ** 2;
+  }
+  return below === 0 ? 0 : above / below;
+}
+
+const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
+const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
+
+console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model}`);
+const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
+const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
+for (const users of sizes) {
+  const snapshot = await snapshotOf(users);
+  const start = await measureStart(snapshot, keys);
+  const { counts, readMs, packMs, indexMs } = start.loaded;
+  const rows = counts.users + counts.worlds + counts.instances;
+  console.log(`\n${users} users, ${rows} visible rows`);
+  console.log(`listening after ${ms(start.listening)} ms: read ${readMs}, pack ${packMs}, index ${indexMs}`);
+  console.log(
+    `  before indexing ${ms(start.listening - indexMs)} ms; ${((start.listening / rows) * 1000).toFixed(2)} µs a row`,
+  );
+  console.log(
+    `RSS ${mb(start.steady)} MB steady, ${mb(start.peak)} MB peak, ${(start.steady / rows).toFixed(0)} bytes a row`,
+  );
+  const found = await measureReloads(snapshot, keys, token);
+  for (const [name, load, stall] of [
+    ["without a reload", found.quiet, found.quietStall],
+    ["during a reload ", found.busy, found.busyStall],
+  ] as const) {
+    console.log(
+      `${name} at ${RATE}/s: ${load.failures} of ${load.requests} failed, p50 ${ms(load.p50)} p99 ${ms(load.p99)} ` +
+        `p99.9 ${ms(load.p999)} max ${ms(load.max)} ms; longest stall of the serving thread ${ms(stall)} ms`,
+    );
+  }
+  console.log(
+    `reload ${ms(found.reloadMs)} ms; peak ${mb(found.peak)} MB is ${(found.peak / found.steady).toFixed(2)} × steady`,
+  );
+  const trend = `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)} MB, ${(slopeOf(found.rss) / 1e6).toFixed(2)} MB a reload`;
+  console.log(`after ${reloads} more reloads: ${trend} over the later half`);
+}

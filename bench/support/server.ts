@@ -1,0 +1,60 @@
+/**
+ * A server under observation: the real one, in a process of its own, that
+ * answers questions about itself over IPC.
+ *
+ * Messages in: "measure" (starts to watch the event loop), "report", "reload".
+ */
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Observation } from "../../src/observe.ts";
+import { startServer } from "../../src/serve/server.ts";
+
+/** What the process says of itself. Bytes and milliseconds. */
+export interface Report {
+  readonly rss: number;
+  readonly longestStall: number;
+}
+
+const [snapshot, keys] = process.argv.slice(2);
+const delay = monitorEventLoopDelay({ resolution: 1 });
+
+const server = await startServer({
+  snapshot: snapshot!,
+  keys: keys!,
+  prefixes: { api: "svc_sk_", cli: "svcx_" },
+  host: "127.0.0.1",
+  port: 0,
+  rateLimit: 1000,
+  rateWindow: 3600,
+  cors: true,
+  watch: 0,
+  maxSnapshotBytes: 2 ** 34,
+  searchCacheBytes: 2 ** 26,
+  accessLog: false,
+  observe: (observation: Observation) => process.send!({ observation }),
+  http: {
+    headersTimeout: 10_000,
+    requestTimeout: 15_000,
+    checkInterval: 2000,
+    keepAliveTimeout: 65_000,
+    socketTimeout: 30_000,
+    maxHeadBytes: 16_384,
+    maxRequestsPerSocket: 1_000_000,
+  },
+});
+process.send!({ url: server.url });
+
+process.on("message", (message) => {
+  if (message === "measure") {
+    delay.reset();
+    // The first stall after a reset is not counted: let it pass.
+    setTimeout(() => process.send!({ measuring: true }), 30);
+    delay.enable();
+  } else if (message === "report") {
+    // The histogram counts the timer's own period of a millisecond.
+    const report: Report = { rss: process.memoryUsage().rss, longestStall: Math.max(0, delay.max / 1e6 - 1) };
+    process.send!({ report });
+  } else if (message === "reload") {
+    void server.reload().then(() => process.send!({ reloaded: true }));
+  }
+});
