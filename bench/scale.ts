@@ -180,7 +180,7 @@ async function measureReloads(snapshot: string, keys: string, token: string): Pr
   for (let round = 0; round < reloads; round++) {
     rename(snapshot);
     await ask(child, "reload", "reloaded");
-    await sleep(200);
+    await sleep(1500);
     rss.push((await ask<Report>(child, "report", "report")).rss);
   }
   child.kill("SIGKILL");

@@ -25,11 +25,10 @@ import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
 import { createNodeDoor } from "./edge/node.ts";
 import { hashToken, type KeyKind, type KeyRecord } from "./gate/keys.ts";
-import { SCOPES } from "./model.ts";
+import { MAX_SNAPSHOT_BYTES, SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
 import { openState } from "./serve/open.ts";
 import { problemWithPrefixes } from "./settings.ts";
-import { MAX_SNAPSHOT_BYTES } from "./snapshot/load.ts";
 
 export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
 export type { FetchHandler } from "./edge/fetch.ts";

@@ -176,7 +176,7 @@ describe("the README's examples", () => {
   });
 
   const blocks = [...readme.matchAll(/<!-- (run|background) -->\n\n```(sh|ts)\n([\s\S]*?)```/g)];
-  assert.equal(blocks.length, 5);
+  assert.equal(blocks.length, 6);
 
   for (const [, how, language, code] of blocks) {
     it(code!.split("\n")[0]!, async () => {

@@ -1,7 +1,6 @@
 /** Operations on worlds. */
 
 import { readTerm } from "../search/fold.ts";
-import { FOUND_WORLD_TAIL } from "../store/encode.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
 import { oneRow, rowsPage, tablePage } from "./envelope.ts";
@@ -17,7 +16,7 @@ export async function findWorlds({ store, search, parameters }: Call): Promise<O
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
   const rows = await search.worlds(term);
-  return rowsPage(store.worlds, rows, parameters, { tail: FOUND_WORLD_TAIL });
+  return rowsPage(store.worlds, rows, parameters, { tail: store.foundWorldTail });
 }
 
 /** All visible worlds, most popular first. */

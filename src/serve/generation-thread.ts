@@ -13,7 +13,7 @@ import { reviveStore, type SearchTexts, type Store, textsOf } from "../store/gen
 import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
-const NICE = 5;
+const NICE = 10;
 
 /** On a busy machine requests go before loading. Best effort: it takes Linux, where threads have priorities. */
 function stepBack(): void {

@@ -7,7 +7,6 @@ import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import { keepKeys } from "./keyfile.ts";
-import { loadHere } from "./loader.ts";
 import { keepSnapshot } from "./snapshots.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
 
@@ -34,6 +33,8 @@ export interface OpenStateOptions {
   readonly accessLog: boolean;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
+  /** Called when an old generation is no longer needed by anybody. */
+  readonly onReleased?: () => void;
   readonly observe: Observe;
 }
 
@@ -70,14 +71,18 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         })
       : undefined;
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
+  // Imported when it is needed: what loads and indexes is half of all code, and with threads only they need it.
+  const load =
+    (options.threads ?? true) ? createThreadedLoader(observe) : (await import("./local-loader.ts")).loadHere;
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {
       folder: options.snapshot,
-      load: (options.threads ?? true) ? createThreadedLoader(observe) : loadHere,
+      load,
       cacheBytes: options.searchCacheBytes,
       maxBytes: options.maxSnapshotBytes,
       allowShrink: options.allowShrink ?? false,
+      ...(options.onReleased ? { onReleased: options.onReleased } : {}),
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
       observe,
     },

@@ -1,6 +1,7 @@
 /** The running server: the state, kept current, behind a listener. */
 
 import { BASE_PATH } from "../model.ts";
+import { collectGarbage } from "./collect.ts";
 import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
 import { type OpenStateOptions, openState } from "./open.ts";
 
@@ -32,7 +33,7 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { observe } = options;
-  const opened = await openState(options);
+  const opened = await openState({ ...options, onReleased: collectGarbage });
   const { state } = opened;
   const http = createHttpServer(state, options.http);
   const address = await listen(http, options.host, options.port).catch((error: unknown) => {

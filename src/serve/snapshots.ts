@@ -18,6 +18,8 @@ export interface SnapshotOptions extends LoadOptions {
   readonly load: Loader;
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
+  /** Called when an old generation is no longer needed by anybody. */
+  readonly onReleased?: () => void;
   /** Memory for recent search results, in bytes. */
   readonly cacheBytes: number;
   readonly observe: Observe;
@@ -48,6 +50,9 @@ export interface SnapshotKeeper {
   /** Lets go of what the generation's search holds; nothing can be searched after it. */
   readonly close: () => void;
 }
+
+/** By then requests that began before a swap are answered. */
+const RELEASE_MS = 1000;
 
 /** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
@@ -97,6 +102,7 @@ export async function keepSnapshot(
     onGeneration(next);
     retire();
     retire = loaded.retire;
+    if (before && options.onReleased) setTimeout(options.onReleased, RELEASE_MS).unref();
     observe({
       kind: "snapshot-loaded",
       generation: store.id,

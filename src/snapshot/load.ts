@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { ROW_FILES, type RowFile } from "../model.ts";
+import { MAX_SNAPSHOT_BYTES, ROW_FILES, type RowFile } from "../model.ts";
 import { buildStore } from "../store/build.ts";
 import type { SearchTexts, Store } from "../store/generation.ts";
 import {
@@ -33,9 +33,6 @@ import {
   type Stage,
   stagedOf,
 } from "./stage.ts";
-
-/** Default of `--max-snapshot-bytes`: 16 GiB. */
-export const MAX_SNAPSHOT_BYTES = 17_179_869_184;
 
 /** How to load. */
 export interface LoadOptions {

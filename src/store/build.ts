@@ -2,7 +2,7 @@
 
 import type { Period } from "../model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
-import { encodePlatformStats, encodeWorldStats } from "./encode.ts";
+import { encodePlatformStats, encodeWorldStats, FOUND_WORLD_TAIL } from "./encode.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, findWords, type IdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
@@ -149,6 +149,7 @@ export function buildStore(id: string, contents: string, arrived: Arrived): Buil
     popular: { all: rank(stats, "all"), week: rank(stats, "week"), month: rank(stats, "month") },
     worldsByOwner: groupRows(owners, users.table.rows),
     instancesByWorld: groupRows(homes, worlds.table.rows),
+    foundWorldTail: FOUND_WORLD_TAIL,
     platformStats: encodePlatformStats({
       totalUsers: users.table.rows,
       totalPublicWorlds: worlds.table.rows,

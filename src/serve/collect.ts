@@ -1,0 +1,23 @@
+/** Giving back the memory of a generation that is no longer served. */
+
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+/**
+ * Collects all garbage of the calling thread.
+ *
+ * V8 does not count shared memory towards its heap, so a thread that makes
+ * little garbage of its own would keep one old generation after another: 20
+ * reloads at 100,000 users grew a server from 490 to 1160 MB. A collection
+ * takes about 10 ms on the serving thread, whose heap is small; a program with
+ * a large heap of its own should leave it alone.
+ */
+export function collectGarbage(): void {
+  try {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    collect();
+  } catch {
+    // Another engine, or a build without it: memory is given back when the engine sees fit.
+  }
+}

@@ -1,0 +1,16 @@
+/** Loading and searching on the calling thread. */
+
+import { createSearch } from "../search/search.ts";
+import { loadSnapshot } from "../snapshot/load.ts";
+import type { Loader } from "./loader.ts";
+
+/** Loads and searches on the calling thread: for hosts without worker threads. */
+export const loadHere: Loader = async (folder, options) => {
+  const result = await loadSnapshot(folder, options);
+  if (!result.ok) return result;
+  // The texts are let go: they are worth their memory only until the index is made.
+  const { texts, ...loaded } = result;
+  const began = performance.now();
+  const search = createSearch(loaded.store, texts);
+  return { ...loaded, search, indexMs: performance.now() - began, retire: () => {} };
+};

@@ -1,0 +1,86 @@
+/** `diffStores` against what was done to a snapshot on purpose. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import { diffStores, type SnapshotDiff } from "../src/snapshot/diff.ts";
+import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-diff-"));
+const FILES = ["users.ndjson", "worlds.ndjson", "world-stats.ndjson", "instances.ndjson"] as const;
+type Rows = Record<string, Record<string, unknown>[]>;
+
+async function load(rows: Rows): Promise<Loaded> {
+  for (const file of FILES) {
+    writeFileSync(join(folder, file), rows[file]!.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  }
+  const loaded = await loadSnapshot(folder, { keepHiddenIds: true });
+  assert.ok(loaded.ok);
+  return loaded;
+}
+
+function diff(before: Loaded, after: Loaded): SnapshotDiff {
+  const worlds = after.reports.find((report) => report.table === "worlds.ndjson")!;
+  return diffStores(before.store, after.store, worlds.hiddenIds!);
+}
+
+let original: Rows;
+before(async () => {
+  await generateSnapshot({ out: folder, users: 200, worlds: 150, instances: 80, seed: 9, gzip: false });
+  rmSync(join(folder, "manifest.json"));
+  original = Object.fromEntries(
+    FILES.map((file) => {
+      const lines = readFileSync(join(folder, file), "utf8").trim().split("\n");
+      return [file, lines.map((line) => JSON.parse(line) as Record<string, unknown>)];
+    }),
+  );
+});
+after(() => rmSync(folder, { recursive: true }));
+
+describe("the difference of two snapshots", () => {
+  it("of the same rows is nothing", async () => {
+    const same = diff(await load(original), await load(original));
+    const nothing = { added: 0, removed: 0, changed: 0 };
+    assert.deepEqual(same.tables, {
+      users: nothing,
+      worlds: nothing,
+      worldStats: { changed: 0 },
+      instances: nothing,
+    });
+    assert.deepEqual(same.becomeHidden, { count: 0, examples: [] });
+    assert.deepEqual(same.moves, { all: [], week: [], month: [] });
+  });
+
+  it("counts rows that come, go and change, and names worlds that are hidden and moves in rankings", async () => {
+    const first = await load(original);
+    const rows = structuredClone(original);
+    const users = rows["users.ndjson"]!;
+    users.splice(0, 3);
+    users[0]!.displayName = "somebody else";
+    users.push({ ...users[1]!, id: "ffffffff-ffff-4fff-bfff-ffffffffffff" });
+    const visible = rows["worlds.ndjson"]!.filter((row) => row.isPublic && row.status === "ACTIVE");
+    const stats = new Map(rows["world-stats.ndjson"]!.map((row) => [row.worldId, row]));
+    const [hidden, gone, risen] = visible.filter((row) => stats.has(row.id)) as [
+      never,
+      never,
+      never,
+    ] as Record<string, unknown>[];
+    hidden!.status = "ARCHIVED";
+    rows["worlds.ndjson"] = rows["worlds.ndjson"]!.filter((row) => row !== gone);
+    Object.assign(stats.get(risen!.id)!, { totalVisits: 2 ** 50, uniqueVisitors: 1 });
+
+    const found = diff(first, await load(rows));
+    assert.deepEqual(found.tables.users, { added: 1, removed: 3, changed: 1 });
+    assert.deepEqual(found.tables.worlds, { added: 0, removed: 2, changed: 0 });
+    assert.deepEqual(found.tables.worldStats, { changed: 1 });
+    assert.equal(found.becomeHidden.count, 1);
+    assert.deepEqual(found.becomeHidden.examples, [{ id: hidden!.id, name: hidden!.name }]);
+    const move = found.moves.all.find(({ id }) => id === risen!.id)!;
+    assert.equal(move.to, 1);
+    assert.ok(move.from > 1);
+    for (const { from, to } of found.moves.all) assert.ok(from !== to && Math.min(from, to) <= 100);
+  });
+});

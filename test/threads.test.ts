@@ -1,0 +1,146 @@
+/** A thread a generation: what it answers, that it dies without harm, and the guard against a shrunken snapshot. */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { Worker } from "node:worker_threads";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
+
+const TOKEN = "svcx_threads";
+const BASE = "/api/public/v1";
+const QUERIES = ["a", "an", "the", "さ", "world the", "zzzz", "ß", "e"];
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-threads-"));
+const small = join(folder, "small");
+const large = join(folder, "large");
+
+before(async () => {
+  await generateSnapshot({ out: large, users: 600, worlds: 300, instances: 60, seed: 5, gzip: false });
+  await generateSnapshot({ out: small, users: 200, worlds: 300, instances: 60, seed: 5, gzip: false });
+});
+after(() => rmSync(folder, { recursive: true }));
+
+interface Opened {
+  readonly orrery: Orrery;
+  readonly seen: Observation[];
+  /** Resolves when something of this kind was observed. */
+  readonly observed: (kind: Observation["kind"]) => Promise<Observation>;
+}
+
+async function open(t: TestContext, snapshot: string, more: Partial<OpenOptions> = {}): Promise<Opened> {
+  const seen: Observation[] = [];
+  const waiting: { kind: Observation["kind"]; resolve: (observation: Observation) => void }[] = [];
+  const orrery = await openOrrery({
+    snapshot,
+    keys: [{ id: "t", kind: "cli", token: TOKEN }],
+    observe(observation) {
+      seen.push(observation);
+      for (const { kind, resolve } of waiting) if (kind === observation.kind) resolve(observation);
+    },
+    ...more,
+  });
+  t.after(() => orrery.close());
+  const observed = (kind: Observation["kind"]): Promise<Observation> =>
+    new Promise((resolve) => waiting.push({ kind, resolve }));
+  return { orrery, seen, observed };
+}
+
+async function search(orrery: Orrery, table: "users" | "worlds", query: string): Promise<string> {
+  const target = `${BASE}/${table}/search?q=${encodeURIComponent(query)}&limit=50`;
+  const reply = await orrery.ask({ target, authorization: `Bearer ${TOKEN}` });
+  assert.equal(reply.status, 200, `${query}: ${reply.body}`);
+  return reply.body;
+}
+
+/** The worker threads that a function starts. */
+async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  const { on } = Worker.prototype;
+  // Every thread is listened to as soon as it is made.
+  Worker.prototype.on = function (this: Worker, ...args: Parameters<typeof on>) {
+    if (!workers.includes(this)) workers.push(this);
+    return on.apply(this, args);
+  } as typeof on;
+  try {
+    await run();
+  } finally {
+    Worker.prototype.on = on;
+  }
+  return workers;
+}
+
+describe("searches in a thread", () => {
+  it("answer as searches on the calling thread do", async (t) => {
+    const here = await open(t, large, { threads: false });
+    const there = await open(t, large);
+    for (const query of QUERIES) {
+      for (const table of ["users", "worlds"] as const) {
+        assert.equal(await search(there.orrery, table, query), await search(here.orrery, table, query));
+      }
+    }
+  });
+
+  it("are asked for once when many ask at the same time", async (t) => {
+    const { orrery } = await open(t, large, { searchCacheBytes: 1_000_000 });
+    const bodies = await Promise.all(Array.from({ length: 50 }, () => search(orrery, "users", "a")));
+    assert.equal(new Set(bodies).size, 1);
+  });
+});
+
+describe("a thread that dies", () => {
+  it("is replaced, and the searches that waited for it are answered", async (t) => {
+    let opened: Opened | undefined;
+    const workers = await workersOf(async () => {
+      opened = await open(t, large, { searchCacheBytes: 0 });
+    });
+    assert.equal(workers.length, 1);
+    const { orrery, observed } = opened!;
+    const before = await search(orrery, "users", "a");
+    const died = observed("thread-died");
+    const replaced = observed("thread-replaced");
+    const asked = Promise.all(QUERIES.map((query) => search(orrery, "users", query)));
+    await workers[0]!.terminate();
+    await died;
+    const answers = await asked;
+    await replaced;
+    assert.equal(answers[0], before);
+    assert.equal(await search(orrery, "users", "a"), before);
+    // What needs no search is answered all the while, and a reload works as ever.
+    writeFileSync(join(large, "manifest.json"), withGeneration(large, "after-the-death"));
+    await orrery.reload();
+    assert.equal(orrery.generation(), "after-the-death");
+    assert.equal(JSON.parse(await search(orrery, "users", "a")).pagination.total > 0, true);
+  });
+});
+
+function withGeneration(snapshot: string, generation: string): string {
+  const manifest = JSON.parse(readFileSync(join(snapshot, "manifest.json"), "utf8")) as object;
+  return JSON.stringify({ ...manifest, generation });
+}
+
+describe("a snapshot that lost most of its users", () => {
+  for (const allowShrink of [false, true]) {
+    it(
+      allowShrink ? "is let in when that is allowed" : "is refused, and the log says how to allow it",
+      async (t) => {
+        const snapshot = join(folder, `shrinking-${allowShrink}`);
+        cpSync(large, snapshot, { recursive: true });
+        const { orrery, seen } = await open(t, snapshot, { allowShrink });
+        const before = orrery.generation();
+        cpSync(small, snapshot, { recursive: true });
+        await orrery.reload();
+        const refused = seen.find((observation) => observation.kind === "snapshot-refused");
+        if (allowShrink) {
+          assert.notEqual(orrery.generation(), before);
+          assert.ok(seen.some((observation) => observation.kind === "snapshot-shrunk"));
+        } else {
+          assert.equal(orrery.generation(), before);
+          assert.match(refused!.problems[0]!, /^users\.ndjson: 200 visible rows where 600 .*--allow-shrink/);
+        }
+      },
+    );
+  }
+});
