@@ -188,18 +188,14 @@ async function measureReloads(snapshot: string, keys: string, token: string): Pr
   return { quiet, busy, quietStall, busyStall, steady, peak, reloadMs, rss };
 }
 
-/** Bytes that each further reload adds: the slope of a straight line through the later half. */
+/** Bytes that each further reload adds: the median of all slopes between two reloads, the first few left out. */
 function slopeOf(all: readonly number[]): number {
-  const later = all.slice(Math.floor(all.length / 2));
-  const middle = (later.length - 1) / 2;
-  const mean = later.reduce((sum, value) => sum + value, 0) / later.length;
-  let above = 0;
-  let below = 0;
-  for (const [at, value] of later.entries()) {
-    above += (at - middle) * (value - mean);
-    below += (at - middle) ** 2;
+  const settled = all.slice(Math.min(4, all.length - 2));
+  const slopes: number[] = [];
+  for (let to = 1; to < settled.length; to++) {
+    for (let from = 0; from < to; from++) slopes.push((settled[to]! - settled[from]!) / (to - from));
   }
-  return below === 0 ? 0 : above / below;
+  return slopes.sort((a, b) => a - b)[slopes.length >> 1] ?? 0;
 }
 
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
@@ -234,6 +230,6 @@ for (const users of sizes) {
   console.log(
     `reload ${ms(found.reloadMs)} ms; peak ${mb(found.peak)} MB is ${(found.peak / found.steady).toFixed(2)} × steady`,
   );
-  const trend = `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)} MB, ${(slopeOf(found.rss) / 1e6).toFixed(2)} MB a reload`;
-  console.log(`after ${reloads} more reloads: ${trend} over the later half`);
+  const trend = `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)} MB, ${(slopeOf(found.rss) / 1e6).toFixed(2)} MB a reload (median slope)`;
+  console.log(`after ${reloads} more reloads: ${trend}`);
 }
