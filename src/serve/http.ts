@@ -97,12 +97,14 @@ async function emptyQueue(server: Server): Promise<void> {
  * close meets an end of file, not a reset.
  */
 export async function drain({ server, door }: HttpServer): Promise<void> {
-  door.startDraining();
   await emptyQueue(server);
+  // Only once nobody listens are clients told to leave: told before, they would come straight back, into the queue of
+  // a listener that is about to close, and be reset there.
   // http.Server.close() would destroy idle connections at once, and race their clients.
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
+  door.startDraining();
   const began = performance.now();
   const readAtStart = new Map([...door.connections.keys()].map((socket) => [socket, socket.bytesRead]));
   while (door.connections.size > 0 && performance.now() - began < DEADLINE_MS) {
