@@ -4,6 +4,8 @@
  * {@link FAULTS.internal}.
  */
 
+import type { Scope } from "./model.ts";
+
 /** One error: HTTP status, the text under `error`, and when it is sent. */
 export interface Fault {
   readonly status: number;
@@ -104,3 +106,10 @@ export const FAULTS = {
 
 /** Name of an error in {@link FAULTS}. */
 export type FaultName = keyof typeof FAULTS;
+
+/** The error of a key that lacks a scope. */
+export const SCOPE_FAULTS: Readonly<Record<Scope, FaultName>> = {
+  "read:worlds": "scopeWorlds",
+  "read:users": "scopeUsers",
+  "read:instances": "scopeInstances",
+};

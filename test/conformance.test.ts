@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
+import { DEFAULT_LIMITS } from "../src/serve/http.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
 import {
   askAndCompare,
@@ -1168,15 +1169,7 @@ async function open(world: World): Promise<Opened> {
     observe: observeNothing,
     host: "127.0.0.1",
     port: 0,
-    http: {
-      headersTimeout: 10_000,
-      requestTimeout: 15_000,
-      checkInterval: 2000,
-      keepAliveTimeout: 65_000,
-      socketTimeout: 30_000,
-      maxHeadBytes: 16_384,
-      maxRequestsPerSocket: 1_000_000,
-    },
+    http: DEFAULT_LIMITS,
   });
   const fetches = fetchDoor(web.fetch);
   fetches.close = web.close;

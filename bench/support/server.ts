@@ -7,6 +7,7 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Observation } from "../../src/observe.ts";
+import { DEFAULT_LIMITS } from "../../src/serve/http.ts";
 import { startServer } from "../../src/serve/server.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */
@@ -32,15 +33,7 @@ const server = await startServer({
   searchCacheBytes: 2 ** 26,
   accessLog: false,
   observe: (observation: Observation) => process.send!({ observation }),
-  http: {
-    headersTimeout: 10_000,
-    requestTimeout: 15_000,
-    checkInterval: 2000,
-    keepAliveTimeout: 65_000,
-    socketTimeout: 30_000,
-    maxHeadBytes: 16_384,
-    maxRequestsPerSocket: 1_000_000,
-  },
+  http: DEFAULT_LIMITS,
 });
 process.send!({ url: server.url });
 

@@ -1,6 +1,7 @@
 /** `orrery serve`: the server. */
 
 import { KeysFileError } from "../gate/keys.ts";
+import { limitsFrom } from "../serve/http.ts";
 import { createLog } from "../serve/log.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
@@ -14,7 +15,6 @@ export function serverOptions(options: Options, snapshot: string, keys: string):
   const prefixes = { api: options.text("api-key-prefix"), cli: options.text("cli-token-prefix") };
   const problem = problemWithPrefixes(prefixes.api, prefixes.cli);
   if (problem !== undefined) throw new UsageError(problem);
-  const milliseconds = (flag: string): number => Math.round(options.number(flag) * 1000);
   return {
     snapshot,
     keys,
@@ -29,15 +29,7 @@ export function serverOptions(options: Options, snapshot: string, keys: string):
     searchCacheBytes: options.integer("search-cache-bytes"),
     allowShrink: options.flag("allow-shrink"),
     accessLog: options.flag("access-log"),
-    http: {
-      headersTimeout: milliseconds("headers-timeout"),
-      requestTimeout: milliseconds("request-timeout"),
-      checkInterval: milliseconds("timeout-check-interval"),
-      keepAliveTimeout: milliseconds("keep-alive-timeout"),
-      socketTimeout: milliseconds("socket-timeout"),
-      maxHeadBytes: options.integer("max-head-bytes"),
-      maxRequestsPerSocket: options.integer("max-requests-per-socket"),
-    },
+    http: limitsFrom((flag) => options.number(flag)),
     observe: createLog(options.text("log-level")),
   };
 }

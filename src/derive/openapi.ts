@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, made from route rows. */
 
-import { FAULTS, type FaultName } from "../fault.ts";
+import { FAULTS, type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model.ts";
 import type { Envelope, Route } from "../routes/route.ts";
 import { PARAMETERS } from "./parameters.ts";
@@ -20,12 +20,6 @@ const EVERYWHERE: readonly FaultName[] = [
   "snapshotChanged",
   "internal",
 ];
-
-const SCOPE_FAULT = {
-  "read:worlds": "scopeWorlds",
-  "read:users": "scopeUsers",
-  "read:instances": "scopeInstances",
-} as const satisfies Record<string, FaultName>;
 
 function schemaRef(title: string): Json {
   return { $ref: `#/components/schemas/${title}` };
@@ -68,7 +62,7 @@ function operationOf(route: Route): Json {
     schema: PARAMETERS[name].schema,
   }));
   const pathId = { name: "id", in: "path", required: true, schema: { type: "string", format: "uuid" } };
-  const faults = [...EVERYWHERE, ...(route.scope ? [SCOPE_FAULT[route.scope]] : []), ...route.faults];
+  const faults = [...EVERYWHERE, ...(route.scope ? [SCOPE_FAULTS[route.scope]] : []), ...route.faults];
   return {
     summary: route.summary,
     security: [{ bearer: route.scope === null ? [] : [route.scope] }],

@@ -1,6 +1,6 @@
 /** The gate: token, then limit, then scope. Plain functions over plain state. */
 
-import type { FaultName } from "../fault.ts";
+import { type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import type { Scope } from "../model.ts";
 import type { KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
@@ -25,12 +25,6 @@ export interface Admission {
   /** Id of the key, or "" when none was found. */
   readonly keyId: string;
 }
-
-const SCOPE_FAULTS: Readonly<Record<Scope, FaultName>> = {
-  "read:worlds": "scopeWorlds",
-  "read:users": "scopeUsers",
-  "read:instances": "scopeInstances",
-};
 
 /**
  * Judges one request.

@@ -5,6 +5,7 @@ import { type AddressInfo, Server as NetServer } from "node:net";
 import type { State } from "../answer.ts";
 import { isBusy, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
+import { SETTINGS } from "../settings.ts";
 
 /** Limits of the HTTP server. Times are milliseconds. */
 export interface HttpLimits {
@@ -18,6 +19,29 @@ export interface HttpLimits {
   readonly maxHeadBytes: number;
   readonly maxRequestsPerSocket: number;
 }
+
+/**
+ * The limits by their settings.
+ *
+ * @param read the number behind a flag; times there are seconds
+ */
+export function limitsFrom(read: (flag: string) => number): HttpLimits {
+  const milliseconds = (flag: string): number => Math.round(read(flag) * 1000);
+  return {
+    headersTimeout: milliseconds("headers-timeout"),
+    requestTimeout: milliseconds("request-timeout"),
+    checkInterval: milliseconds("timeout-check-interval"),
+    keepAliveTimeout: milliseconds("keep-alive-timeout"),
+    socketTimeout: milliseconds("socket-timeout"),
+    maxHeadBytes: read("max-head-bytes"),
+    maxRequestsPerSocket: read("max-requests-per-socket"),
+  };
+}
+
+/** The limits of a server that is told nothing else. */
+export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) =>
+  Number(SETTINGS.find((setting) => setting.flag === flag)!.default),
+);
 
 /** A server and its door. */
 export interface HttpServer {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
 import type { Observation } from "../../src/observe.ts";
-import { createHttpServer, drain, type HttpLimits, listen } from "../../src/serve/http.ts";
+import { createHttpServer, DEFAULT_LIMITS, drain, type HttpLimits, listen } from "../../src/serve/http.ts";
 import { openState } from "../../src/serve/open.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 
@@ -124,17 +124,6 @@ function fixture(): Promise<string> {
   return folder;
 }
 
-/** The limits of a server in production; tests of timeouts shorten what they look at. */
-const LIMITS: HttpLimits = {
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  checkInterval: 2000,
-  keepAliveTimeout: 65_000,
-  socketTimeout: 30_000,
-  maxHeadBytes: 16_384,
-  maxRequestsPerSocket: 1_000_000,
-};
-
 export interface TestOptions extends Partial<Omit<ServerOptions, "http">> {
   readonly http?: Partial<HttpLimits>;
 }
@@ -160,7 +149,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     threads: false,
     observe: (observation) => observations.push(observation),
     ...options,
-    http: { ...LIMITS, ...options.http },
+    http: { ...DEFAULT_LIMITS, ...options.http },
   };
 }
 
