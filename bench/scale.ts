@@ -74,18 +74,7 @@ interface Start {
 /** Starts the real command and takes its times and its memory. */
 async function measureStart(snapshot: string, keys: string): Promise<Start> {
   const began = performance.now();
-  const args = [
-    "--import",
-    "tsx",
-    "src/main.ts",
-    "serve",
-    "--snapshot",
-    snapshot,
-    "--keys",
-    keys,
-    "--port",
-    "0",
-  ];
+  const args = ["bin/orrery.mjs", "serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   let loaded: Loaded | undefined;
   createInterface({ input: child.stderr! }).on("line", (line) => {
@@ -102,12 +91,15 @@ async function measureStart(snapshot: string, keys: string): Promise<Start> {
   return { listening, loaded: loaded!, steady, peak };
 }
 
-/** Waits for a message that has a property. */
-async function said<Value>(child: ChildProcess, property: string): Promise<Value> {
-  for (;;) {
-    const [message] = (await once(child, "message")) as [Record<string, unknown>];
-    if (property in message) return message[property] as Value;
-  }
+/** Waits for a message that has a property, however many others come with it. */
+function said<Value>(child: ChildProcess, property: string): Promise<Value> {
+  return new Promise((resolve) => {
+    child.on("message", function hear(message: Record<string, unknown>) {
+      if (!(property in message)) return;
+      child.off("message", hear);
+      resolve(message[property] as Value);
+    });
+  });
 }
 
 async function ask<Value>(child: ChildProcess, question: string, property: string): Promise<Value> {
@@ -142,7 +134,7 @@ interface Reloaded {
 async function measureReloads(snapshot: string, keys: string, token: string): Promise<Reloaded> {
   const child = fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys], {
     cwd: ROOT,
-    execArgv: ["--import", "tsx"],
+    execArgv: (process.features as { typescript?: unknown }).typescript ? [] : ["--import", "tsx"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const url = await said<string>(child, "url");
@@ -230,6 +222,7 @@ for (const users of sizes) {
   console.log(
     `reload ${ms(found.reloadMs)} ms; peak ${mb(found.peak)} MB is ${(found.peak / found.steady).toFixed(2)} × steady`,
   );
+  if (reloads === 0) continue;
   const trend = `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)} MB, ${(slopeOf(found.rss) / 1e6).toFixed(2)} MB a reload (median slope)`;
   console.log(`after ${reloads} more reloads: ${trend}`);
 }

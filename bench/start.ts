@@ -47,7 +47,7 @@ async function load(): Promise<number> {
   const began = performance.now();
   const loaded = await loadSnapshot(`${ROOT}data/sample`);
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-  createSearch(loaded.store, loaded.texts);
+  createSearch(loaded.store);
   return performance.now() - began;
 }
 

@@ -25,39 +25,41 @@ function isRealDate(year: number, month: number, day: number): boolean {
   return day <= (month === 2 && leap ? 29 : DAYS_IN_MONTH[month - 1]!);
 }
 
-/** Two decimal digits as a number; not a number from 0 to 99 when they are no digits. */
-function twoDigits(text: string, at: number): number {
-  const tens = text.charCodeAt(at) - 48;
-  const ones = text.charCodeAt(at + 1) - 48;
-  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
+/** Two decimal digits as a number; more than 99 or negative when one of them is none. */
+function twoDigits(bytes: Uint8Array, at: number): number {
+  const tens = bytes[at]! - 48;
+  const ones = bytes[at + 1]! - 48;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : 1000;
 }
 
-/** Whether a text that {@link parseTime} accepts is what {@link formatTime} would write. */
-function isCanonical(text: string): boolean {
-  return text.length === 24 && text.charCodeAt(23) === 90 && text.charCodeAt(19) === 46;
-}
+/** Bytes of a time as {@link formatTime} writes it. */
+export const TIME_BYTES = 24;
 
 /**
- * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` without a regular expression: the form that
- * most exports have, four times as fast. NaN for every other form.
+ * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` from ASCII bytes: the form that most exports
+ * have and that is served.
+ *
+ * @returns milliseconds since the epoch, or NaN for every other form
  */
-function parseCanonical(text: string): number {
-  if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45 || text.charCodeAt(10) !== 84) return Number.NaN;
-  if (text.charCodeAt(13) !== 58 || text.charCodeAt(16) !== 58) return Number.NaN;
-  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
-  const month = twoDigits(text, 5);
-  const day = twoDigits(text, 8);
-  const hour = twoDigits(text, 11);
-  const minute = twoDigits(text, 14);
-  const second = twoDigits(text, 17);
-  const milliseconds = twoDigits(text, 20) * 10 + (text.charCodeAt(22) - 48);
-  const lastDigit = text.charCodeAt(22);
-  if (!(lastDigit >= 48 && lastDigit <= 57 && year >= 0 && hour <= 23 && minute <= 59 && second <= 59)) {
-    return Number.NaN;
-  }
+export function parseServedTime(bytes: Uint8Array, from: number, to: number): number {
+  if (to - from !== TIME_BYTES || bytes[from + 19] !== 46 || bytes[from + 23] !== 90) return Number.NaN;
+  if (bytes[from + 4] !== 45 || bytes[from + 7] !== 45 || bytes[from + 10] !== 84) return Number.NaN;
+  if (bytes[from + 13] !== 58 || bytes[from + 16] !== 58) return Number.NaN;
+  const century = twoDigits(bytes, from);
+  const years = twoDigits(bytes, from + 2);
+  const month = twoDigits(bytes, from + 5);
+  const day = twoDigits(bytes, from + 8);
+  const hour = twoDigits(bytes, from + 11);
+  const minute = twoDigits(bytes, from + 14);
+  const second = twoDigits(bytes, from + 17);
+  const hundredths = twoDigits(bytes, from + 20);
+  const last = bytes[from + 22]! - 48;
+  if (century > 99 || years > 99 || hour > 23 || minute > 59 || second > 59) return Number.NaN;
+  if (hundredths > 99 || last < 0 || last > 9) return Number.NaN;
+  const year = century * 100 + years;
   if (!isRealDate(year, month, day)) return Number.NaN;
   const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-  return seconds * 1000 + milliseconds;
+  return seconds * 1000 + hundredths * 10 + last;
 }
 
 /**
@@ -76,7 +78,6 @@ function parseCanonical(text: string): number {
  * ```
  */
 export function parseTime(text: string): number {
-  if (isCanonical(text)) return parseCanonical(text);
   const found = SHAPE.exec(text);
   if (found === null) return Number.NaN;
   const [, year, month, day, hour, minute, second = "0", fraction = "", sign, offsetHour, offsetMinute] =
@@ -98,9 +99,4 @@ export function parseTime(text: string): number {
 /** Writes milliseconds since the epoch as ISO 8601 UTC with three decimals. */
 export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
-}
-
-/** As {@link formatTime}, of a time that {@link parseTime} read from `text`; mostly that text itself. */
-export function formatParsed(text: string, milliseconds: number): string {
-  return isCanonical(text) ? text : formatTime(milliseconds);
 }

@@ -42,3 +42,24 @@ export function formatUuid(words: Uint32Array, at: number): string {
   for (let word = 0; word < 4; word++) hex += words[at + word]!.toString(16).padStart(8, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** Value of a lower-case hex digit by byte; 16 for anything else. */
+const LOWER_DIGIT = new Uint8Array(256).fill(16);
+for (let value = 0; value < 16; value++) LOWER_DIGIT[value.toString(16).charCodeAt(0)] = value;
+
+/** As {@link parseUuid}, from bytes, of a UUID in the form that is served: lower case. */
+export function parseServedUuid(bytes: Uint8Array, from: number, to: number, words: Uint32Array): boolean {
+  if (to - from !== 36 || bytes[from + 8] !== 45 || bytes[from + 13] !== 45) return false;
+  if (bytes[from + 18] !== 45 || bytes[from + 23] !== 45) return false;
+  let bad = 0;
+  for (let word = 0; word < 4; word++) {
+    let value = 0;
+    for (let digit = word * 8; digit < word * 8 + 8; digit++) {
+      const nibble = LOWER_DIGIT[bytes[from + PLACES[digit]!]!]!;
+      bad |= nibble;
+      value = (value << 4) | (nibble & 15);
+    }
+    words[word] = value >>> 0;
+  }
+  return (bad & 16) === 0;
+}

@@ -10,7 +10,7 @@ import { readParameters } from "../src/derive/parameters.ts";
 import { countRequest, createCounters, slotOf } from "../src/gate/limit.ts";
 import { openOrrery } from "../src/mod.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { ArrivingIds, createIdMap, findId, findWords } from "../src/store/ids.ts";
+import { ArrivingIds, compareWords, createIdMap, findId, findWords } from "../src/store/ids.ts";
 import { groupRows, NO_GROUP, rowsOf } from "../src/store/lists.ts";
 import { countUp, newestFirst, sortByKey, sortHighestFirst } from "../src/store/order.ts";
 import { formatTime, parseTime } from "../src/time.ts";
@@ -1056,7 +1056,8 @@ describe("orders", () => {
             (a, b) =>
               rows[b]!.time - rows[a]!.time || (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0),
           );
-        assert.deepEqual([...newestFirst(times, ids, rows.length)], naive);
+        const compareIds = (a: number, b: number): number => compareWords(ids, a * 4, b * 4);
+        assert.deepEqual([...newestFirst(times, rows.length, compareIds)], naive);
       }),
       { numRuns: 300 },
     );

@@ -1,6 +1,7 @@
 /** Both searches over one store. */
 
-import type { Search, SearchTexts, Store } from "../store/generation.ts";
+import type { Search, Store } from "../store/generation.ts";
+import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
 import { indexUsers, searchUsers } from "./users.ts";
 import { indexWorlds, searchWorlds } from "./worlds.ts";
 
@@ -10,12 +11,16 @@ export interface DirectSearch extends Search {
   worlds(term: string): Uint32Array<ArrayBuffer>;
 }
 
-/** Indexes a store and its texts for both searches. */
-export function createSearch(store: Store, texts: SearchTexts): DirectSearch {
-  const users = indexUsers(store.users.rows, texts.userName);
-  const worlds = indexWorlds(store.popular.all, texts.worldName, texts.worldDescription);
+/** Indexes a store for both searches. */
+export function createSearch({ users, worlds, popular }: Store): DirectSearch {
+  const userIndex = indexUsers(users.rows, (row) => displayNameOf(users, row));
+  const worldIndex = indexWorlds(
+    popular.all,
+    (row) => worldNameOf(worlds, row),
+    (row) => descriptionOf(worlds, row),
+  );
   return {
-    users: (term) => searchUsers(users, term),
-    worlds: (term) => searchWorlds(worlds, term),
+    users: (term) => searchUsers(userIndex, term),
+    worlds: (term) => searchWorlds(worldIndex, term),
   };
 }

@@ -9,7 +9,7 @@ import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { createSearch, type DirectSearch } from "../search/search.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { reviveStore, type SearchTexts, type Store, textsOf } from "../store/generation.ts";
+import { reviveStore, type Store } from "../store/generation.ts";
 import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
@@ -29,27 +29,22 @@ function say(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
 
 /** What the thread works with, and what it tells of its loading. */
 interface Ready {
-  readonly loaded: Omit<Loaded, "texts"> | undefined;
+  readonly loaded: Loaded | undefined;
   readonly search: DirectSearch;
   readonly indexMs: number;
 }
 
-function index(store: Store, texts: SearchTexts, loaded: Ready["loaded"]): Ready {
+function index(store: Store, loaded: Loaded | undefined): Ready {
   const began = performance.now();
-  const search = createSearch(store, texts);
+  const search = createSearch(store);
   return { loaded, search, indexMs: performance.now() - began };
 }
 
 /** Loads or takes a store and indexes it; what only that needed is garbage afterwards. */
 async function prepare(task: Task): Promise<Ready | Refused> {
-  if (task.kind === "index") {
-    const store = reviveStore(task.store);
-    return index(store, textsOf(store), undefined);
-  }
+  if (task.kind === "index") return index(reviveStore(task.store), undefined);
   const result = await loadSnapshot(task.folder, optionsOf(task));
-  if (!result.ok) return result;
-  const { texts, ...loaded } = result;
-  return index(loaded.store, texts, loaded);
+  return result.ok ? index(result.store, result) : result;
 }
 
 async function run(task: Task): Promise<void> {

@@ -4,7 +4,7 @@ import type { Loaded, LoadOptions, Refused } from "../snapshot/load.ts";
 import type { Search } from "../store/generation.ts";
 
 /** A snapshot that can be served, its searches included. */
-export interface LoadedSearchable extends Omit<Loaded, "texts"> {
+export interface LoadedSearchable extends Loaded {
   readonly search: Search;
   /** Milliseconds that indexing took. */
   readonly indexMs: number;

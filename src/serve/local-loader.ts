@@ -8,9 +8,7 @@ import type { Loader } from "./loader.ts";
 export const loadHere: Loader = async (folder, options) => {
   const result = await loadSnapshot(folder, options);
   if (!result.ok) return result;
-  // The texts are let go: they are worth their memory only until the index is made.
-  const { texts, ...loaded } = result;
   const began = performance.now();
-  const search = createSearch(loaded.store, texts);
-  return { ...loaded, search, indexMs: performance.now() - began, retire: () => {} };
+  const search = createSearch(result.store);
+  return { ...result, search, indexMs: performance.now() - began, retire: () => {} };
 };

@@ -23,6 +23,6 @@ export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
   /** Of a store that was handed in, `loaded` is undefined. */
-  | { readonly kind: "ready"; readonly loaded: Omit<Loaded, "texts"> | undefined; readonly indexMs: number }
+  | { readonly kind: "ready"; readonly loaded: Loaded | undefined; readonly indexMs: number }
   | { readonly kind: "found"; readonly number: number; readonly rows: Uint32Array }
   | { readonly kind: "failed"; readonly number: number; readonly message: string };

@@ -1,9 +1,9 @@
 /**
- * Bytes to lines of NDJSON text, in blocks of whole lines.
+ * Bytes to lines of NDJSON, in blocks of whole lines.
  *
- * A block of about a mebibyte is checked for valid UTF-8 and decoded at once,
- * which is several times faster than line by line; only a block with bad bytes
- * is taken apart to name the line.
+ * A block of about a mebibyte is checked for valid UTF-8 at once, which is
+ * several times faster than line by line; only a block with bad bytes is taken
+ * apart to name the line. A line that can be taken as bytes is never decoded.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -14,16 +14,15 @@ export const MAX_LINE_BYTES = 1_048_576;
 const LF = 0x0a;
 const BOM_BYTES = 3;
 
-const BEYOND_ASCII = /[\x80-\xff]/g;
-
-/** Place of the next char that is no ASCII, or Infinity. */
-function nextBeyondAscii(text: string, from: number): number {
-  BEYOND_ASCII.lastIndex = from;
-  return BEYOND_ASCII.test(text) ? BEYOND_ASCII.lastIndex - 1 : Number.POSITIVE_INFINITY;
-}
-
 /** Receives what was found in a file; line numbers start at 1. */
 export interface LineSink {
+  /**
+   * Takes the line that begins at `from` as it stands, if it can.
+   *
+   * @param bytes valid UTF-8 that ends with a line feed; used again afterwards
+   * @returns the place behind the line's end, or -1 to be given the line as text
+   */
+  bytes(bytes: Uint8Array, from: number, number: number): number;
   /** A line that is not blank. */
   line(text: string, number: number): void;
   problem(number: number, what: string): void;
@@ -49,7 +48,10 @@ export class LineCutter {
       this.#keep(chunk);
       return;
     }
-    this.#cutWhole(chunk.subarray(0, end + 1));
+    // Only the line that began in the chunk before is put together; the others are cut where they are.
+    const begun = this.#restBytes > 0 ? chunk.indexOf(LF) + 1 : 0;
+    if (begun > 0) this.#cutWhole(chunk.subarray(0, begun));
+    if (begun <= end) this.#cutWhole(chunk.subarray(begun, end + 1));
     this.#keep(chunk.subarray(end + 1));
   }
 
@@ -96,19 +98,17 @@ export class LineCutter {
       this.#cutBadBlock(block);
       return;
     }
-    // One char a byte, so that places in the text are places in the block. Most lines are ASCII, and parsing those
-    // as one-byte strings is faster than decoding a mixed block into two-byte ones; the others are decoded singly.
-    const text = block.toString("latin1");
-    let beyondAscii = nextBeyondAscii(text, 0);
-    for (let from = 0; from < text.length; ) {
-      const found = text.indexOf("\n", from);
-      const to = found < 0 ? text.length : found;
-      if (beyondAscii >= to) {
-        this.#emit(text.slice(from, to));
-      } else {
-        this.#emit(block.toString("utf8", from, to));
-        beyondAscii = nextBeyondAscii(text, to);
+    const endsWhole = block[block.length - 1] === LF;
+    for (let from = 0; from < block.length; ) {
+      const taken = endsWhole ? this.#sink.bytes(block, from, this.#number + 1) : -1;
+      if (taken > 0) {
+        this.#number++;
+        from = taken;
+        continue;
       }
+      const found = block.indexOf(LF, from);
+      const to = found < 0 ? block.length : found;
+      this.#emit(block.toString("utf8", from, to));
       from = to + 1;
     }
   }

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { MAX_SNAPSHOT_BYTES, ROW_FILES, type RowFile } from "../model.ts";
 import { buildStore } from "../store/build.ts";
-import type { SearchTexts, Store } from "../store/generation.ts";
+import type { Store } from "../store/generation.ts";
 import {
   checkKinds,
   type FileSystem,
@@ -21,15 +21,18 @@ import {
   type StoredFile,
 } from "./files.ts";
 import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
+import { PARSED } from "./parsed.ts";
 import { Problems } from "./problems.ts";
 import { BadFileError, type Budget, readFileLines, type Stored } from "./read.ts";
 import { RowChecker } from "./rows.ts";
+import { SCANNED } from "./scanned.ts";
 import {
   createStage,
   type Dangling,
   type Hidden,
   hiddenIdsOf,
-  STAGERS,
+  packedOf,
+  packStaged,
   type Stage,
   stagedOf,
 } from "./stage.ts";
@@ -64,8 +67,6 @@ export interface FileReport {
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
-  /** What the searches are made from, so that nothing need be parsed again. */
-  readonly texts: SearchTexts;
   readonly reports: readonly FileReport[];
   /** Bytes on disk of the row files. */
   readonly bytes: number;
@@ -97,15 +98,21 @@ async function readRows(
   onBytes: (bytes: number) => void,
 ): Promise<ReadFile> {
   const check = new RowChecker(file.name, problems);
-  const stageRow = STAGERS[file.table];
+  const stageScanned = SCANNED[file.table](stage, check);
+  const stageParsed = PARSED[file.table];
   let rows = 0;
   const stored = await readFileLines(
     file,
     {
+      bytes(bytes, from, number) {
+        const to = stageScanned(bytes, from, number);
+        if (to >= 0) rows++;
+        return to;
+      },
       line(text, number) {
         rows++;
         const row = check.parse(text, number);
-        if (row !== undefined) stageRow(stage, row, check, file.name);
+        if (row !== undefined) stageParsed(stage, row, check);
       },
       problem(number, what) {
         rows++;
@@ -138,17 +145,6 @@ async function progressOver(
   return (bytes) => {
     read += bytes;
     onProgress(total === 0 ? 1 : Math.min(1, read / total));
-  };
-}
-
-/** The staged texts by row. Takes them out of the stage, so that they alone live on and not all that is staged. */
-function arrange({ users, worlds }: Stage, userOrder: Uint32Array, worldOrder: Uint32Array): SearchTexts {
-  const userNames = users.names;
-  const { names, descriptions } = worlds;
-  return {
-    userName: (row) => userNames[userOrder[row]!]!,
-    worldName: (row) => names[worldOrder[row]!]!,
-    worldDescription: (row) => descriptions[worldOrder[row]!]!,
   };
 }
 
@@ -195,10 +191,16 @@ async function loadOpened(
   const stage = createStage();
   const budget: Budget = { bytesLeft: options.maxBytes ?? MAX_SNAPSHOT_BYTES };
   const read = new Map<string, ReadFile>();
+  let packMs = 0;
   const onBytes = await progressOver(stored, options.onProgress);
   for (const file of stored) {
     try {
       read.set(file.name, await readRows(file, stage, problems, budget, onBytes));
+      if (problems.count > 0) continue;
+      // At once, since the memory of its staged texts then serves the next file.
+      const packing = performance.now();
+      packStaged(stage, file.table);
+      packMs += performance.now() - packing;
     } catch (error) {
       if (isSystemError(error)) return unreadable(file.name, error);
       if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
@@ -210,12 +212,13 @@ async function loadOpened(
   if ((await lookAt(folder, files)) !== look) return changed;
   if (problems.count > 0) return refuse();
 
-  const packing = performance.now();
+  const building = performance.now();
   const contents = hashContents(read, manifest);
-  const { store, userOrder, worldOrder } = buildStore(
+  const store = buildStore(
     manifest?.generation ?? contents.slice(0, 16),
     contents,
-    stage,
+    packedOf(stage),
+    stage.stats,
   );
   const reports = stored.map((file) => {
     const { hidden, dangling } = stagedOf(stage, file.table);
@@ -224,9 +227,9 @@ async function loadOpened(
     return { file: file.name, table: file.table, bytes, rows, hidden, dangling, hiddenIds };
   });
   const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
-  const texts = arrange(stage, userOrder, worldOrder);
-  const packMs = performance.now() - packing;
-  return { ok: true, store, texts, reports, bytes, readMs: packing - began, packMs, look };
+  const readMs = building - began - packMs;
+  packMs += performance.now() - building;
+  return { ok: true, store, reports, bytes, readMs, packMs, look };
 }
 
 /**

@@ -27,13 +27,29 @@ export class BadFileError extends Error {
   override name = "BadFileError";
 }
 
-/** The chunks of a file; the buffer of a chunk is used again for the next one. */
+/**
+ * The chunks of a file. The next one is read while one is worked on; the buffer
+ * of a chunk is used again for the next but one.
+ */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
-  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  for (;;) {
+  const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)] as const;
+  const readInto = async (buffer: Buffer): Promise<Buffer> => {
     const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
+    return buffer.subarray(0, bytesRead);
+  };
+  let reading = readInto(buffers[0]);
+  try {
+    for (let turn = 1; ; turn ^= 1) {
+      const chunk = await reading;
+      if (chunk.length === 0) return;
+      reading = readInto(buffers[turn as 0 | 1]);
+      // Its failure is met at the next turn; until then nobody waits for it.
+      reading.catch(() => {});
+      yield chunk;
+    }
+  } finally {
+    // Nothing may be under way when the file is closed.
+    await reading.catch(() => {});
   }
 }
 

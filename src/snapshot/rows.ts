@@ -12,39 +12,44 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** The checks of one file: remembers the line under way and whether it is still good. */
 export class RowChecker {
-  readonly #file: string;
+  readonly file: string;
   readonly #problems: Problems;
   line = 0;
   /** No problem in this line so far. */
   good = true;
 
   constructor(file: string, problems: Problems) {
-    this.#file = file;
+    this.file = file;
     this.#problems = problems;
+  }
+
+  /** Begins another line. */
+  begin(line: number): void {
+    this.line = line;
+    this.good = true;
   }
 
   /** Parses a line into a row, or reports why it is none. */
   parse(text: string, line: number): Row | undefined {
-    this.line = line;
-    this.good = true;
+    this.begin(line);
     let row: unknown;
     try {
       row = JSON.parse(text);
     } catch {
       // The parser's own message quotes the text, which may hold fields that are not ours to show.
-      this.#problems.line(this.#file, line, "not valid JSON");
+      this.#problems.line(this.file, line, "not valid JSON");
       this.good = false;
       return undefined;
     }
     if (typeof row === "object" && row !== null && !Array.isArray(row)) return row as Row;
-    this.#problems.line(this.#file, line, "must be a JSON object");
+    this.#problems.line(this.file, line, "must be a JSON object");
     this.good = false;
     return undefined;
   }
 
   report(field: string, what: string): void {
     this.good = false;
-    this.#problems.field(this.#file, this.line, field, what);
+    this.#problems.field(this.file, this.line, field, what);
   }
 
   /** Reads an id into `words[at]`. */

@@ -1,19 +1,20 @@
 /**
  * Rows on their way from a file into a store.
  *
- * Every row is validated; visible ones are encoded at once, so that nothing of
- * a parsed row survives its line. Hidden rows leave only their ids behind, to
- * notice duplicates and references that point nowhere, and those are dropped
- * before a request can see them.
+ * A row comes here once its fields are checked, from `parsed.ts` or from
+ * `scanned.ts`. A visible one is encoded at once, so that nothing else of it
+ * survives its line. Hidden rows leave only their ids behind, to notice
+ * duplicates and references that point nowhere, and those are dropped before a
+ * request can see them.
  */
 
 import { ROW_FILES, type RowFile } from "../model.ts";
+import { type Packed, packRows } from "../store/build.ts";
 import { Float64Column, TextColumn, Uint32Column } from "../store/bytes.ts";
-import { encodeInstance, encodeUser, encodeWorld } from "../store/encode.ts";
 import { ArrivingIds } from "../store/ids.ts";
-import { formatParsed } from "../time.ts";
+import { NO_GROUP } from "../store/lists.ts";
 import { formatUuid } from "../uuid.ts";
-import type { Row, RowChecker } from "./rows.ts";
+import type { RowChecker } from "./rows.ts";
 
 /** Rows of one file that point at a row that is not there. */
 export interface Dangling {
@@ -39,19 +40,20 @@ export interface Staged {
   /** Milliseconds since the epoch. */
   readonly times: Float64Column;
   readonly texts: TextColumn;
-  /** Four words a row: the owner of a world, the world of an instance. */
+  /** The owner of a world, the world of an instance: its row, or NO_GROUP. */
   readonly parents: Uint32Column;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
-  /** What the searches look through, by visible row: display names, or names of worlds. */
-  readonly names: string[];
-  readonly descriptions: string[];
+  /** The table, once all its rows have arrived and were good. */
+  packed: Packed | undefined;
 }
 
-/** World statistics by number of arrival; worlds are matched once all have arrived. */
+/** World statistics by number of arrival. */
 export interface StagedStats {
   readonly ids: ArrivingIds;
   readonly lines: Uint32Column;
+  /** World row, or NO_GROUP. */
+  readonly worlds: Uint32Column;
   readonly totalVisits: Float64Column;
   readonly uniqueVisitors: Float64Column;
   readonly visitsLast7Days: Float64Column;
@@ -68,29 +70,30 @@ export interface Stage {
   readonly instances: Staged;
 }
 
-function createStaged(): Staged {
+function createStaged(spare: Buffer[]): Staged {
   return {
     ids: new ArrivingIds(),
     lines: new Uint32Column(),
     visible: new Uint32Column(),
     times: new Float64Column(),
-    texts: new TextColumn(),
+    texts: new TextColumn(spare),
     parents: new Uint32Column(),
     hidden: new Map(),
     dangling: { count: 0, examples: [] },
-    names: [],
-    descriptions: [],
+    packed: undefined,
   };
 }
 
 /** Makes an empty stage. */
 export function createStage(): Stage {
+  const spare: Buffer[] = [];
   return {
-    users: createStaged(),
-    worlds: createStaged(),
+    users: createStaged(spare),
+    worlds: createStaged(spare),
     stats: {
       ids: new ArrivingIds(),
       lines: new Uint32Column(),
+      worlds: new Uint32Column(),
       totalVisits: new Float64Column(),
       uniqueVisitors: new Float64Column(),
       visitsLast7Days: new Float64Column(),
@@ -98,15 +101,12 @@ export function createStage(): Stage {
       hidden: new Map(),
       dangling: { count: 0, examples: [] },
     },
-    instances: createStaged(),
+    instances: createStaged(spare),
   };
 }
 
-const id = new Uint32Array(4);
-const parent = new Uint32Array(4);
-
 /** Registers an id; a duplicate is reported and makes the row bad. */
-function arrive(staged: Staged | StagedStats, check: RowChecker, field: string): void {
+function arrive(staged: Staged | StagedStats, check: RowChecker, field: string, id: Uint32Array): void {
   const before = staged.ids.add(id, 0);
   if (before < 0) staged.lines.push(check.line);
   else check.report(field, `is a duplicate of line ${staged.lines.values[before]}: ${formatUuid(id, 0)}`);
@@ -116,128 +116,111 @@ function hide(hidden: Hidden, why: string): void {
   hidden.set(why, (hidden.get(why) ?? 0) + 1);
 }
 
-function dangle(dangling: Dangling, file: string, line: number, field: string, words: Uint32Array): void {
+function dangle(dangling: Dangling, check: RowChecker, field: string, words: Uint32Array): void {
   dangling.count++;
   if (dangling.examples.length < MOST_DANGLING) {
-    dangling.examples.push(`${file}:${line}: ${field}: points nowhere: ${formatUuid(words, 0)}`);
+    dangling.examples.push(`${check.file}:${check.line}: ${field}: points nowhere: ${formatUuid(words, 0)}`);
   }
 }
 
-function show(staged: Staged, time: number, text: string): void {
+/** What every row has that a store holds: its id as four words, and milliseconds since the epoch. */
+interface Arriving {
+  readonly id: Uint32Array;
+  createdAt: number;
+}
+
+/** A checked row of `users.ndjson`. */
+export type ArrivingUser = Arriving;
+
+/** A checked row of `worlds.ndjson`. */
+export interface ArrivingWorld extends Arriving {
+  readonly ownerId: Uint32Array;
+  isPublic: boolean;
+  isActive: boolean;
+}
+
+/** A checked row of `instances.ndjson`. */
+export interface ArrivingInstance extends Arriving {
+  readonly worldId: Uint32Array;
+  isPublic: boolean;
+  isActive: boolean;
+}
+
+/** A checked row of `world-stats.ndjson`. */
+export interface ArrivingStats {
+  readonly worldId: Uint32Array;
+  totalVisits: number;
+  uniqueVisitors: number;
+  visitsLast7Days: number;
+  visitsLast30Days: number;
+}
+
+function show(staged: Staged, createdAt: number): true {
   staged.visible.push(staged.ids.length - 1);
-  staged.times.push(time);
-  staged.texts.push(text);
+  staged.times.push(createdAt);
+  return true;
 }
 
-/** The id as it is served; the row was checked. */
-function servedId(value: unknown): string {
-  return (value as string).toLowerCase();
+/** Stages a user. @returns whether its JSON is to be pushed to `stage.users.texts` */
+export function stageUser({ users }: Stage, { id, createdAt }: ArrivingUser, check: RowChecker): boolean {
+  arrive(users, check, "id", id);
+  return check.good && show(users, createdAt);
 }
 
-/** The time as it is served; the row was checked. */
-function servedTime(value: unknown, at: number): string {
-  return formatParsed(value as string, at);
-}
-
-function stageUser(stage: Stage, row: Row, check: RowChecker): void {
-  check.uuid("id", row.id, id, 0);
-  const displayName = check.text("displayName", row.displayName);
-  const userIconUrl = check.optionalText("userIconUrl", row.userIconUrl);
-  const createdAt = check.time("createdAt", row.createdAt);
-  if (!check.good) return;
-  arrive(stage.users, check, "id");
-  if (!check.good) return;
-  const text = encodeUser({
-    id: servedId(row.id),
-    displayName,
-    userIconUrl,
-    createdAt: servedTime(row.createdAt, createdAt),
-  });
-  show(stage.users, createdAt, text);
-  stage.users.names.push(displayName);
-}
-
-function stageWorld(stage: Stage, row: Row, check: RowChecker, file: string): void {
-  check.uuid("id", row.id, id, 0);
-  const name = check.text("name", row.name);
-  const description = check.optionalText("description", row.description);
-  check.uuid("ownerId", row.ownerId, parent, 0);
-  const isPublic = check.boolean("isPublic", row.isPublic);
-  const status = check.text("status", row.status);
-  const createdAt = check.time("createdAt", row.createdAt);
-  const updatedAt = check.time("updatedAt", row.updatedAt);
-  if (!check.good) return;
-  const { worlds, users } = stage;
-  arrive(worlds, check, "id");
-  if (!check.good) return;
-  if (users.ids.find(parent, 0) < 0) dangle(worlds.dangling, file, check.line, "ownerId", parent);
-  const hiddenBy = !isPublic ? "not public" : status !== "ACTIVE" ? "status is not ACTIVE" : undefined;
+/** Stages a world. @returns whether its JSON is to be pushed to `stage.worlds.texts` */
+export function stageWorld({ users, worlds }: Stage, world: ArrivingWorld, check: RowChecker): boolean {
+  arrive(worlds, check, "id", world.id);
+  if (!check.good) return false;
+  const { ownerId, isPublic, isActive } = world;
+  const owner = users.ids.find(ownerId, 0);
+  if (owner < 0) dangle(worlds.dangling, check, "ownerId", ownerId);
+  const hiddenBy = !isPublic ? "not public" : !isActive ? "status is not ACTIVE" : undefined;
   if (hiddenBy !== undefined) {
     hide(worlds.hidden, hiddenBy);
-    return;
+    return false;
   }
-  for (const word of parent) worlds.parents.push(word);
-  const text = encodeWorld({
-    id: servedId(row.id),
-    name,
-    description,
-    ownerId: servedId(row.ownerId),
-    isPublic,
-    createdAt: servedTime(row.createdAt, createdAt),
-    updatedAt: servedTime(row.updatedAt, updatedAt),
-  });
-  show(worlds, createdAt, text);
-  worlds.names.push(name);
-  worlds.descriptions.push(description);
+  worlds.parents.push(rowOf(users, owner));
+  return show(worlds, world.createdAt);
 }
 
-function stageStats(stage: Stage, row: Row, check: RowChecker, file: string): void {
-  check.uuid("worldId", row.worldId, id, 0);
-  const totalVisits = check.count("totalVisits", row.totalVisits);
-  const uniqueVisitors = check.count("uniqueVisitors", row.uniqueVisitors);
-  const visitsLast7Days = check.count("visitsLast7Days", row.visitsLast7Days);
-  const visitsLast30Days = check.count("visitsLast30Days", row.visitsLast30Days);
+/** Stages the statistics of a world, which are encoded once all have arrived. */
+export function stageStats({ stats, worlds }: Stage, row: ArrivingStats, check: RowChecker): void {
+  const { worldId } = row;
+  arrive(stats, check, "worldId", worldId);
   if (!check.good) return;
-  const { stats, worlds } = stage;
-  arrive(stats, check, "worldId");
-  if (!check.good) return;
-  stats.totalVisits.push(totalVisits);
-  stats.uniqueVisitors.push(uniqueVisitors);
-  stats.visitsLast7Days.push(visitsLast7Days);
-  stats.visitsLast30Days.push(visitsLast30Days);
-  const world = worlds.ids.find(id, 0);
+  stats.totalVisits.push(row.totalVisits);
+  stats.uniqueVisitors.push(row.uniqueVisitors);
+  stats.visitsLast7Days.push(row.visitsLast7Days);
+  stats.visitsLast30Days.push(row.visitsLast30Days);
+  const world = worlds.ids.find(worldId, 0);
+  const worldRow = rowOf(worlds, world);
+  stats.worlds.push(worldRow);
   if (world < 0) {
-    dangle(stats.dangling, file, check.line, "worldId", id);
+    dangle(stats.dangling, check, "worldId", worldId);
     hide(stats.hidden, "world is not in the snapshot");
-  } else if (!isVisible(worlds, world)) {
+  } else if (worldRow === NO_GROUP) {
     hide(stats.hidden, "world is hidden");
   }
 }
 
-function stageInstance(stage: Stage, row: Row, check: RowChecker, file: string): void {
-  check.uuid("id", row.id, id, 0);
-  check.uuid("worldId", row.worldId, parent, 0);
-  const isPublic = check.boolean("isPublic", row.isPublic);
-  const isActive = check.boolean("isActive", row.isActive);
-  const createdAt = check.time("createdAt", row.createdAt);
-  if (!check.good) return;
-  const { instances, worlds } = stage;
-  arrive(instances, check, "id");
-  if (!check.good) return;
-  const world = worlds.ids.find(parent, 0);
-  if (world < 0) dangle(instances.dangling, file, check.line, "worldId", parent);
-  const hiddenBy = whyHidden(isPublic, isActive, worlds, world);
+/** Stages an instance. @returns whether its JSON is to be pushed to `stage.instances.texts` */
+export function stageInstance(
+  { instances, worlds }: Stage,
+  row: ArrivingInstance,
+  check: RowChecker,
+): boolean {
+  arrive(instances, check, "id", row.id);
+  if (!check.good) return false;
+  const { worldId } = row;
+  const world = worlds.ids.find(worldId, 0);
+  if (world < 0) dangle(instances.dangling, check, "worldId", worldId);
+  const hiddenBy = whyHidden(row.isPublic, row.isActive, worlds, world);
   if (hiddenBy !== undefined) {
     hide(instances.hidden, hiddenBy);
-    return;
+    return false;
   }
-  for (const word of parent) instances.parents.push(word);
-  const text = encodeInstance({
-    id: servedId(row.id),
-    worldId: servedId(row.worldId),
-    createdAt: servedTime(row.createdAt, createdAt),
-  });
-  show(instances, createdAt, text);
+  instances.parents.push(rowOf(worlds, world));
+  return show(instances, row.createdAt);
 }
 
 /** Why an instance is hidden; `world` is the number of arrival of its world, or -1. */
@@ -245,31 +228,28 @@ function whyHidden(isPublic: boolean, isActive: boolean, worlds: Staged, world: 
   if (!isPublic) return "not public";
   if (!isActive) return "not active";
   if (world < 0) return "world is not in the snapshot";
-  return isVisible(worlds, world) ? undefined : "world is hidden";
+  return rowOf(worlds, world) === NO_GROUP ? "world is hidden" : undefined;
 }
 
-/** Whether the row with this number of arrival is visible; numbers in `visible` ascend. */
-function isVisible(staged: Staged, arrival: number): boolean {
-  const { values } = staged.visible;
-  let low = 0;
-  let high = staged.visible.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (values[middle]! < arrival) low = middle + 1;
-    else high = middle;
-  }
-  return low < staged.visible.length && values[low] === arrival;
+/** The row that an id came to be by its number of arrival, or NO_GROUP: hidden, unknown, or of a table with problems. */
+function rowOf({ packed }: Staged, arrival: number): number {
+  return packed?.rows[arrival] ?? NO_GROUP;
 }
 
-/** How a parsed row of each file is staged. */
-export const STAGERS: Readonly<
-  Record<RowFile, (stage: Stage, row: Row, check: RowChecker, file: string) => void>
-> = {
-  "users.ndjson": stageUser,
-  "worlds.ndjson": stageWorld,
-  "world-stats.ndjson": stageStats,
-  "instances.ndjson": stageInstance,
-};
+/** Packs the table of a file whose rows were all good; world statistics wait for the store. */
+export function packStaged(stage: Stage, file: RowFile): void {
+  const staged = stagedOf(stage, file);
+  if ("packed" in staged) staged.packed = packRows(staged);
+}
+
+/** The tables of a stage in which every file was packed. */
+export function packedOf({
+  users,
+  worlds,
+  instances,
+}: Stage): Record<"users" | "worlds" | "instances", Packed> {
+  return { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! };
+}
 
 /** The ids of a file's hidden rows, four words each; world statistics have no visibility of their own. */
 export function hiddenIdsOf(stage: Stage, file: RowFile): Uint32Array {

@@ -1,13 +1,13 @@
-/** Staged rows to a store: sort, pack, rank, group. */
+/** Staged rows to packed tables, and those to a store: sort, pack, rank, group. */
 
 import type { Period } from "../model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
 import { encodePlatformStats, encodeWorldStats, FOUND_WORLD_TAIL } from "./encode.ts";
 import type { Store } from "./generation.ts";
-import { type ArrivingIds, findWords, type IdMap } from "./ids.ts";
+import { type ArrivingIds, compareWords, createIdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
 import { countUp, newestFirst, sortHighestFirst } from "./order.ts";
-import { type Block, idText, packBlock, packTable, type Table } from "./table.ts";
+import { type Block, idText, packBlock, type Table } from "./table.ts";
 
 /** A growing column, as far as building a store needs it. */
 interface Column<Values> {
@@ -23,50 +23,45 @@ export interface ArrivedRows {
   /** Milliseconds since the epoch. */
   readonly times: Column<Float64Array>;
   readonly texts: TextColumn;
-  /** Four words a row: the id of the row it belongs to. Empty for users. */
+  /** The row of the user or world it belongs to, or NO_GROUP. Empty for users. */
   readonly parents: Column<Uint32Array>;
 }
 
-/** World statistics as they arrived; columns are by number in `ids`. */
+/** World statistics as they arrived. */
 export interface ArrivedStats {
-  readonly ids: ArrivingIds;
+  /** World row, or NO_GROUP. */
+  readonly worlds: Column<Uint32Array>;
   readonly totalVisits: Column<Float64Array>;
   readonly uniqueVisitors: Column<Float64Array>;
   readonly visitsLast7Days: Column<Float64Array>;
   readonly visitsLast30Days: Column<Float64Array>;
 }
 
-/** All rows as they arrived. */
-export interface Arrived {
-  readonly users: ArrivedRows;
-  readonly worlds: ArrivedRows;
-  readonly stats: ArrivedStats;
-  readonly instances: ArrivedRows;
-}
-
-interface Ordered {
+/** A table in its final order. */
+export interface Packed {
   readonly table: Table;
-  /** Place among the arrived visible rows of each row. */
-  readonly order: Uint32Array;
+  /** Row of each id by number of arrival, or NO_GROUP where it is hidden. */
+  readonly rows: Uint32Array;
+  /** Row of each row's parent, or NO_GROUP. */
+  readonly parents: Uint32Array;
 }
 
-function orderAndPack(rows: ArrivedRows): Ordered {
-  const count = rows.visible.length;
-  const words = new Uint32Array(count * 4);
-  for (let at = 0; at < count; at++) {
-    const from = rows.visible.values[at]! * 4;
-    for (let word = 0; word < 4; word++) words[at * 4 + word] = rows.ids.words[from + word]!;
+/** Sorts and packs one table, and lets go of its staged texts. */
+export function packRows({ ids, visible, times, texts, parents }: ArrivedRows): Packed {
+  const order = newestFirst(times.values, visible.length, (a, b) =>
+    compareWords(ids.words, visible.values[a]! * 4, visible.values[b]! * 4),
+  );
+  const rows = new Uint32Array(ids.length).fill(NO_GROUP);
+  const words = sharedUint32(order.length * 4);
+  for (let row = 0; row < order.length; row++) {
+    const arrival = visible.values[order[row]!]!;
+    rows[arrival] = row;
+    for (let word = 0; word < 4; word++) words[row * 4 + word] = ids.words[arrival * 4 + word]!;
   }
-  const order = newestFirst(rows.times.values, words, count);
-  return { table: packTable(rows.texts, words, order), order };
-}
-
-/** For each row the row of its parent, or NO_GROUP where the parent is not visible. */
-function parentRows({ order }: Ordered, parents: Uint32Array, map: IdMap): Uint32Array {
-  return Uint32Array.from(order, (at) => {
-    const parent = findWords(map, parents, at * 4);
-    return parent < 0 ? NO_GROUP : parent;
-  });
+  const table = { ...packBlock(texts, order), ids: createIdMap(words) };
+  texts.recycle();
+  const parentRows = parents.length > 0 ? order.map((at) => parents.values[at]!) : new Uint32Array(0);
+  return { table, rows, parents: parentRows };
 }
 
 /** Statistics in world order: one column a count, zeros where a world has no row. */
@@ -77,10 +72,13 @@ function statsByWorld(worlds: Table, stats: ArrivedStats): Record<StatsColumn, F
     visitsLast7Days: new Float64Array(worlds.rows),
     visitsLast30Days: new Float64Array(worlds.rows),
   };
-  for (let row = 0; row < worlds.rows; row++) {
-    const at = stats.ids.find(worlds.ids.words, row * 4);
-    if (at < 0) continue;
-    for (const name of STATS_COLUMNS) byWorld[name][row] = stats[name].values[at]!;
+  for (const name of STATS_COLUMNS) {
+    const column = byWorld[name];
+    const { values } = stats[name];
+    for (let at = 0; at < stats.worlds.length; at++) {
+      const row = stats.worlds.values[at]!;
+      if (row !== NO_GROUP) column[row] = values[at]!;
+    }
   }
   return byWorld;
 }
@@ -117,29 +115,21 @@ function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Blo
   return packBlock(texts, countUp(worlds.rows));
 }
 
-/** A store, and where its rows came from. */
-export interface Built {
-  readonly store: Store;
-  /** Place among the arrived visible rows of each row. */
-  readonly userOrder: Uint32Array;
-  readonly worldOrder: Uint32Array;
-}
-
 /**
- * Builds a store.
+ * Builds a store of packed tables.
  *
  * @param id the generation's name
  * @param contents hash over the stored files
  * @throws {RangeError} when a table is too large to pack
  */
-export function buildStore(id: string, contents: string, arrived: Arrived): Built {
-  const users = orderAndPack(arrived.users);
-  const worlds = orderAndPack(arrived.worlds);
-  const instances = orderAndPack(arrived.instances);
-  const stats = statsByWorld(worlds.table, arrived.stats);
-  const owners = parentRows(worlds, arrived.worlds.parents.values, users.table.ids);
-  const homes = parentRows(instances, arrived.instances.parents.values, worlds.table.ids);
-  const store: Store = {
+export function buildStore(
+  id: string,
+  contents: string,
+  { users, worlds, instances }: { users: Packed; worlds: Packed; instances: Packed },
+  arrivedStats: ArrivedStats,
+): Store {
+  const stats = statsByWorld(worlds.table, arrivedStats);
+  return {
     id,
     contents,
     users: users.table,
@@ -147,8 +137,8 @@ export function buildStore(id: string, contents: string, arrived: Arrived): Buil
     instances: instances.table,
     worldStats: packStats(worlds.table, stats),
     popular: { all: rank(stats, "all"), week: rank(stats, "week"), month: rank(stats, "month") },
-    worldsByOwner: groupRows(owners, users.table.rows),
-    instancesByWorld: groupRows(homes, worlds.table.rows),
+    worldsByOwner: groupRows(worlds.parents, users.table.rows),
+    instancesByWorld: groupRows(instances.parents, worlds.table.rows),
     foundWorldTail: FOUND_WORLD_TAIL,
     platformStats: encodePlatformStats({
       totalUsers: users.table.rows,
@@ -156,5 +146,4 @@ export function buildStore(id: string, contents: string, arrived: Arrived): Buil
       totalPublicInstances: instances.table.rows,
     }),
   };
-  return { store, userOrder: users.order, worldOrder: worlds.order };
 }

@@ -54,9 +54,16 @@ const FIRST_CHUNK_BYTES = 2 ** 18;
  */
 export class TextColumn {
   readonly #chunks: Buffer[] = [];
+  readonly #spare: Buffer[];
   readonly #addresses = new Uint32Column();
   readonly #lengths = new Uint32Column();
   #used = 0;
+  #began = 0;
+
+  /** @param spare chunks that other columns are done with; memory that was used before is much cheaper than new */
+  constructor(spare: Buffer[] = []) {
+    this.#spare = spare;
+  }
 
   /**
    * Appends a text.
@@ -75,14 +82,44 @@ export class TextColumn {
     this.#used += length;
   }
 
+  /**
+   * Begins a text that is put together from bytes; {@link append} them, then {@link endText}.
+   *
+   * @param most bytes of it, or more
+   * @throws {RangeError} as {@link push} does
+   */
+  beginText(most: number): void {
+    if (this.#used + most > (this.#chunks.at(-1)?.length ?? 0)) this.#addChunk(most);
+    this.#began = this.#used;
+  }
+
+  append(source: Uint8Array, from: number, to: number): void {
+    const chunk = this.#chunks.at(-1)!;
+    // A copy by the engine costs more to call than a few bytes cost to move.
+    if (to - from > 48) chunk.set(source.subarray(from, to), this.#used);
+    else for (let at = from, place = this.#used; at < to; at++, place++) chunk[place] = source[at]!;
+    this.#used += to - from;
+  }
+
+  endText(): void {
+    this.#addresses.push((this.#chunks.length - 1) * CHUNK_BYTES + this.#began);
+    this.#lengths.push(this.#used - this.#began);
+  }
+
   #addChunk(least: number): void {
     const count = this.#chunks.length;
     if (least > CHUNK_BYTES || count === 2 ** (32 - CHUNK_BITS)) {
       throw new RangeError("a table of a snapshot is larger than 4 GiB");
     }
     const bytes = Math.min(CHUNK_BYTES, Math.max(least, FIRST_CHUNK_BYTES * 2 ** count));
-    this.#chunks.push(Buffer.allocUnsafeSlow(bytes));
+    const spare = (this.#spare.at(-1)?.length ?? 0) >= bytes ? this.#spare.pop() : undefined;
+    this.#chunks.push(spare ?? Buffer.allocUnsafeSlow(bytes));
     this.#used = 0;
+  }
+
+  /** Gives the chunks to the columns that share its spare ones; the texts are gone. */
+  recycle(): void {
+    this.#spare.push(...this.#chunks.splice(0));
   }
 
   /** Bytes of text `at`. */

@@ -54,3 +54,15 @@ const encodeFoundWorld: (row: Pick<World, "id" | "name" | "description">) => str
  * description has the same length in every visible world.
  */
 export const FOUND_WORLD_TAIL = encodeWorld(someWorld).length - (encodeFoundWorld(someWorld).length - 1);
+
+/** Where the characters of a user's display name and of a world's name begin: ids all have the same length. */
+export const DISPLAY_NAME_AT = encodeUser({
+  id: someId,
+  displayName: "",
+  userIconUrl: "",
+  createdAt: someTime,
+}).indexOf('","userIconUrl"');
+export const WORLD_NAME_AT = encodeWorld(someWorld).indexOf('","description"');
+
+/** Bytes from the quote behind a world's name to the characters of its description. */
+export const DESCRIPTION_AFTER_NAME = encodeWorld(someWorld).indexOf('","ownerId"') - WORLD_NAME_AT;

@@ -5,9 +5,9 @@
  * thread without a copy.
  */
 
-import type { Period, User, World } from "../model.ts";
+import type { Period } from "../model.ts";
 import type { RowLists } from "./lists.ts";
-import { type Block, reviveBlock, rowObject, type Table } from "./table.ts";
+import { type Block, reviveBlock, type Table } from "./table.ts";
 
 /** The tables and row lists of a snapshot: visible rows only. */
 export interface Store {
@@ -30,22 +30,6 @@ export interface Store {
   readonly foundWorldTail: number;
   /** The platform statistics as JSON. */
   readonly platformStats: string;
-}
-
-/** The texts that are searched, by row. */
-export interface SearchTexts {
-  readonly userName: (row: number) => string;
-  readonly worldName: (row: number) => string;
-  readonly worldDescription: (row: number) => string;
-}
-
-/** The texts of a store, read back from its rows: slower than keeping them, but they need not be kept. */
-export function textsOf({ users, worlds }: Store): SearchTexts {
-  return {
-    userName: (row) => rowObject<User>(users, row).displayName,
-    worldName: (row) => rowObject<World>(worlds, row).name,
-    worldDescription: (row) => rowObject<World>(worlds, row).description,
-  };
 }
 
 /** A store as it came from another thread: the same memory, and byte blocks that are Buffers again. */

@@ -28,6 +28,15 @@ function same(a: Uint32Array, i: number, b: Uint32Array, j: number): boolean {
   return a[i] === b[j] && a[i + 1] === b[j + 1] && a[i + 2] === b[j + 2] && a[i + 3] === b[j + 3];
 }
 
+/** Compares two ids of four words each, as for `sort`. */
+export function compareWords(words: Uint32Array, a: number, b: number): number {
+  for (let word = 0; word < 4; word++) {
+    const difference = words[a + word]! - words[b + word]!;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
 /** The slot that holds the id at `probe[at]`, or the empty slot where it would go. */
 function slotFor(map: IdMap, probe: Uint32Array, at: number): number {
   const { words, slots } = map;

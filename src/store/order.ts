@@ -59,22 +59,18 @@ export function sortHighestFirst(order: Uint32Array, values: Float64Array): void
   sortByKey(order, keys);
 }
 
-function compareIds(ids: Uint32Array, a: number, b: number): number {
-  for (let word = 0; word < 4; word++) {
-    const difference = ids[a * 4 + word]! - ids[b * 4 + word]!;
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
 /**
  * The list order: newest first, then id ascending.
  *
  * @param times milliseconds since the epoch, by row
- * @param ids four words a row
+ * @param compareIds compares the ids of two rows, as for `sort`
  * @returns row numbers in that order
  */
-export function newestFirst(times: Float64Array, ids: Uint32Array, rows: number): Uint32Array {
+export function newestFirst(
+  times: Float64Array,
+  rows: number,
+  compareIds: (a: number, b: number) => number,
+): Uint32Array {
   const order = countUp(rows);
   let newest = Number.NEGATIVE_INFINITY;
   for (let row = 0; row < rows; row++) if (times[row]! > newest) newest = times[row]!;
@@ -84,7 +80,7 @@ export function newestFirst(times: Float64Array, ids: Uint32Array, rows: number)
   for (let from = 0; from < rows; ) {
     let to = from + 1;
     while (to < rows && times[order[to]!] === times[order[from]!]) to++;
-    if (to - from > 1) order.subarray(from, to).sort((a, b) => compareIds(ids, a, b));
+    if (to - from > 1) order.subarray(from, to).sort(compareIds);
     from = to;
   }
   return order;

@@ -7,7 +7,7 @@
  */
 
 import { MAX_BLOCK_BYTES, sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
-import { createIdMap, type IdMap } from "./ids.ts";
+import type { IdMap } from "./ids.ts";
 
 /** Encoded rows without ids. */
 export interface Block {
@@ -45,16 +45,6 @@ export function packBlock(texts: TextColumn, order: Uint32Array): Block {
   }
   starts[rows] = place;
   return { rows, bytes, starts };
-}
-
-/** Packs staged texts and ids (four words each) into a table. */
-export function packTable(texts: TextColumn, ids: Uint32Array, order: Uint32Array): Table {
-  const words = sharedUint32(order.length * 4);
-  for (let row = 0; row < order.length; row++) {
-    const at = order[row]! * 4;
-    for (let word = 0; word < 4; word++) words[row * 4 + word] = ids[at + word]!;
-  }
-  return { ...packBlock(texts, order), ids: createIdMap(words) };
 }
 
 /** A block as it came from another thread, where a Buffer arrives as a plain array over the same memory. */

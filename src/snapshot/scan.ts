@@ -1,0 +1,195 @@
+/**
+ * Rows of JSON as exporters write them, scanned in place.
+ *
+ * Nearly every row of a real export is a flat object without needless escapes,
+ * and of such a row only the places of the fields are needed: no strings, no
+ * objects, nothing for the garbage collector. A row in any other form is left
+ * to `JSON.parse`; what is accepted here is always valid JSON and means the
+ * same there. A million users load three times as fast this way.
+ */
+
+import { MAX_LINE_BYTES } from "./lines.ts";
+
+/** What a scanned field is. */
+export const ABSENT = 0;
+/** A string without escapes; its place is that of the characters. */
+export const PLAIN = 1;
+/** A string that holds escapes, all of them as `JSON.stringify` writes them. */
+export const ESCAPED = 2;
+export const TRUE = 3;
+export const FALSE = 4;
+export const NULL = 5;
+/** A whole number from 0 to 999999999999999 without fraction or exponent. */
+export const COUNT = 6;
+/** Valid JSON that no field of ours may be. */
+const OTHER = 7;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** Bytes at which a run of plain characters ends: control characters, quote and backslash. */
+const STOPS = new Uint8Array(256);
+for (let byte = 0; byte < SPACE; byte++) STOPS[byte] = 1;
+STOPS[QUOTE] = 1;
+STOPS[BACKSLASH] = 1;
+
+/** What may follow a backslash: the escapes that `JSON.stringify` writes, but for \u00xx. */
+const ESCAPES = new Uint8Array(256);
+for (const letter of '"\\bfnrt') ESCAPES[letter.charCodeAt(0)] = 1;
+
+const TRUE_BYTES = Buffer.from("true");
+const FALSE_BYTES = Buffer.from("false");
+const NULL_BYTES = Buffer.from("null");
+
+/** Most digits whose value a double holds whatever they are. */
+const MOST_DIGITS = 15;
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let offset = 0; offset < wanted.length; offset++)
+    if (bytes[at + offset] !== wanted[offset]) return false;
+  return true;
+}
+
+/** Finds the fields of flat objects. One scanner serves all rows of a file. */
+export class RowScanner {
+  /** By field: what it is, and the place of its value in the bytes that were scanned last. */
+  readonly kinds: Uint8Array;
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+  /** By field: its value, when it is a COUNT. */
+  readonly counts: Float64Array;
+  readonly #names: readonly Uint8Array[];
+  #kind = ABSENT;
+  #count = 0;
+
+  /** @param fields names in the order in which they are likely to stand; all others are passed over */
+  constructor(fields: readonly string[]) {
+    this.#names = fields.map((name) => Buffer.from(name));
+    this.kinds = new Uint8Array(fields.length);
+    this.starts = new Uint32Array(fields.length);
+    this.ends = new Uint32Array(fields.length);
+    this.counts = new Float64Array(fields.length);
+  }
+
+  /**
+   * Scans the line that begins at `from`.
+   *
+   * @param bytes valid UTF-8 that ends with a line feed
+   * @returns the place behind the line's end, or -1 when the line is to be parsed
+   */
+  scan(bytes: Uint8Array, from: number): number {
+    this.kinds.fill(ABSENT);
+    if (bytes[from] !== 0x7b) return -1;
+    let at = from + 1;
+    let likely = 0;
+    for (;;) {
+      if (bytes[at] !== QUOTE) return -1;
+      const name = at + 1;
+      at = this.#string(bytes, name);
+      if (at < 0 || this.#kind !== PLAIN) return -1;
+      const field = this.#fieldAt(bytes, name, at - 1, likely);
+      if (bytes[at] !== COLON) return -1;
+      at++;
+      if (bytes[at] === SPACE) at++;
+      const value = bytes[at] === QUOTE ? at + 1 : at;
+      at = this.#value(bytes, at);
+      if (at < 0) return -1;
+      if (field >= 0) {
+        // Of a name that stands twice the last one counts; that is left to the parser.
+        if (this.kinds[field] !== ABSENT) return -1;
+        this.kinds[field] = this.#kind;
+        this.counts[field] = this.#count;
+        this.starts[field] = value;
+        this.ends[field] = this.#kind === PLAIN || this.#kind === ESCAPED ? at - 1 : at;
+        likely = field + 1;
+      }
+      const next = bytes[at++];
+      if (next === COMMA) {
+        if (bytes[at] === SPACE) at++;
+      } else if (next === 0x7d) {
+        break;
+      } else {
+        return -1;
+      }
+    }
+    if (at - from > MAX_LINE_BYTES) return -1;
+    if (bytes[at] === CR) at++;
+    return bytes[at] === LF ? at + 1 : -1;
+  }
+
+  #fieldAt(bytes: Uint8Array, from: number, to: number, likely: number): number {
+    const names = this.#names;
+    const { length } = names;
+    for (let tried = 0, field = likely; tried < length; tried++, field++) {
+      if (field >= length) field = 0;
+      const name = names[field]!;
+      if (name.length === to - from && standsAt(bytes, from, name)) return field;
+    }
+    return -1;
+  }
+
+  /** Passes over a string whose first character is at `from`; the place behind its quote, or -1. */
+  #string(bytes: Uint8Array, from: number): number {
+    this.#kind = PLAIN;
+    for (let at = from; ; at++) {
+      const byte = bytes[at]!;
+      if (STOPS[byte] === 0) continue;
+      if (byte === QUOTE) return at + 1;
+      if (byte !== BACKSLASH || ESCAPES[bytes[++at]!] === 0) return -1;
+      this.#kind = ESCAPED;
+    }
+  }
+
+  #value(bytes: Uint8Array, at: number): number {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return this.#string(bytes, at + 1);
+    if (isDigit(byte)) return this.#number(bytes, at);
+    if (byte === 0x74) return this.#word(bytes, at, TRUE_BYTES, TRUE);
+    if (byte === 0x66) return this.#word(bytes, at, FALSE_BYTES, FALSE);
+    if (byte === 0x6e) return this.#word(bytes, at, NULL_BYTES, NULL);
+    return byte === 0x5b ? this.#array(bytes, at + 1) : -1;
+  }
+
+  #word(bytes: Uint8Array, at: number, word: Uint8Array, kind: number): number {
+    this.#kind = kind;
+    return standsAt(bytes, at, word) ? at + word.length : -1;
+  }
+
+  #number(bytes: Uint8Array, from: number): number {
+    let at = from;
+    let count = 0;
+    for (; isDigit(bytes[at]!); at++) count = count * 10 + (bytes[at]! - 0x30);
+    if (at - from > MOST_DIGITS || (bytes[from] === 0x30 && at - from > 1)) return -1;
+    this.#kind = COUNT;
+    this.#count = count;
+    return at;
+  }
+
+  /** An array of values that are no arrays; none of our fields is one. */
+  #array(bytes: Uint8Array, from: number): number {
+    let at = from;
+    if (bytes[at] === 0x5d) at++;
+    else {
+      for (;;) {
+        if (bytes[at] === 0x5b) return -1;
+        at = this.#value(bytes, at);
+        if (at < 0) return -1;
+        const next = bytes[at++];
+        if (next === 0x5d) break;
+        if (next !== COMMA) return -1;
+        if (bytes[at] === SPACE) at++;
+      }
+    }
+    this.#kind = OTHER;
+    return at;
+  }
+}
