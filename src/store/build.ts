@@ -4,7 +4,7 @@ import type { Period } from "../model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
 import { encodePlatformStats, encodeWorldStats, FOUND_WORLD_TAIL } from "./encode.ts";
 import type { Store } from "./generation.ts";
-import { type ArrivingIds, compareWords, createIdMap } from "./ids.ts";
+import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
 import { countUp, newestFirst, sortHighestFirst } from "./order.ts";
 import { type Block, idText, packBlock, type Table } from "./table.ts";
@@ -48,15 +48,16 @@ export interface Packed {
 
 /** Sorts and packs one table, and lets go of its staged texts. */
 export function packRows({ ids, visible, times, texts, parents }: ArrivedRows): Packed {
+  const arrived = ids.words;
   const order = newestFirst(times.values, visible.length, (a, b) =>
-    compareWords(ids.words, visible.values[a]! * 4, visible.values[b]! * 4),
+    compareWords(arrived, visible.values[a]! * 4, visible.values[b]! * 4),
   );
   const rows = new Uint32Array(ids.length).fill(NO_GROUP);
   const words = sharedUint32(order.length * 4);
   for (let row = 0; row < order.length; row++) {
     const arrival = visible.values[order[row]!]!;
     rows[arrival] = row;
-    for (let word = 0; word < 4; word++) words[row * 4 + word] = ids.words[arrival * 4 + word]!;
+    copyWords(arrived, arrival * 4, words, row * 4);
   }
   const table = { ...packBlock(texts, order), ids: createIdMap(words) };
   texts.recycle();

@@ -13,14 +13,17 @@ export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
 }
 
-/** A column of 32-bit numbers that grows by doubling. */
+/** How much larger a full column gets: copies are few, and memory that is not touched costs nothing. */
+const GROWTH = 4;
+
+/** A growing column of 32-bit numbers. */
 export class Uint32Column {
   values = new Uint32Array(1024);
   length = 0;
 
   push(value: number): void {
     if (this.length === this.values.length) {
-      const values = new Uint32Array(this.length * 2);
+      const values = new Uint32Array(this.length * GROWTH);
       values.set(this.values);
       this.values = values;
     }
@@ -28,14 +31,14 @@ export class Uint32Column {
   }
 }
 
-/** A column of doubles that grows by doubling. */
+/** A growing column of doubles. */
 export class Float64Column {
   values = new Float64Array(1024);
   length = 0;
 
   push(value: number): void {
     if (this.length === this.values.length) {
-      const values = new Float64Array(this.length * 2);
+      const values = new Float64Array(this.length * GROWTH);
       values.set(this.values);
       this.values = values;
     }

@@ -28,6 +28,14 @@ function same(a: Uint32Array, i: number, b: Uint32Array, j: number): boolean {
   return a[i] === b[j] && a[i + 1] === b[j + 1] && a[i + 2] === b[j + 2] && a[i + 3] === b[j + 3];
 }
 
+/** Copies an id. */
+export function copyWords(from: Uint32Array, at: number, to: Uint32Array, place: number): void {
+  to[place] = from[at]!;
+  to[place + 1] = from[at + 1]!;
+  to[place + 2] = from[at + 2]!;
+  to[place + 3] = from[at + 3]!;
+}
+
 /** Compares two ids of four words each, as for `sort`. */
 export function compareWords(words: Uint32Array, a: number, b: number): number {
   for (let word = 0; word < 4; word++) {
@@ -77,7 +85,7 @@ export function findId(map: IdMap, text: string): number {
 
 /** Ids as they arrive while a snapshot loads: numbered in order of arrival, duplicates noticed. */
 export class ArrivingIds {
-  #map = { words: new Uint32Array(4096), slots: new Uint32Array(2048) };
+  #map = { words: new Uint32Array(4096), slots: new Uint32Array(slotCount(1024)) };
   /** Ids so far. */
   length = 0;
 
@@ -96,7 +104,7 @@ export class ArrivingIds {
     const map = this.#map;
     const slot = slotFor(map, probe, at);
     if (map.slots[slot] !== 0) return map.slots[slot]! - 1;
-    for (let word = 0; word < 4; word++) map.words[this.length * 4 + word] = probe[at + word]!;
+    copyWords(probe, at, map.words, this.length * 4);
     map.slots[slot] = ++this.length;
     return -1;
   }
@@ -106,8 +114,9 @@ export class ArrivingIds {
     return findWords(this.#map, probe, at);
   }
 
+  /** Four times as large, since every slot is found anew and memory that is not touched costs nothing. */
   #grow(): void {
-    const words = new Uint32Array(this.#map.words.length * 2);
+    const words = new Uint32Array(this.#map.words.length * 4);
     words.set(this.#map.words);
     this.#map = { words, slots: new Uint32Array(slotCount(words.length / 4)) };
     for (let row = 0; row < this.length; row++) this.#map.slots[slotFor(this.#map, words, row * 4)] = row + 1;
