@@ -24,6 +24,9 @@ import type { Report } from "./support/server.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const RATE = 2000;
+/** As in the first line of bin/orrery.mjs. */
+const NODE_OPTIONS = ["--v8-pool-size=1"];
+const takesTypeScript = Boolean((process.features as { typescript?: unknown }).typescript);
 
 const { values } = parseArgs({
   options: {
@@ -74,7 +77,17 @@ interface Start {
 /** Starts the real command and takes its times and its memory. */
 async function measureStart(snapshot: string, keys: string): Promise<Start> {
   const began = performance.now();
-  const args = ["bin/orrery.mjs", "serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
+  const args = [
+    ...NODE_OPTIONS,
+    "bin/orrery.mjs",
+    "serve",
+    "--snapshot",
+    snapshot,
+    "--keys",
+    keys,
+    "--port",
+    "0",
+  ];
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   let loaded: Loaded | undefined;
   createInterface({ input: child.stderr! }).on("line", (line) => {
@@ -134,7 +147,7 @@ interface Reloaded {
 async function measureReloads(snapshot: string, keys: string, token: string): Promise<Reloaded> {
   const child = fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys], {
     cwd: ROOT,
-    execArgv: (process.features as { typescript?: unknown }).typescript ? [] : ["--import", "tsx"],
+    execArgv: [...NODE_OPTIONS, ...(takesTypeScript ? [] : ["--import", "tsx"])],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const url = await said<string>(child, "url");

@@ -9,13 +9,13 @@
  */
 
 import { Index } from "flexsearch";
-import { sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { Uint32Column } from "../store/bytes.ts";
 import { countUp, sortByKey } from "../store/order.ts";
 
 /** Units of a gram. */
 export const GRAM = 3;
 /** A lone surrogate: no folded text contains it, so no query can ask for it. */
-const PAD = 0xdc00;
+export const PAD = 0xdc00;
 
 /** A finished index over words; a word is known by its number. */
 export interface GramIndex {
@@ -66,14 +66,20 @@ class GramNumbers {
   }
 }
 
-/** Every different gram of every word, in turn: gram numbers, and how many there are a word. */
-interface GramsOfWords {
-  readonly numbers: GramNumbers;
-  readonly grams: Uint32Column;
+/** What was found out about words while their grams were indexed. */
+export interface GramsOfWords {
+  /** Numbers of every different gram of every word, in turn. */
+  readonly grams: Uint32Array;
+  /** How many there are a word. */
   readonly counts: Uint32Array;
+  /** Gram numbers in order of their units, and the grams in that order. */
+  readonly order: Uint32Array;
+  readonly texts: readonly string[];
 }
 
-function collectGrams(words: readonly string[]): GramsOfWords {
+function collectGrams(
+  words: readonly string[],
+): Pick<GramsOfWords, "grams" | "counts"> & { numbers: GramNumbers } {
   const numbers = new GramNumbers();
   const grams = new Uint32Column();
   const counts = new Uint32Array(words.length);
@@ -102,7 +108,7 @@ function collectGrams(words: readonly string[]): GramsOfWords {
     }
     counts[word] = grams.length - before;
   }
-  return { numbers, grams, counts };
+  return { numbers, grams: grams.values.subarray(0, grams.length), counts };
 }
 
 /** Gram numbers in order of their units. */
@@ -120,20 +126,20 @@ function sortGrams({ pairs, thirds }: GramNumbers): Uint32Array {
  *
  * @param words none of them empty
  */
-export function indexGrams(words: readonly string[]): GramIndex {
+export function indexGrams(words: readonly string[]): { index: GramIndex; found: GramsOfWords } {
   const { numbers, grams, counts } = collectGrams(words);
   const order = sortGrams(numbers);
   const lengths = new Uint32Array(order.length);
-  for (let at = 0; at < grams.length; at++) lengths[grams.values[at]!]!++;
+  for (let at = 0; at < grams.length; at++) lengths[grams[at]!]!++;
   const next = new Uint32Array(order.length);
   let place = 0;
   for (const gram of order) {
     next[gram] = place;
     place += lengths[gram]!;
   }
-  const lists = sharedUint32(grams.length);
+  const lists = new Uint32Array(grams.length);
   for (let word = 0, at = 0; word < words.length; word++) {
-    for (const end = at + counts[word]!; at < end; at++) lists[next[grams.values[at]!]!++] = word;
+    for (const end = at + counts[word]!; at < end; at++) lists[next[grams[at]!]!++] = word;
   }
 
   const texts: string[] = [];
@@ -148,7 +154,7 @@ export function indexGrams(words: readonly string[]): GramIndex {
   const flex = new Index({ tokenize: "strict", resolution: 1, encode: (gram: string) => [gram] });
   // The types know `import` of JSON text only, but the parsed map is taken as well.
   (flex.import as (key: string, data: unknown) => void).call(flex, "map", map);
-  return { grams: texts, flex, words: words.length };
+  return { index: { grams: texts, flex, words: words.length }, found: { grams, counts, order, texts } };
 }
 
 /** The words that hold a gram, ascending; the index's own array, not to be changed. */

@@ -4,15 +4,14 @@
  */
 
 import { fold } from "./fold.ts";
-import { type Names, nameAt, packNames, rankByClass } from "./ranked.ts";
-import { findAll, NAME_CONTAINS, type WordIndex, WordIndexBuilder } from "./words.ts";
+import { packNames, type Ranking, Rooms, rank } from "./ranked.ts";
+import type { Work } from "./slices.ts";
+import { findAll, WHITE_SPACE, type WordIndex, WordIndexBuilder } from "./words.ts";
 
 /** The index over all worlds. */
 export interface WorldIndex {
   readonly words: WordIndex;
-  readonly names: Names;
-  /** World row of each document. */
-  readonly ranking: Uint32Array;
+  readonly ranking: Ranking;
 }
 
 /** How many different terms of a query count. */
@@ -39,7 +38,8 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  return { words: builder.finish(), names: packNames(names), ranking };
+  const rooms = new Rooms(names.length);
+  return { words: builder.finish(), ranking: { names: packNames(names), rows: ranking, rooms } };
 }
 
 /**
@@ -49,12 +49,7 @@ export function indexWorlds(
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function searchWorlds(index: WorldIndex, term: string): Uint32Array<ArrayBuffer> {
-  const terms = [...new Set(term.split(/\s+/u))].slice(0, MAX_TERMS);
-  const documents = rankByClass(findAll(index.words, terms), 4, (document, how) => {
-    if ((how & NAME_CONTAINS) === 0) return 3;
-    const name = nameAt(index.names, document);
-    return name === term ? 0 : name.startsWith(term) ? 1 : 2;
-  });
-  return documents.map((document) => index.ranking[document]!);
+export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Work<Uint32Array<ArrayBuffer>> {
+  const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
+  return yield* rank(yield* findAll(words, terms), ranking, term);
 }

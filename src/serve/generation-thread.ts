@@ -7,7 +7,8 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { createSearch, type DirectSearch } from "../search/search.ts";
+import { createSearch, type Searches } from "../search/search.ts";
+import { runInSlices } from "../search/slices.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { reviveStore, type Store } from "../store/generation.ts";
 import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
@@ -30,7 +31,7 @@ function say(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
 /** What the thread works with, and what it tells of its loading. */
 interface Ready {
   readonly loaded: Loaded | undefined;
-  readonly search: DirectSearch;
+  readonly search: Searches;
   readonly indexMs: number;
 }
 
@@ -54,9 +55,10 @@ async function run(task: Task): Promise<void> {
     return;
   }
   const { search } = ready;
-  port.on("message", ({ number, name, term }: SearchRequest) => {
+  port.on("message", async ({ number, name, term }: SearchRequest) => {
     try {
-      const rows = search[name](term);
+      // In slices, so that a search that takes long does not keep the others waiting.
+      const rows = await runInSlices(search[name](term));
       say({ kind: "found", number, rows }, [rows.buffer]);
     } catch (error) {
       say({ kind: "failed", number, message: String(error) });

@@ -1,7 +1,9 @@
 /** Loading and searching on the calling thread. */
 
 import { createSearch } from "../search/search.ts";
+import { runInSlices } from "../search/slices.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
+import type { Search } from "../store/generation.ts";
 import type { Loader } from "./loader.ts";
 
 /** Loads and searches on the calling thread: for hosts without worker threads. */
@@ -9,6 +11,10 @@ export const loadHere: Loader = async (folder, options) => {
   const result = await loadSnapshot(folder, options);
   if (!result.ok) return result;
   const began = performance.now();
-  const search = createSearch(result.store);
+  const searches = createSearch(result.store);
+  const search: Search = {
+    users: (term) => runInSlices(searches.users(term)),
+    worlds: (term) => runInSlices(searches.worlds(term)),
+  };
   return { ...result, search, indexMs: performance.now() - began, retire: () => {} };
 };
