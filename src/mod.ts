@@ -27,6 +27,7 @@ import { createNodeDoor } from "./edge/node.ts";
 import { hashToken, type KeyKind, type KeyRecord } from "./gate/keys.ts";
 import { MAX_SNAPSHOT_BYTES, SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
+import type { CacheCounts } from "./search/cache.ts";
 import { openState } from "./serve/open.ts";
 import { problemWithPrefixes } from "./settings.ts";
 
@@ -35,6 +36,7 @@ export type { FetchHandler } from "./edge/fetch.ts";
 export { KeysFileError } from "./gate/keys.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
 export type { Observation, Observe } from "./observe.ts";
+export type { CacheCounts } from "./search/cache.ts";
 export { SnapshotError } from "./serve/snapshots.ts";
 
 /** A key given in code. */
@@ -92,6 +94,8 @@ export interface Orrery {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Id of the generation being served. */
   readonly generation: () => string;
+  /** How the searches of that generation were answered: from the cache or not. */
+  readonly searchCache: () => CacheCounts;
   /** Loads snapshot and keys again. A bad snapshot changes nothing and is observed. */
   readonly reload: () => Promise<void>;
   /** Stops all watching and ends the threads. */
@@ -137,7 +141,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     throw new TypeError("openOrrery: keys must be a file or an array of keys");
   }
   if (typeof keys !== "string") checkGivenKeys(keys, { api: apiKeyPrefix, cli: cliTokenPrefix });
-  const { state, reload, stop, close } = await openState({
+  const { state, reload, stop, searchCounts, close } = await openState({
     snapshot: options.snapshot,
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
@@ -157,6 +161,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     fetch: createFetchHandler(state),
     handle: createNodeDoor(state).handle,
     generation: () => state.generation.store.id,
+    searchCache: searchCounts,
     reload,
     close() {
       stop();

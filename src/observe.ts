@@ -31,6 +31,18 @@ export type Observation =
   | { kind: "snapshot-unchanged"; generation: string; ms: number }
   | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
   | { kind: "snapshot-refused"; problems: readonly string[]; serving: string }
+  | {
+      /** Of a generation that is no longer served: what became of its searches. */
+      kind: "search-cache";
+      generation: string;
+      /** Answered from the cache; waited for the same search; searched. */
+      hits: number;
+      joined: number;
+      misses: number;
+      /** What the cache held in the end. */
+      entries: number;
+      bytes: number;
+    }
   | { kind: "thread-died"; cause: string }
   | { kind: "thread-replaced"; ms: number }
   | { kind: "keys-loaded"; keys: number }

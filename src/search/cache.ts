@@ -6,44 +6,76 @@ import type { FoundRows, Search } from "../store/generation.ts";
 /** Bytes that an entry costs beside its rows and its text; measured roughly. */
 const ENTRY_BYTES = 200;
 
-type Find = (term: string) => FoundRows;
-
-/** Remembers whole ranked results, so that paging a query again costs a slice and never a second search. */
-function cached(find: Find, cache: LRUCache<string, Uint32Array>, prefix: string): Find {
-  /** Searches under way elsewhere: who asks the same meanwhile waits for the same answer. */
-  const underWay = new Map<string, Promise<Uint32Array>>();
-  return (term) => {
-    const key = prefix + term;
-    const known = cache.get(key) ?? underWay.get(key);
-    if (known !== undefined) return known;
-    const found = find(term);
-    if (!(found instanceof Promise)) {
-      cache.set(key, found);
-      return found;
-    }
-    underWay.set(key, found);
-    return found
-      .then((rows) => {
-        cache.set(key, rows);
-        return rows;
-      })
-      .finally(() => underWay.delete(key));
-  };
+/** What became of the searches of a generation, and what the cache holds. */
+export interface CacheCounts {
+  /** Answered from the cache. */
+  readonly hits: number;
+  /** Waited for the same search, which was under way. */
+  readonly joined: number;
+  /** Searched. */
+  readonly misses: number;
+  readonly entries: number;
+  readonly bytes: number;
 }
 
+/** A search behind a cache. */
+export interface CachedSearch extends Search {
+  readonly counts: () => CacheCounts;
+}
+
+type Find = (term: string) => FoundRows;
+
 /**
- * Puts a cache in front of both searches.
+ * Puts a cache in front of both searches. It remembers whole ranked results,
+ * so that paging a query again costs a slice and never a second search.
  *
- * @param bytes memory for results; 0 keeps none
+ * @param maxBytes memory for results; 0 keeps none
  */
-export function withCache(search: Search, bytes: number): Search {
-  if (bytes === 0) return search;
+export function withCache(search: Search, maxBytes: number): CachedSearch {
   const cache = new LRUCache<string, Uint32Array>({
-    maxSize: bytes,
+    // The cache takes no bound of 0; with 1 byte nothing fits.
+    maxSize: Math.max(maxBytes, 1),
     sizeCalculation: (rows, key) => rows.byteLength + key.length * 2 + ENTRY_BYTES,
   });
+  /** Searches under way elsewhere: who asks the same meanwhile waits for the same answer. */
+  const underWay = new Map<string, Promise<Uint32Array>>();
+  let hits = 0;
+  let joined = 0;
+  let misses = 0;
+
+  function cached(find: Find, prefix: string): Find {
+    return (term) => {
+      const key = prefix + term;
+      const known = cache.get(key);
+      if (known !== undefined) {
+        hits++;
+        return known;
+      }
+      const coming = underWay.get(key);
+      if (coming !== undefined) {
+        joined++;
+        return coming;
+      }
+      misses++;
+      const found = find(term);
+      if (!(found instanceof Promise)) {
+        cache.set(key, found);
+        return found;
+      }
+      const settled = found
+        .then((rows) => {
+          cache.set(key, rows);
+          return rows;
+        })
+        .finally(() => underWay.delete(key));
+      underWay.set(key, settled);
+      return settled;
+    };
+  }
+
   return {
-    users: cached((term) => search.users(term), cache, "u "),
-    worlds: cached((term) => search.worlds(term), cache, "w "),
+    users: cached((term) => search.users(term), "u "),
+    worlds: cached((term) => search.worlds(term), "w "),
+    counts: () => ({ hits, joined, misses, entries: cache.size, bytes: cache.calculatedSize }),
   };
 }

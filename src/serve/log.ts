@@ -11,6 +11,7 @@ const LEVELS: Readonly<Record<Observation["kind"], "info" | "warn" | "error">> =
   "snapshot-unchanged": "info",
   "snapshot-shrunk": "warn",
   "snapshot-refused": "error",
+  "search-cache": "info",
   "thread-died": "error",
   "thread-replaced": "info",
   "keys-loaded": "info",
@@ -35,6 +36,8 @@ function messageOf(observation: Observation): string {
       return `snapshot has less than half of the ${observation.table} that were served`;
     case "snapshot-refused":
       return "snapshot refused, the old generation serves on";
+    case "search-cache":
+      return "search cache dropped with its generation";
     case "thread-died":
       return "search thread died, it will be replaced";
     case "thread-replaced":

@@ -6,6 +6,7 @@ import { createCounters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
+import type { CacheCounts } from "../search/cache.ts";
 import { keepKeys } from "./keyfile.ts";
 import { keepSnapshot } from "./snapshots.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
@@ -45,6 +46,8 @@ export interface OpenState {
   readonly reload: () => Promise<void>;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** What became of the searches of the generation that is served. */
+  readonly searchCounts: () => CacheCounts;
   /** Ends the threads; to be called when the last request was answered. */
   readonly close: () => void;
 }
@@ -110,6 +113,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       keys?.stop();
       snapshots.stop();
     },
+    searchCounts: snapshots.searchCounts,
     close: snapshots.close,
   };
 }

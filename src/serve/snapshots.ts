@@ -6,7 +6,7 @@
  */
 
 import type { Observe } from "../observe.ts";
-import { withCache } from "../search/cache.ts";
+import { type CacheCounts, withCache } from "../search/cache.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
@@ -47,9 +47,13 @@ export interface SnapshotKeeper {
   readonly watch: (everyMs: number) => void;
   /** Stops watching. */
   readonly stop: () => void;
+  /** What became of the searches of the generation that is served. */
+  readonly searchCounts: () => CacheCounts;
   /** Lets go of what the generation's search holds; nothing can be searched after it. */
   readonly close: () => void;
 }
+
+const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
 
 /** By then requests that began before a swap are answered. */
 const RELEASE_MS = 1000;
@@ -87,6 +91,7 @@ export async function keepSnapshot(
   const { folder, cacheBytes, observe } = options;
   let generation: Generation | undefined;
   let retire = (): void => {};
+  let searchCounts = (): CacheCounts => NO_SEARCHES;
   /** What the files looked like at the newest load; undefined when the next look must load. */
   let loadedLook: string | undefined;
   let running: Promise<void> | undefined;
@@ -96,8 +101,13 @@ export async function keepSnapshot(
   function accept(loaded: LoadedSearchable, began: number): void {
     const { store, bytes } = loaded;
     const before = generation?.store;
-    const next = createGeneration(store, withCache(loaded.search, cacheBytes));
-    if (before) warnOfShrink(before, store);
+    const search = withCache(loaded.search, cacheBytes);
+    const next = createGeneration(store, search);
+    if (before) {
+      warnOfShrink(before, store);
+      tellOfCache();
+    }
+    searchCounts = search.counts;
     generation = next;
     onGeneration(next);
     retire();
@@ -113,6 +123,10 @@ export async function keepSnapshot(
       packMs: Math.round(loaded.packMs),
       indexMs: Math.round(loaded.indexMs),
     });
+  }
+
+  function tellOfCache(): void {
+    observe({ kind: "search-cache", generation: generation!.store.id, ...searchCounts() });
   }
 
   function warnOfShrink(before: Store, after: Store): void {
@@ -206,6 +220,10 @@ export async function keepSnapshot(
       clearTimeout(timer);
       timer = undefined;
     },
-    close: () => retire(),
+    searchCounts: () => searchCounts(),
+    close() {
+      tellOfCache();
+      retire();
+    },
   };
 }

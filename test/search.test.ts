@@ -1,0 +1,370 @@
+/** Search by module: sets of documents, both indexes against a scan, slices, the cache. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { withCache } from "../src/search/cache.ts";
+import { type DocumentSet, entriesOf, intersect, sizeOf, unite } from "../src/search/documents.ts";
+import { fold, readTerm } from "../src/search/fold.ts";
+import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
+import { indexUsers, searchUsers } from "../src/search/users.ts";
+import { indexWorlds, searchWorlds } from "../src/search/worlds.ts";
+
+describe("sets of documents", () => {
+  const DOCUMENTS = 200;
+  /** Lists of entries, each ascending, no document twice. */
+  const someLists = fc.array(
+    fc
+      .uniqueArray(fc.nat(DOCUMENTS - 1), { maxLength: 60 })
+      .chain((documents) =>
+        fc
+          .array(fc.boolean(), { minLength: documents.length, maxLength: documents.length })
+          .map((flags) =>
+            documents.sort((a, b) => a - b).map((document, at) => document * 2 + Number(flags[at])),
+          ),
+      ),
+    { minLength: 1, maxLength: 4 },
+  );
+
+  function naiveUnion(lists: readonly (readonly number[])[]): Map<number, boolean> {
+    const union = new Map<number, boolean>();
+    for (const entry of lists.flat())
+      union.set(entry >> 1, (union.get(entry >> 1) ?? false) || (entry & 1) === 1);
+    return union;
+  }
+
+  function setOf(lists: readonly (readonly number[])[]): DocumentSet {
+    const starts = new Uint32Array(lists.length + 1);
+    lists.forEach((list, at) => {
+      starts[at + 1] = starts[at]! + list.length;
+    });
+    const postings = Uint32Array.from(lists.flat());
+    return runNow(unite({ documents: DOCUMENTS, starts, postings }, [...lists.keys()]));
+  }
+
+  const entriesIn = (set: DocumentSet): number[] => [...runNow(entriesOf(set, new Uint32Array(DOCUMENTS)))];
+  const naiveEntries = (union: Map<number, boolean>): number[] =>
+    [...union].sort(([a], [b]) => a - b).map(([document, flag]) => document * 2 + Number(flag));
+
+  test("are the union of their lists, large or small", () => {
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(someLists, (lists) => {
+        const set = setOf(lists);
+        kinds.add(set.kind);
+        const naive = naiveEntries(naiveUnion(lists));
+        assert.deepEqual(entriesIn(set), naive);
+        assert.equal(sizeOf(set), naive.length);
+      }),
+      { numRuns: 300 },
+    );
+    assert.deepEqual([...kinds].sort(), ["bits", "list"]);
+  });
+
+  test("intersect to what is in both, whatever their kinds", () => {
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(someLists, someLists, (a, b) => {
+        const [setA, setB] = [setOf(a), setOf(b)];
+        kinds.add(`${setA.kind} ${setB.kind}`);
+        const naiveB = naiveUnion(b);
+        const both = [...naiveUnion(a)]
+          .filter(([document]) => naiveB.has(document))
+          .map(([document, flag]): [number, boolean] => [document, flag && naiveB.get(document)!]);
+        assert.deepEqual(entriesIn(intersect(setA, setB)), naiveEntries(new Map(both)));
+      }),
+      { numRuns: 500 },
+    );
+    assert.equal(kinds.size, 4);
+  });
+});
+
+/** Pieces in which scripts, foldings and units differ most. */
+const PIECES = [
+  ..."aaAbeEiIoO 19-_.",
+  ..."áÉñçøßſẞİıǅǆŉ",
+  ..."σΣςΆάё中猫世界さがかゾぞ한글각ㄱالعن",
+  "\u0301\u0308",
+  "e\u0301",
+  "か\u3099",
+  "ﬁ",
+  "ﬀ",
+  "ﷺ",
+  "㍿",
+  "Ａｂ",
+  "ｶﾞ",
+  "K",
+  "Å",
+  "①",
+  "½",
+  "😀",
+  "👩‍👩‍👧",
+  "🏳️‍🌈",
+  "𝔸𝕓",
+  "𠮷",
+  "\u00a0",
+  "\u3000",
+  "\t",
+  "\u200b",
+  "\u0000",
+  "%",
+  "_",
+  "''",
+  "\\",
+  "the ",
+  "world",
+  "night",
+  "straße",
+  "ΟΔΥΣΣΕΥΣ",
+  "İstanbul",
+  "DŽ",
+];
+const piece = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...PIECES) },
+  fc.string({ unit: "binary", maxLength: 3 }),
+);
+const someText = fc
+  .oneof(
+    { weight: 8, arbitrary: fc.array(piece, { maxLength: 8 }) },
+    { weight: 1, arbitrary: fc.array(piece, { minLength: 40, maxLength: 120 }) },
+    fc.nat(300).map((times) => ["a".repeat(times)]),
+  )
+  .map((pieces) => pieces.join("").toWellFormed());
+
+/** Queries that hit: parts of texts, cut anywhere, folded or not. */
+function queriesOf(texts: readonly string[]): fc.Arbitrary<string> {
+  const part = fc.tuple(fc.constantFrom("", ...texts), fc.nat(40), fc.nat(12)).map(([text, from, length]) => {
+    const at = from % (text.length + 1);
+    return text.slice(at, at + length + 1);
+  });
+  return fc.oneof(
+    part,
+    part.map(fold),
+    fc.tuple(part, part).map(([a, b]) => `${a} ${b}`),
+    someText,
+  );
+}
+
+function classOf(name: string, term: string): number {
+  return name === term ? 0 : name.startsWith(term) ? 1 : 2;
+}
+
+/** Numbers of what matches, by class; -1 is none. */
+function scan(count: number, classAt: (at: number) => number): number[] {
+  return Array.from({ length: count }, (_, at) => at)
+    .filter((at) => classAt(at) >= 0)
+    .sort((a, b) => classAt(a) - classAt(b) || a - b);
+}
+
+test("users are found as a scan finds them, in every script", () => {
+  let found = 0;
+  fc.assert(
+    fc.property(
+      fc.array(someText, { minLength: 60, maxLength: 150 }).chain((names) =>
+        fc.record({
+          names: fc.constant(names),
+          queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
+        }),
+      ),
+      ({ names, queries }) => {
+        const index = indexUsers(names.length, (row) => names[row]!);
+        const folded = names.map(fold);
+        for (const query of queries) {
+          const term = readTerm(query);
+          if (term === "") continue;
+          const naive = scan(names.length, (at) =>
+            folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
+          );
+          assert.deepEqual([...runNow(searchUsers(index, term))], naive, JSON.stringify({ term, names }));
+          found += naive.length;
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+  assert.ok(found > 15_000, `${found} found`);
+});
+
+test("worlds are found as a scan finds them, in every script", () => {
+  let found = 0;
+  const someWorld = fc.record({ name: someText, description: someText });
+  fc.assert(
+    fc.property(
+      fc.array(someWorld, { minLength: 40, maxLength: 100 }).chain((worlds) =>
+        fc.record({
+          worlds: fc.constant(worlds),
+          queries: fc.array(queriesOf(worlds.flatMap(({ name, description }) => [name, description])), {
+            minLength: 30,
+            maxLength: 30,
+          }),
+        }),
+      ),
+      ({ worlds, queries }) => {
+        // The last row is the most popular one.
+        const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
+        const index = indexWorlds(
+          ranking,
+          (row) => worlds[row]!.name,
+          (row) => worlds[row]!.description,
+        );
+        const ranked = [...ranking].map((row) => worlds[row]!);
+        const folded = ranked.map(({ name, description }) => ({
+          name: fold(name),
+          description: fold(description),
+        }));
+        for (const query of queries) {
+          const term = readTerm(query);
+          if (term === "") continue;
+          const terms = [...new Set(term.split(/\s+/u))].slice(0, 10);
+          const classAt = (at: number): number => {
+            const { name, description } = folded[at]!;
+            if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
+            return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
+          };
+          const naive = scan(worlds.length, classAt).map((place) => ranking[place]!);
+          assert.deepEqual([...runNow(searchWorlds(index, term))], naive, JSON.stringify({ term, worlds }));
+          found += naive.length;
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+  assert.ok(found > 12_000, `${found} found`);
+});
+
+/** Times every stretch between two yields; the longest, in milliseconds. */
+function longestStretch<Result>(work: Work<Result>): { longest: number; result: Result } {
+  let longest = 0;
+  for (;;) {
+    const began = performance.now();
+    const step = work.next();
+    longest = Math.max(longest, performance.now() - began);
+    if (step.done) return { longest, result: step.value };
+  }
+}
+
+describe("long work", () => {
+  test("is paused often, whatever the texts and the query", () => {
+    // 60,000 different names that hold nothing but a long run of one letter: every gram is in all of them.
+    const names = Array.from({ length: 60_000 }, (_, row) => `${"a".repeat(200)}${row.toString(36)}`);
+    const index = indexUsers(names.length, (row) => names[row]!);
+    for (const term of [
+      "a",
+      "aa",
+      "aaaa",
+      "a".repeat(200),
+      `${"a".repeat(199)}1`,
+      "aa aa",
+      "b".repeat(256),
+    ]) {
+      const count = names.filter((name) => name.includes(term)).length;
+      runNow(searchUsers(index, term));
+      const { longest, result } = longestStretch(searchUsers(index, term));
+      assert.equal(result.length, count, term.slice(0, 9));
+      // A stretch takes some 2 ms; the bound is loose for the sake of busy machines.
+      assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
+    }
+  });
+
+  test("lets others have their turn, and ends with its result or its error", async () => {
+    function* busy(milliseconds: number, end: () => string): Work<string> {
+      const until = performance.now() + milliseconds;
+      while (performance.now() < until) yield;
+      return end();
+    }
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    const result = runInSlices(busy(100, () => "done"));
+    assert.ok(result instanceof Promise);
+    assert.equal(await result, "done");
+    clearInterval(timer);
+    assert.ok(turns >= 3, `${turns} turns`);
+    assert.equal(runInSlices(busy(0, () => "at once")), "at once");
+    const failing = runInSlices(
+      busy(30, () => {
+        throw new Error("no");
+      }),
+    );
+    await assert.rejects(async () => failing, /no/);
+  });
+});
+
+describe("the cache", () => {
+  const rows = (count: number): Uint32Array => new Uint32Array(count);
+  const nobody = (): Uint32Array => rows(0);
+
+  /** A search that finds 1,000 rows, and what it was asked. */
+  function recorded() {
+    const asked: string[] = [];
+    const find = (term: string): Uint32Array => {
+      asked.push(term);
+      return rows(1000);
+    };
+    return { asked, find };
+  }
+
+  test("searches once for many pages, users and worlds apart", () => {
+    const users = recorded();
+    const worlds = recorded();
+    const search = withCache({ users: users.find, worlds: worlds.find }, 1_000_000);
+    for (let page = 0; page < 5; page++) {
+      search.users("a");
+      search.worlds("a");
+    }
+    assert.deepEqual([users.asked, worlds.asked], [["a"], ["a"]]);
+    const { hits, joined, misses, entries } = search.counts();
+    assert.deepEqual({ hits, joined, misses, entries }, { hits: 8, joined: 0, misses: 2, entries: 2 });
+  });
+
+  test("is bounded in bytes, and forgets what was not asked for longest", () => {
+    const users = recorded();
+    const search = withCache({ users: users.find, worlds: nobody }, 20_000);
+    for (const term of "abcdefgh") search.users(term);
+    assert.ok(search.counts().bytes <= 20_000);
+    assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
+    search.users("h");
+    assert.equal(users.asked.length, 8);
+    search.users("a");
+    assert.equal(users.asked.length, 9);
+  });
+
+  test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
+    for (const bytes of [0, 1000]) {
+      const users = recorded();
+      const search = withCache({ users: users.find, worlds: nobody }, bytes);
+      search.users("a");
+      search.users("a");
+      assert.equal(users.asked.length, 2);
+      assert.equal(search.counts().entries, 0);
+    }
+  });
+
+  test("waits for a search that is under way, and forgets one that failed", async () => {
+    let asked = 0;
+    let fail = true;
+    const search = withCache(
+      {
+        users: async () => {
+          asked++;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          if (fail) throw new Error("no");
+          return rows(2);
+        },
+        worlds: nobody,
+      },
+      1_000_000,
+    );
+    const both = await Promise.allSettled([search.users("a"), search.users("a")]);
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      ["rejected", "rejected"],
+    );
+    assert.equal(asked, 1);
+    fail = false;
+    assert.equal((await Promise.all([search.users("a"), search.users("a")]))[1]!.length, 2);
+    assert.equal(asked, 2);
+    await search.users("a");
+    const { hits, joined, misses } = search.counts();
+    assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
+  });
+});
