@@ -1,0 +1,201 @@
+/**
+ * Search against its peers, in one thread each, without HTTP.
+ *
+ *     npx tsx bench/search.ts [--smoke] [--sizes 100000,1000000] [--queries 50] [--only users|worlds]
+ *
+ * The same texts and the same queries for every engine, each engine in a
+ * process of its own. Users are searched by name, worlds (a quarter as many, of
+ * which some are hidden) by name and description. Every query is asked once, so
+ * nothing is cached; a log of other queries warms the engine up. SQLite comes
+ * from the bench's own package (`npm ci --prefix bench`) and is left out
+ * without it.
+ */
+
+import { fork } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import { fold } from "../src/search/fold.ts";
+import { collectGarbage } from "../src/serve/collect.ts";
+import { loadSnapshot } from "../src/snapshot/load.ts";
+import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts";
+import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
+import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
+import { percentile } from "./support/load.ts";
+
+type Table = "users" | "worlds";
+
+/** What one engine's process reports. Milliseconds and bytes. */
+interface Report {
+  readonly buildMs: number;
+  readonly bytes: number;
+  readonly classes: Readonly<Record<QueryClass, { readonly times: number[]; readonly totals: number[] }>>;
+}
+
+interface Job {
+  readonly engine: string;
+  readonly table: Table;
+  readonly snapshot: string;
+  readonly queries: number;
+}
+
+/** Words that stand in very many texts. */
+const COMMON: Readonly<Record<Table, readonly string[]>> = {
+  users: ["the", "cat", "moon", "neko", "star", "luna", "dark", "night"],
+  worlds: ["the", "world", "and", "you", "with", "the world", "is", "a", "of the", "quest"],
+};
+
+async function corpusOf({ snapshot, table }: Job): Promise<Corpus> {
+  const loaded = await loadSnapshot(snapshot);
+  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  const { users, worlds, popular } = loaded.store;
+  if (table === "users") {
+    return {
+      names: Array.from({ length: users.rows }, (_, row) => displayNameOf(users, row)),
+      descriptions: undefined,
+    };
+  }
+  return {
+    names: Array.from(popular.all, (row) => worldNameOf(worlds, row)),
+    descriptions: Array.from(popular.all, (row) => descriptionOf(worlds, row)),
+  };
+}
+
+/** Heap and all other memory that this process holds. */
+function bytesHeld(): number {
+  collectGarbage();
+  return process.memoryUsage().rss;
+}
+
+async function measure(job: Job): Promise<Report> {
+  const corpus = await corpusOf(job);
+  const texts = (corpus.descriptions ? corpus.names.concat(corpus.descriptions) : corpus.names).map(fold);
+  const log = drawLog(texts, COMMON[job.table], job.queries, 1);
+  const warmUp = drawLog(texts, COMMON[job.table], Math.min(20, job.queries), 2);
+  texts.length = 0;
+  const before = bytesHeld();
+  const began = performance.now();
+  const find = ENGINES[job.engine]!(corpus);
+  const buildMs = performance.now() - began;
+  const bytes = bytesHeld() - before;
+  for (const name of CLASSES) for (const query of warmUp[name]) find(query);
+  const classes = {} as Record<QueryClass, { times: number[]; totals: number[] }>;
+  for (const name of CLASSES) {
+    classes[name] = { times: [], totals: [] };
+    for (const query of log[name]) {
+      const start = performance.now();
+      const { total } = find(query);
+      classes[name].times.push(performance.now() - start);
+      classes[name].totals.push(total);
+    }
+  }
+  return { buildMs, bytes, classes };
+}
+
+function runJob(job: Job): Promise<Report> {
+  return new Promise((resolve, reject) => {
+    const execArgv = [...process.execArgv, "--max-old-space-size=8192"];
+    const child = fork(fileURLToPath(import.meta.url), ["--job", JSON.stringify(job)], { execArgv });
+    child.on("message", (report) => resolve(report as Report));
+    child.on("exit", (code) => reject(new Error(`${job.engine} ended with ${code}`)));
+  });
+}
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: "boolean", default: false },
+    sizes: { type: "string" },
+    queries: { type: "string" },
+    only: { type: "string" },
+    job: { type: "string" },
+  },
+});
+
+function timeText(ms: number): string {
+  return ms < 10 ? ms.toFixed(3) : ms.toFixed(0);
+}
+
+/** One line a class: p50 / p99 / max of each engine, and whether its totals were those of the scan. */
+function printTable(reports: ReadonlyMap<string, Report>): void {
+  const right = reports.get("scan")!;
+  for (const [engine, { buildMs, bytes }] of reports) {
+    console.log(`  ${engine}: built in ${(buildMs / 1000).toFixed(1)} s, ${(bytes / 1e6).toFixed(0)} MB`);
+  }
+  const ours = reports.get("orrery")!;
+  for (const name of CLASSES) {
+    console.log(
+      `  ${name}, ${right.classes[name].times.length} queries: p50 / p99 / max in ms; exact totals; p50 and p99 over ours`,
+    );
+    for (const [engine, { classes }] of reports) {
+      const sorted = Float64Array.from(classes[name].times).sort();
+      const mine = Float64Array.from(ours.classes[name].times).sort();
+      const exact = classes[name].totals.filter(
+        (total, at) => total === right.classes[name].totals[at],
+      ).length;
+      const times = [percentile(sorted, 0.5), percentile(sorted, 0.99), sorted.at(-1)!]
+        .map(timeText)
+        .join(" / ");
+      const ratios = [0.5, 0.99].map((share) =>
+        (percentile(sorted, share) / percentile(mine, share)).toFixed(1),
+      );
+      console.log(
+        `    ${engine.padEnd(28)} ${times.padEnd(24)} ${exact} of ${sorted.length}  ${ratios.join(" × / ")} ×`,
+      );
+    }
+  }
+}
+
+async function snapshotOf(users: number): Promise<string> {
+  const out = join(tmpdir(), `orrery-bench-${users}`);
+  if (!existsSync(join(out, "manifest.json"))) {
+    const worlds = Math.round(users / 4);
+    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
+  }
+  return out;
+}
+
+async function main(): Promise<void> {
+  const sizes = (values.sizes ?? (values.smoke ? "2000" : "100000,1000000")).split(",").map(Number);
+  const queries = Number(values.queries ?? (values.smoke ? 10 : 50));
+  const tables = (["users", "worlds"] as const).filter((table) => (values.only ?? table) === table);
+  console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model}`);
+  const withSqlite = openSqlite() !== undefined;
+  if (!withSqlite) console.log("better-sqlite3 is not installed (npm ci --prefix bench): SQLite is left out");
+  for (const users of sizes) {
+    const snapshot = await snapshotOf(users);
+    for (const table of tables) {
+      const reports = new Map<string, Report>();
+      for (const engine of Object.keys(ENGINES)) {
+        if (!withSqlite && engine.startsWith("SQLite")) continue;
+        reports.set(engine, await runJob({ engine, table, snapshot, queries }));
+      }
+      console.log(`\n${users} users: search over ${table}`);
+      printTable(reports);
+      checkTotals(reports);
+    }
+  }
+}
+
+/** A bench of an engine that finds other things than it should is worth nothing. */
+function checkTotals(reports: ReadonlyMap<string, Report>): void {
+  const right = reports.get("scan")!;
+  for (const engine of ["orrery", "SQLite FTS5"]) {
+    const report = reports.get(engine);
+    for (const name of CLASSES) {
+      const wrong = report?.classes[name].totals.findIndex(
+        (total, at) => total !== right.classes[name].totals[at],
+      );
+      if (wrong !== undefined && wrong >= 0) throw new Error(`${engine}: a wrong total in the class ${name}`);
+    }
+  }
+}
+
+if (values.job === undefined) {
+  await main();
+} else {
+  process.send!(await measure(JSON.parse(values.job) as Job));
+  process.disconnect();
+}

@@ -1,0 +1,182 @@
+/**
+ * The engines that are compared. Each indexes the same texts in the order in
+ * which equal matches are to come out, and answers with an exact total, if it
+ * can, and the documents of the first page.
+ */
+
+import { createRequire } from "node:module";
+import { fold } from "../../src/search/fold.ts";
+import { runNow } from "../../src/search/slices.ts";
+import { indexUsers, searchUsers } from "../../src/search/users.ts";
+import { indexWorlds, searchWorlds } from "../../src/search/worlds.ts";
+
+/** What is searched: names alone, or names and descriptions. */
+export interface Corpus {
+  readonly names: readonly string[];
+  /** Undefined for users. */
+  readonly descriptions: readonly string[] | undefined;
+}
+
+export interface Found {
+  readonly total: number;
+  readonly page: readonly number[];
+}
+
+export type Find = (query: string) => Found;
+
+const PAGE = 20;
+
+/** Terms of a query: of worlds every one must be found, of users the query is one text. */
+function termsOf(query: string, { descriptions }: Corpus): string[] {
+  return descriptions === undefined ? [query] : [...new Set(query.split(/\s+/u))].slice(0, 10);
+}
+
+function ours(corpus: Corpus): Find {
+  const { names, descriptions } = corpus;
+  if (descriptions === undefined) {
+    const index = indexUsers(names.length, (row) => names[row]!);
+    return (query) => firstPage(runNow(searchUsers(index, query)));
+  }
+  const ranking = Uint32Array.from(names, (_, row) => row);
+  const index = indexWorlds(
+    ranking,
+    (row) => names[row]!,
+    (row) => descriptions[row]!,
+  );
+  return (query) => firstPage(runNow(searchWorlds(index, query)));
+}
+
+function firstPage(rows: Uint32Array): Found {
+  return { total: rows.length, page: [...rows.subarray(0, PAGE)] };
+}
+
+/** Looks at every text. What it finds is right by its plainness. */
+function scan(corpus: Corpus): Find {
+  const names = corpus.names.map(fold);
+  const descriptions = corpus.descriptions?.map(fold);
+  return (query) => {
+    const terms = termsOf(query, corpus);
+    const classes: number[][] = [[], [], [], []];
+    for (let at = 0; at < names.length; at++) {
+      const name = names[at]!;
+      const description = descriptions?.[at];
+      if (!terms.every((term) => name.includes(term) || description?.includes(term))) continue;
+      const inName = terms.every((term) => name.includes(term));
+      classes[name === query ? 0 : name.startsWith(query) ? 1 : inName ? 2 : 3]!.push(at);
+    }
+    const all = classes.flat();
+    return { total: all.length, page: all.slice(0, PAGE) };
+  };
+}
+
+/** FlexSearch as the first example of its README has it: `new Index()`, `add`, `search`. */
+function flexsearch({ names, descriptions }: Corpus): Find {
+  const { Index } = createRequire(import.meta.url)("flexsearch") as typeof import("flexsearch");
+  const index = new Index();
+  for (let at = 0; at < names.length; at++) {
+    index.add(at, descriptions ? `${names[at]!} ${descriptions[at]!}` : names[at]!);
+  }
+  return (query) => {
+    const found = index.search(query) as number[];
+    return { total: found.length, page: found.slice(0, PAGE) };
+  };
+}
+
+interface Statement {
+  all(...parameters: unknown[]): Record<string, number>[];
+  get(...parameters: unknown[]): Record<string, number>;
+  run(...parameters: unknown[]): unknown;
+}
+
+/** The part of better-sqlite3 that is used here. */
+interface Database {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+}
+
+/** better-sqlite3 from the bench's own package; undefined when that is not installed. */
+export function openSqlite(): Database | undefined {
+  try {
+    const Sqlite = createRequire(new URL("../package.json", import.meta.url))("better-sqlite3") as new (
+      file: string,
+    ) => Database;
+    return new Sqlite(":memory:");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Folded texts in SQLite with an FTS5 trigram index; row ids are documents plus one. */
+function sqliteOver({ names, descriptions }: Corpus): Database {
+  const database = openSqlite()!;
+  database.exec(`
+    CREATE TABLE texts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL);
+    CREATE VIRTUAL TABLE grams USING fts5(name, description, content='texts', content_rowid='id', tokenize='trigram case_sensitive 1');
+    BEGIN;
+  `);
+  const insert = database.prepare("INSERT INTO texts VALUES (?, ?, ?)");
+  for (let at = 0; at < names.length; at++) {
+    insert.run(at + 1, fold(names[at]!), descriptions ? fold(descriptions[at]!) : "");
+  }
+  database.exec("COMMIT; INSERT INTO grams(grams) VALUES ('rebuild');");
+  return database;
+}
+
+/** FTS5 where it can: it has no index for terms under three characters. */
+function conditionOf(terms: readonly string[]): { from: string; where: string; parameters: string[] } {
+  const long = terms.filter((term) => [...term].length >= 3);
+  const short = terms.filter((term) => [...term].length < 3);
+  const where = short.map(() => "(instr(texts.name, ?) > 0 OR instr(texts.description, ?) > 0)");
+  const parameters = short.flatMap((term) => [term, term]);
+  if (long.length === 0) return { from: "texts", where: where.join(" AND "), parameters };
+  const match = long.map((term) => `"${term.replaceAll('"', '""')}"`).join(" AND ");
+  return {
+    from: "grams JOIN texts ON texts.id = grams.rowid",
+    where: ["grams MATCH ?", ...where].join(" AND "),
+    parameters: [match, ...parameters],
+  };
+}
+
+/** The same work as ours: exact total, first page by class and order. */
+function sqlite(corpus: Corpus): Find {
+  const database = sqliteOver(corpus);
+  const statements = new Map<string, Statement>();
+  const prepare = (sql: string): Statement => {
+    const known = statements.get(sql) ?? database.prepare(sql);
+    statements.set(sql, known);
+    return known;
+  };
+  return (query) => {
+    const terms = termsOf(query, corpus);
+    const { from, where, parameters } = conditionOf(terms);
+    const total = prepare(`SELECT count(*) AS total FROM ${from} WHERE ${where}`).get(...parameters).total!;
+    const inName = terms.map(() => "instr(texts.name, ?) > 0").join(" AND ");
+    const order = `CASE WHEN texts.name = ? THEN 0 WHEN substr(texts.name, 1, length(?)) = ? THEN 1 WHEN ${inName} THEN 2 ELSE 3 END`;
+    const page = prepare(
+      `SELECT texts.id AS id FROM ${from} WHERE ${where} ORDER BY ${order}, texts.id LIMIT ${PAGE}`,
+    ).all(...parameters, query, query, query, ...terms);
+    return { total, page: page.map(({ id }) => id! - 1) };
+  };
+}
+
+/** The cheapest that FTS5 can do: a page in no order, and the count. Short terms find nothing at all. */
+function sqliteCheapest(corpus: Corpus): Find {
+  const database = sqliteOver(corpus);
+  const count = database.prepare("SELECT count(*) AS total FROM grams WHERE grams MATCH ?");
+  const page = database.prepare(`SELECT rowid AS id FROM grams WHERE grams MATCH ? LIMIT ${PAGE}`);
+  return (query) => {
+    const match = termsOf(query, corpus)
+      .map((term) => `"${term.replaceAll('"', '""')}"`)
+      .join(" AND ");
+    return { total: count.get(match).total!, page: page.all(match).map(({ id }) => id! - 1) };
+  };
+}
+
+/** All engines by name; the scan comes first, since its totals are the right ones. */
+export const ENGINES: Readonly<Record<string, (corpus: Corpus) => Find>> = {
+  scan,
+  orrery: ours,
+  "SQLite FTS5": sqlite,
+  "SQLite FTS5, unordered": sqliteCheapest,
+  "FlexSearch as in its README": flexsearch,
+};
