@@ -3,12 +3,12 @@
  * with its documents as bits.
  *
  * These are the queries that would cost most: "a" is in a hundred thousand
- * words and half of all names. There are only some hundred such runs, so
- * their answers are made while indexing. A million names cost about 40 MB.
+ * words and most descriptions. There are a thousand or two of them, so their
+ * answers are made while indexing.
  */
 
 import { bitWords, type DocumentSet, type Postings } from "./documents.ts";
-import { GRAM, type GramsOfWords, PAD } from "./grams.ts";
+import { GRAM, type GramsOfTexts, PAD } from "./grams.ts";
 
 /** Runs whose documents are kept. */
 export interface DenseRuns {
@@ -33,14 +33,14 @@ const NONE = 0xffff_ffff;
 type RunsOfGrams = readonly [ones: Uint32Array, twos: Uint32Array, threes: Uint32Array];
 
 /** Numbers all runs: the grams come sorted, so a run's grams stand together. */
-function numberRuns({ order, texts }: GramsOfWords): { runs: RunsOfGrams; names: string[] } {
+function numberRuns({ order, names: grams }: GramsOfTexts): { runs: RunsOfGrams; names: string[] } {
   const runs = [1, 2, 3].map(() => new Uint32Array(order.length).fill(NONE)) as unknown as RunsOfGrams;
   const names: string[] = [];
   const latest = ["", "", ""];
   const pad = String.fromCharCode(PAD);
   for (let at = 0; at < order.length; at++) {
     for (let length = 1; length <= GRAM; length++) {
-      const run = texts[at]!.slice(0, length);
+      const run = grams[at]!.slice(0, length);
       if (run.endsWith(pad)) break;
       if (run !== latest[length - 1]) {
         latest[length - 1] = run;
@@ -56,7 +56,7 @@ function numberRuns({ order, texts }: GramsOfWords): { runs: RunsOfGrams; names:
 
 /** What it would take to unite the documents of each run's words. */
 function workOfRuns(
-  { grams, counts }: GramsOfWords,
+  { grams, counts }: GramsOfTexts,
   runs: RunsOfGrams,
   names: number,
   starts: Uint32Array,
@@ -74,16 +74,8 @@ function workOfRuns(
   return work;
 }
 
-/**
- * Collects the documents of all dense runs.
- *
- * @param namesOnly there are no descriptions, so that every posting is of a name
- */
-export function indexDenseRuns(
-  words: GramsOfWords,
-  { documents, starts, postings }: Postings,
-  namesOnly: boolean,
-): DenseRuns {
+/** Collects the documents of all dense runs. */
+export function indexDenseRuns(words: GramsOfTexts, { documents, starts, postings }: Postings): DenseRuns {
   const { runs, names } = numberRuns(words);
   const work = workOfRuns(words, runs, names.length, starts);
   const least = Math.max(documents * DENSE, LEAST);
@@ -97,7 +89,7 @@ export function indexDenseRuns(
 
   const size = bitWords(documents);
   const any = new Uint32Array(numbers.size * size);
-  const inName = namesOnly ? any : new Uint32Array(any.length);
+  const inName = new Uint32Array(any.length);
   const lastWord = new Uint32Array(numbers.size);
   const { grams, counts } = words;
   for (let word = 0, at = 0; word < counts.length; word++) {
@@ -124,10 +116,6 @@ export function indexDenseRuns(
 export function findDense({ numbers, size, any, inName }: DenseRuns, run: string): DocumentSet | undefined {
   const number = numbers.get(run);
   if (number === undefined) return undefined;
-  const set = any.subarray(number * size, (number + 1) * size);
-  return {
-    kind: "bits",
-    any: set,
-    inName: inName === any ? set : inName.subarray(number * size, (number + 1) * size),
-  };
+  const [from, to] = [number * size, (number + 1) * size];
+  return { kind: "bits", any: any.subarray(from, to), inName: inName.subarray(from, to) };
 }

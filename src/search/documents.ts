@@ -13,7 +13,7 @@ import { STEP, type Work } from "./slices.ts";
 export type DocumentSet =
   /** Entries, document * 2 + flag, ascending, no document twice. */
   | { readonly kind: "list"; readonly entries: Uint32Array }
-  /** Bit d % 32 of word d / 32 is document d. `inName` may be `any` itself. */
+  /** Bit d % 32 of word d / 32 is document d. */
   | { readonly kind: "bits"; readonly any: Uint32Array; readonly inName: Uint32Array };
 
 /** The empty set. */
@@ -94,7 +94,7 @@ export function intersect(a: DocumentSet, b: DocumentSet): DocumentSet {
   if (a.kind === "list") return a.entries.length === 0 ? a : filterByBits(a.entries, b as BitSet);
   if (b.kind === "list") return intersect(b, a);
   const any = new Uint32Array(a.any.length);
-  const inName = a.inName === a.any && b.inName === b.any ? any : new Uint32Array(any.length);
+  const inName = new Uint32Array(any.length);
   for (let at = 0; at < any.length; at++) {
     inName[at] = a.inName[at]! & b.inName[at]!;
     any[at] = a.any[at]! & b.any[at]!;

@@ -1,28 +1,31 @@
 /**
- * Grams to words: which words hold a given run of three UTF-16 units.
+ * Grams to texts: which texts hold a given run of three UTF-16 units.
  *
- * The lists are built with typed arrays and then handed to FlexSearch as a
- * ready-made map, the way its own `import` restores an exported index. Adding
- * the words one by one gives the same map, but took ten times as long and
- * several times the memory: FlexSearch keeps a set of strings a word, and each
- * gram was hashed four times.
+ * A text is padded at its end, so that it has as many grams as units, and each
+ * of its units begins one. The lists are built with typed arrays and then
+ * handed to FlexSearch as a ready-made map, the way its own `import` restores
+ * an exported index. Adding the texts one by one gives the same map, but took
+ * ten times as long and several times the memory: FlexSearch keeps a set of
+ * strings a text, and each gram was hashed four times.
+ *
+ * Texts are words (`words.ts`) or whole names (`names.ts`).
  */
 
 import { Index } from "flexsearch";
-import { Uint32Column } from "../store/bytes.ts";
+import { ByteColumn, Uint32Column } from "../store/bytes.ts";
 import { countUp, sortByKey } from "../store/order.ts";
 
 /** Units of a gram. */
 export const GRAM = 3;
-/** A lone surrogate: no folded text contains it, so no query can ask for it. */
+/** Stands behind the end of a text. A lone surrogate: no folded text contains it, so no query can ask for it. */
 export const PAD = 0xdc00;
 
-/** A finished index over words; a word is known by its number. */
+/** A finished index over texts; a text is known by its number. */
 export interface GramIndex {
   /** All grams, in order of their units. */
   readonly grams: readonly string[];
   readonly flex: Index;
-  readonly words: number;
+  readonly texts: number;
 }
 
 /** Numbers grams as they come: open addressing over their units. */
@@ -66,49 +69,66 @@ class GramNumbers {
   }
 }
 
-/** What was found out about words while their grams were indexed. */
-export interface GramsOfWords {
-  /** Numbers of every different gram of every word, in turn. */
+/** What was found out about texts while their grams were indexed. */
+export interface GramsOfTexts {
+  /** Numbers of every different gram of every text, in turn. */
   readonly grams: Uint32Array;
-  /** How many there are a word. */
+  /** How many there are a text. */
   readonly counts: Uint32Array;
   /** Gram numbers in order of their units, and the grams in that order. */
   readonly order: Uint32Array;
-  readonly texts: readonly string[];
+  readonly names: readonly string[];
 }
 
-function collectGrams(
-  words: readonly string[],
-): Pick<GramsOfWords, "grams" | "counts"> & { numbers: GramNumbers } {
+/** Where a gram stands in a text: its place from 0 to 29, REPEATED_FIRST or ELSEWHERE. */
+const LAST_PLACE = 29;
+/** At the beginning and again. */
+export const REPEATED_FIRST = 30;
+/** At several places, none of them the beginning, or further back than {@link LAST_PLACE}. */
+export const ELSEWHERE = 31;
+
+interface CollectedGrams extends Pick<GramsOfTexts, "grams" | "counts"> {
+  readonly numbers: GramNumbers;
+  /** Place of each of `grams`. */
+  readonly places: Uint8Array;
+}
+
+function collectGrams(texts: readonly string[]): CollectedGrams {
   const numbers = new GramNumbers();
   const grams = new Uint32Column();
-  const counts = new Uint32Array(words.length);
-  /** By gram: the word it was last seen in, plus one. */
-  let lastWord = new Uint32Array(1 << 16);
-  for (let word = 0; word < words.length; word++) {
-    const text = words[word]!;
+  const places = new ByteColumn();
+  const counts = new Uint32Array(texts.length);
+  /** By gram: where it was last put in `grams`, plus one. */
+  let latest = new Uint32Array(1 << 16);
+  for (let number = 0; number < texts.length; number++) {
+    const text = texts[number]!;
     const { length } = text;
     let first = text.charCodeAt(0);
     let second = length > 1 ? text.charCodeAt(1) : PAD;
     const before = grams.length;
-    for (let at = 2; at < length + 2; at++) {
-      const third = at < length ? text.charCodeAt(at) : PAD;
+    for (let place = 0; place < length; place++) {
+      const third = place + 2 < length ? text.charCodeAt(place + 2) : PAD;
       const gram = numbers.numberOf(first, second, third);
-      if (gram >= lastWord.length) {
-        const larger = new Uint32Array(lastWord.length * 2);
-        larger.set(lastWord);
-        lastWord = larger;
+      if (gram >= latest.length) {
+        const larger = new Uint32Array(latest.length * 4);
+        larger.set(latest);
+        latest = larger;
       }
-      if (lastWord[gram] !== word + 1) {
-        lastWord[gram] = word + 1;
+      const known = latest[gram]! - 1;
+      if (known < before) {
         grams.push(gram);
+        places.push(place > LAST_PLACE ? ELSEWHERE : place);
+        latest[gram] = grams.length;
+      } else {
+        const place = places.values[known]!;
+        places.values[known] = place === 0 || place === REPEATED_FIRST ? REPEATED_FIRST : ELSEWHERE;
       }
       first = second;
       second = third;
     }
-    counts[word] = grams.length - before;
+    counts[number] = grams.length - before;
   }
-  return { numbers, grams: grams.values.subarray(0, grams.length), counts };
+  return { numbers, grams: grams.values.subarray(0, grams.length), places: places.values, counts };
 }
 
 /** Gram numbers in order of their units. */
@@ -121,16 +141,30 @@ function sortGrams({ pairs, thirds }: GramNumbers): Uint32Array {
   return order;
 }
 
+/** Bits of an entry with places below the number of its text. */
+export const PLACE_BITS = 6;
+
+/** Entries with places: number of the text * 64 + place * 2 + whether the text is no longer than this gram. */
+function placedEntry(number: number, place: number, units: number): number {
+  return number * (1 << PLACE_BITS) + place * 2 + (units <= GRAM && place === 0 ? 1 : 0);
+}
+
 /**
- * Indexes words.
+ * Indexes texts.
  *
- * @param words none of them empty
+ * @param withPlaces lists hold entries as {@link PLACE_BITS} tells; otherwise numbers of texts
  */
-export function indexGrams(words: readonly string[]): { index: GramIndex; found: GramsOfWords } {
-  const { numbers, grams, counts } = collectGrams(words);
+export function indexGrams(
+  texts: readonly string[],
+  withPlaces: boolean,
+): { index: GramIndex; found: GramsOfTexts } {
+  if (withPlaces && texts.length > 2 ** (32 - PLACE_BITS)) {
+    throw new RangeError("more rows than a search can tell apart");
+  }
+  const { numbers, grams, places, counts } = collectGrams(texts);
   const order = sortGrams(numbers);
   const lengths = new Uint32Array(order.length);
-  for (let at = 0; at < grams.length; at++) lengths[grams[at]!]!++;
+  for (const gram of grams) lengths[gram]!++;
   const next = new Uint32Array(order.length);
   let place = 0;
   for (const gram of order) {
@@ -138,29 +172,33 @@ export function indexGrams(words: readonly string[]): { index: GramIndex; found:
     place += lengths[gram]!;
   }
   const lists = new Uint32Array(grams.length);
-  for (let word = 0, at = 0; word < words.length; word++) {
-    for (const end = at + counts[word]!; at < end; at++) lists[next[grams[at]!]!++] = word;
+  for (let number = 0, at = 0; number < texts.length; number++) {
+    for (const end = at + counts[number]!; at < end; at++) {
+      lists[next[grams[at]!]!++] = withPlaces
+        ? placedEntry(number, places[at]!, texts[number]!.length)
+        : number;
+    }
   }
 
-  const texts: string[] = [];
+  const names: string[] = [];
   const map: [gram: string, slots: [Uint32Array]][] = [];
   for (const gram of order) {
     const pair = numbers.pairs.values[gram]!;
-    const text = String.fromCharCode(pair >>> 16, pair & 0xffff, numbers.thirds.values[gram]!);
-    texts.push(text);
-    map.push([text, [lists.subarray(next[gram]! - lengths[gram]!, next[gram]!)]]);
+    const name = String.fromCharCode(pair >>> 16, pair & 0xffff, numbers.thirds.values[gram]!);
+    names.push(name);
+    map.push([name, [lists.subarray(next[gram]! - lengths[gram]!, next[gram]!)]]);
   }
   // Queries are single grams, so the encoder leaves them whole; resolution 1 is one list a gram.
   const flex = new Index({ tokenize: "strict", resolution: 1, encode: (gram: string) => [gram] });
   // The types know `import` of JSON text only, but the parsed map is taken as well.
   (flex.import as (key: string, data: unknown) => void).call(flex, "map", map);
-  return { index: { grams: texts, flex, words: words.length }, found: { grams, counts, order, texts } };
+  return { index: { grams: names, flex, texts: texts.length }, found: { grams, counts, order, names } };
 }
 
-/** The words that hold a gram, ascending; the index's own array, not to be changed. */
-export function wordsWithGram({ flex, words }: GramIndex, gram: string): Uint32Array {
+/** The list of a gram, ascending; the index's own array, not to be changed. */
+export function listOfGram({ flex, texts }: GramIndex, gram: string): Uint32Array {
   // Without a limit FlexSearch stops at 100; below it, it returns the stored list itself, or an empty array.
-  return flex.search(gram, { limit: Math.max(words, 1) }) as unknown as Uint32Array;
+  return flex.search(gram, { limit: Math.max(texts, 1) }) as unknown as Uint32Array;
 }
 
 /** Place of the first gram that is not below a text. */

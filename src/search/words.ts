@@ -19,7 +19,7 @@
 
 import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
 import { type DocumentSet, intersect, NOTHING, type Postings, sizeOf, unite } from "./documents.ts";
-import { GRAM, type GramIndex, gramsThatBegin, indexGrams, wordsWithGram } from "./grams.ts";
+import { GRAM, type GramIndex, gramsThatBegin, indexGrams, listOfGram } from "./grams.ts";
 import { STEP, type Work } from "./slices.ts";
 
 /** A finished index. */
@@ -41,7 +41,6 @@ export class WordIndexBuilder {
   /** By word: place of its newest pair, plus one. */
   #newest = new Uint32Array(1024);
   #documents = 0;
-  #namesOnly = true;
 
   /** Begins the next document; documents are numbered from 0. */
   beginDocument(): void {
@@ -50,7 +49,6 @@ export class WordIndexBuilder {
 
   /** Adds a field of the document that was begun last. */
   addField(folded: string, isName: boolean): void {
-    if (!isName) this.#namesOnly = false;
     // Pieces are empty where white space comes first or last.
     for (const word of folded.split(WHITE_SPACE)) if (word !== "") this.#post(word, isName ? 1 : 0);
   }
@@ -85,8 +83,8 @@ export class WordIndexBuilder {
     const postings = new Uint32Array(this.#length / 2);
     for (let at = 0; at < this.#length; at += 2) postings[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
     const all: Postings = { documents: this.#documents, starts, postings };
-    const { index, found } = indexGrams(words);
-    return { ...all, words, grams: index, dense: indexDenseRuns(found, all, this.#namesOnly) };
+    const { index, found } = indexGrams(words, false);
+    return { ...all, words, grams: index, dense: indexDenseRuns(found, all) };
   }
 }
 
@@ -104,7 +102,7 @@ function enlarge(values: Uint32Array): Uint32Array<ArrayBuffer> {
 function candidatesOf({ grams }: WordIndex, term: string): Uint32Array {
   const lists: Uint32Array[] = [];
   for (let at = 0; at + GRAM <= term.length; at++) {
-    const list = wordsWithGram(grams, term.slice(at, at + GRAM));
+    const list = listOfGram(grams, term.slice(at, at + GRAM));
     if (list.length === 0) return list;
     lists.push(list);
   }
@@ -150,11 +148,11 @@ function* wordsOfLongTerm(index: WordIndex, term: string): Work<ArrayLike<number
 
 /** Words that contain a term no longer than a gram; some of them many times. */
 function* wordsOfShortTerm({ grams }: WordIndex, term: string): Work<ArrayLike<number>> {
-  if (term.length === GRAM) return wordsWithGram(grams, term);
+  if (term.length === GRAM) return listOfGram(grams, term);
   const found: number[] = [];
   let work = 0;
   for (const gram of gramsThatBegin(grams, term)) {
-    const words = wordsWithGram(grams, gram);
+    const words = listOfGram(grams, gram);
     for (const word of words) found.push(word);
     work += LOOK_WORK + words.length;
     if (work > STEP) {

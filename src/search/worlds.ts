@@ -4,7 +4,8 @@
  */
 
 import { fold } from "./fold.ts";
-import { packNames, type Ranking, Rooms, rank } from "./ranked.ts";
+import { packNames } from "./names.ts";
+import { headsOf, type Ranking, Rooms, rank } from "./ranked.ts";
 import type { Work } from "./slices.ts";
 import { findAll, WHITE_SPACE, type WordIndex, WordIndexBuilder } from "./words.ts";
 
@@ -38,8 +39,15 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  const rooms = new Rooms(names.length);
-  return { words: builder.finish(), ranking: { names: packNames(names), rows: ranking, rooms } };
+  return {
+    words: builder.finish(),
+    ranking: {
+      names: packNames(names),
+      heads: headsOf(names),
+      rows: ranking,
+      rooms: new Rooms(names.length),
+    },
+  };
 }
 
 /**

@@ -46,6 +46,21 @@ export class Float64Column {
   }
 }
 
+/** A growing column of bytes. */
+export class ByteColumn {
+  values = new Uint8Array(1024);
+  length = 0;
+
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const values = new Uint8Array(this.length * GROWTH);
+      values.set(this.values);
+      this.values = values;
+    }
+    this.values[this.length++] = value;
+  }
+}
+
 const CHUNK_BITS = 24;
 const CHUNK_BYTES = 2 ** CHUNK_BITS;
 /** The first chunk is small, each further one twice as large: most tables of a test fit into it. */
