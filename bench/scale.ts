@@ -8,25 +8,20 @@
  * its threads and the load share the machine's cores, as a reload does.
  */
 
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
+import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import type { Report } from "./support/server.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const RATE = 2000;
-/** As in the first line of bin/orrery.mjs. */
-const NODE_OPTIONS = ["--v8-pool-size=1"];
-const takesTypeScript = Boolean((process.features as { typescript?: unknown }).typescript);
 
 const { values } = parseArgs({
   options: {
@@ -43,23 +38,6 @@ type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-async function snapshotOf(users: number): Promise<string> {
-  const out = join(tmpdir(), `orrery-bench-${users}`);
-  if (!existsSync(join(out, "manifest.json"))) {
-    const worlds = Math.round(users / 4);
-    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
-  }
-  return out;
-}
-
-/** Ids of worlds that are served. */
-function visibleWorlds(snapshot: string): string[] {
-  const lines = readFileSync(join(snapshot, "worlds.ndjson"), "utf8").split("\n");
-  return lines
-    .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
-    .map((line) => line.slice(7, 43));
 }
 
 function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
@@ -104,23 +82,6 @@ async function measureStart(snapshot: string, keys: string): Promise<Start> {
   return { listening, loaded: loaded!, steady, peak };
 }
 
-/** Waits for a message that has a property, however many others come with it. */
-function said<Value>(child: ChildProcess, property: string): Promise<Value> {
-  return new Promise((resolve) => {
-    child.on("message", function hear(message: Record<string, unknown>) {
-      if (!(property in message)) return;
-      child.off("message", hear);
-      resolve(message[property] as Value);
-    });
-  });
-}
-
-async function ask<Value>(child: ChildProcess, question: string, property: string): Promise<Value> {
-  const answer = said<Value>(child, property);
-  child.send(question);
-  return await answer;
-}
-
 let generations = 0;
 
 /** Gives the snapshot another name, so that a reload is a real swap. */
@@ -145,11 +106,7 @@ interface Reloaded {
 }
 
 async function measureReloads(snapshot: string, keys: string, token: string): Promise<Reloaded> {
-  const child = fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys], {
-    cwd: ROOT,
-    execArgv: [...NODE_OPTIONS, ...(takesTypeScript ? [] : ["--import", "tsx"])],
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
+  const child = forkServer(snapshot, keys);
   const url = await said<string>(child, "url");
   const worlds = visibleWorlds(snapshot);
   const headers = { Authorization: `Bearer ${token}` };

@@ -12,18 +12,16 @@
  */
 
 import { fork } from "node:child_process";
-import { existsSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { generateSnapshot } from "../src/generate/generate.ts";
 import { fold } from "../src/search/fold.ts";
 import { collectGarbage } from "../src/serve/collect.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts";
 import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
 import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
+import { snapshotOf } from "./support/child.ts";
 import { percentile } from "./support/load.ts";
 
 type Table = "users" | "worlds";
@@ -64,10 +62,14 @@ async function corpusOf({ snapshot, table }: Job): Promise<Corpus> {
   };
 }
 
-/** Heap and all other memory that this process holds. */
-function bytesHeld(): number {
+/** What JavaScript holds, its typed arrays included. RSS would hide what an engine takes of memory that was freed before. */
+async function bytesHeld(): Promise<number> {
   collectGarbage();
-  return process.memoryUsage().rss;
+  // What a collection frees outside of the heap is given back a little later.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 async function measure(job: Job): Promise<Report> {
@@ -76,11 +78,11 @@ async function measure(job: Job): Promise<Report> {
   const log = drawLog(texts, COMMON[job.table], job.queries, 1);
   const warmUp = drawLog(texts, COMMON[job.table], Math.min(20, job.queries), 2);
   texts.length = 0;
-  const before = bytesHeld();
+  const before = await bytesHeld();
   const began = performance.now();
-  const find = ENGINES[job.engine]!(corpus);
+  const { find, nativeBytes } = ENGINES[job.engine]!(corpus);
   const buildMs = performance.now() - began;
-  const bytes = bytesHeld() - before;
+  const bytes = (await bytesHeld()) - before + nativeBytes;
   for (const name of CLASSES) for (const query of warmUp[name]) find(query);
   const classes = {} as Record<QueryClass, { times: number[]; totals: number[] }>;
   for (const name of CLASSES) {
@@ -146,15 +148,6 @@ function printTable(reports: ReadonlyMap<string, Report>): void {
       );
     }
   }
-}
-
-async function snapshotOf(users: number): Promise<string> {
-  const out = join(tmpdir(), `orrery-bench-${users}`);
-  if (!existsSync(join(out, "manifest.json"))) {
-    const worlds = Math.round(users / 4);
-    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
-  }
-  return out;
 }
 
 async function main(): Promise<void> {

@@ -24,6 +24,13 @@ export interface Found {
 
 export type Find = (query: string) => Found;
 
+/** An engine over one corpus. */
+export interface Engine {
+  readonly find: Find;
+  /** Bytes that it holds outside of JavaScript's memory. */
+  readonly nativeBytes: number;
+}
+
 const PAGE = 20;
 
 /** Terms of a query: of worlds every one must be found, of users the query is one text. */
@@ -106,6 +113,12 @@ export function openSqlite(): Database | undefined {
   }
 }
 
+/** SQLite's own count of its pages; nothing of them is in JavaScript's memory. */
+function bytesOf(database: Database): number {
+  const count = database.prepare("PRAGMA page_count").get().page_count!;
+  return count * database.prepare("PRAGMA page_size").get().page_size!;
+}
+
 /** Folded texts in SQLite with an FTS5 trigram index; row ids are documents plus one. */
 function sqliteOver({ names, descriptions }: Corpus): Database {
   const database = openSqlite()!;
@@ -138,7 +151,7 @@ function conditionOf(terms: readonly string[]): { from: string; where: string; p
 }
 
 /** The same work as ours: exact total, first page by class and order. */
-function sqlite(corpus: Corpus): Find {
+function sqlite(corpus: Corpus): Engine {
   const database = sqliteOver(corpus);
   const statements = new Map<string, Statement>();
   const prepare = (sql: string): Statement => {
@@ -146,7 +159,7 @@ function sqlite(corpus: Corpus): Find {
     statements.set(sql, known);
     return known;
   };
-  return (query) => {
+  const find: Find = (query) => {
     const terms = termsOf(query, corpus);
     const { from, where, parameters } = conditionOf(terms);
     const total = prepare(`SELECT count(*) AS total FROM ${from} WHERE ${where}`).get(...parameters).total!;
@@ -157,26 +170,28 @@ function sqlite(corpus: Corpus): Find {
     ).all(...parameters, query, query, query, ...terms);
     return { total, page: page.map(({ id }) => id! - 1) };
   };
+  return { find, nativeBytes: bytesOf(database) };
 }
 
 /** The cheapest that FTS5 can do: a page in no order, and the count. Short terms find nothing at all. */
-function sqliteCheapest(corpus: Corpus): Find {
+function sqliteCheapest(corpus: Corpus): Engine {
   const database = sqliteOver(corpus);
   const count = database.prepare("SELECT count(*) AS total FROM grams WHERE grams MATCH ?");
   const page = database.prepare(`SELECT rowid AS id FROM grams WHERE grams MATCH ? LIMIT ${PAGE}`);
-  return (query) => {
+  const find: Find = (query) => {
     const match = termsOf(query, corpus)
       .map((term) => `"${term.replaceAll('"', '""')}"`)
       .join(" AND ");
     return { total: count.get(match).total!, page: page.all(match).map(({ id }) => id! - 1) };
   };
+  return { find, nativeBytes: bytesOf(database) };
 }
 
 /** All engines by name; the scan comes first, since its totals are the right ones. */
-export const ENGINES: Readonly<Record<string, (corpus: Corpus) => Find>> = {
-  scan,
-  orrery: ours,
+export const ENGINES: Readonly<Record<string, (corpus: Corpus) => Engine>> = {
+  scan: (corpus) => ({ find: scan(corpus), nativeBytes: 0 }),
+  orrery: (corpus) => ({ find: ours(corpus), nativeBytes: 0 }),
   "SQLite FTS5": sqlite,
   "SQLite FTS5, unordered": sqliteCheapest,
-  "FlexSearch as in its README": flexsearch,
+  "FlexSearch as in its README": (corpus) => ({ find: flexsearch(corpus), nativeBytes: 0 }),
 };

@@ -71,7 +71,8 @@ export function drawLog(
     // There are only so many single characters: give up rather than look for ever.
     for (let tries = 0; queries.size < each && tries < each * 50; tries++) {
       const query = fold(makers[name]()).trim();
-      if (query !== "") queries.add(query);
+      // A query comes as UTF-8, which knows no half of a surrogate pair.
+      if (query !== "" && query.isWellFormed()) queries.add(query);
     }
     log[name] = [...queries];
   }

@@ -14,9 +14,11 @@ import { startServer } from "../../src/serve/server.ts";
 export interface Report {
   readonly rss: number;
   readonly longestStall: number;
+  /** CPU time of all threads so far. */
+  readonly cpuMs: number;
 }
 
-const [snapshot, keys] = process.argv.slice(2);
+const [snapshot, keys, cacheBytes = "67108864"] = process.argv.slice(2);
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
 const server = await startServer({
@@ -30,7 +32,7 @@ const server = await startServer({
   cors: true,
   watch: 0,
   maxSnapshotBytes: 2 ** 34,
-  searchCacheBytes: 2 ** 26,
+  searchCacheBytes: Number(cacheBytes),
   accessLog: false,
   observe: (observation: Observation) => process.send!({ observation }),
   http: DEFAULT_LIMITS,
@@ -45,7 +47,12 @@ process.on("message", (message) => {
     delay.enable();
   } else if (message === "report") {
     // The histogram counts the timer's own period of a millisecond.
-    const report: Report = { rss: process.memoryUsage().rss, longestStall: Math.max(0, delay.max / 1e6 - 1) };
+    const { user, system } = process.cpuUsage();
+    const report: Report = {
+      rss: process.memoryUsage().rss,
+      longestStall: Math.max(0, delay.max / 1e6 - 1),
+      cpuMs: (user + system) / 1000,
+    };
     process.send!({ report });
   } else if (message === "reload") {
     void server.reload().then(() => process.send!({ reloaded: true }));

@@ -1,0 +1,58 @@
+/** The server under observation as a child process, and what it serves. */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { generateSnapshot } from "../../src/generate/generate.ts";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** As in the first line of bin/orrery.mjs. */
+export const NODE_OPTIONS = ["--v8-pool-size=1"];
+const takesTypeScript = Boolean((process.features as { typescript?: unknown }).typescript);
+
+/** Starts `server.ts`; it says `url` when it listens. */
+export function forkServer(snapshot: string, keys: string, ...more: string[]): ChildProcess {
+  return fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys, ...more], {
+    cwd: ROOT,
+    execArgv: [...NODE_OPTIONS, ...(takesTypeScript ? [] : ["--import", "tsx"])],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+}
+
+/** Waits for a message that has a property, however many others come with it. */
+export function said<Value>(child: ChildProcess, property: string): Promise<Value> {
+  return new Promise((resolve) => {
+    child.on("message", function hear(message: Record<string, unknown>) {
+      if (!(property in message)) return;
+      child.off("message", hear);
+      resolve(message[property] as Value);
+    });
+  });
+}
+
+export async function ask<Value>(child: ChildProcess, question: string, property: string): Promise<Value> {
+  const answer = said<Value>(child, property);
+  child.send(question);
+  return await answer;
+}
+
+/** A snapshot of a quarter as many worlds and a twentieth as many instances, made once. */
+export async function snapshotOf(users: number): Promise<string> {
+  const out = join(tmpdir(), `orrery-bench-${users}`);
+  if (!existsSync(join(out, "manifest.json"))) {
+    const worlds = Math.round(users / 4);
+    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
+  }
+  return out;
+}
+
+/** Ids of worlds that are served. */
+export function visibleWorlds(snapshot: string): string[] {
+  const lines = readFileSync(join(snapshot, "worlds.ndjson"), "utf8").split("\n");
+  return lines
+    .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
+    .map((line) => line.slice(7, 43));
+}
