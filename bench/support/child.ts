@@ -1,6 +1,6 @@
 /** The server under observation as a child process, and what it serves. */
 
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +20,11 @@ export function forkServer(snapshot: string, keys: string, ...more: string[]): C
     execArgv: [...NODE_OPTIONS, ...(takesTypeScript ? [] : ["--import", "tsx"])],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+}
+
+/** Pins a process with all its threads to a core, where `taskset` is. */
+export function pin(pid: number, core: number): void {
+  spawnSync("taskset", ["-a", "-p", "-c", String(core), String(pid)]);
 }
 
 /** Waits for a message that has a property, however many others come with it. */
