@@ -22,6 +22,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "snapshot-unchanged", generation: "g", ms: 1 },
   { kind: "snapshot-shrunk", table: "users", from: 3, to: 1 },
   { kind: "snapshot-refused", problems: ["users.ndjson:1: id: is missing"], serving: "g" },
+  { kind: "search-cache", generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 },
   { kind: "thread-died", cause: "out of memory" },
   { kind: "thread-replaced", ms: 1 },
   { kind: "keys-loaded", keys: 1 },

@@ -197,10 +197,16 @@ describe("processes", { concurrency: 4 }, () => {
     const server = await serve(snapshot, keys);
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
+    for (const offset of [0, 1, 2]) {
+      const page = await get(`${server.url}/users/search?q=a&limit=1&offset=${offset}`, { token: TOKEN });
+      assert.equal(page.status, 200);
+    }
     server.child.kill("SIGHUP");
     await server.logged("snapshot-unchanged");
     await server.logged("keys-loaded", 2);
     await server.stop();
+    const [cache] = server.logs("search-cache");
+    assert.deepEqual([cache!.hits, cache!.joined, cache!.misses, cache!.entries], [2, 0, 1, 1]);
     assert.equal(server.stdout().replace(LISTENING, ""), "");
     const lines = server.logs();
     const counts = new Map<string, number>();
@@ -215,6 +221,7 @@ describe("processes", { concurrency: 4 }, () => {
       "keys-loaded": 2,
       "snapshot-loaded": 1,
       "snapshot-unchanged": 1,
+      "search-cache": 1,
       listening: 1,
       stopping: 1,
       stopped: 1,

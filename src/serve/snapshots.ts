@@ -126,7 +126,9 @@ export async function keepSnapshot(
   }
 
   function tellOfCache(): void {
-    observe({ kind: "search-cache", generation: generation!.store.id, ...searchCounts() });
+    const counts = searchCounts();
+    if (counts.hits + counts.joined + counts.misses === 0) return;
+    observe({ kind: "search-cache", generation: generation!.store.id, ...counts });
   }
 
   function warnOfShrink(before: Store, after: Store): void {
