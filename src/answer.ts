@@ -13,8 +13,7 @@ import { readParameters } from "./derive/parameters.ts";
 import { createRouter, splitTarget } from "./derive/router.ts";
 import { FAULTS, type FaultName } from "./fault.ts";
 import { type Admission, admit, type Gate } from "./gate/admit.ts";
-import type { Quota } from "./gate/limit.ts";
-import { FAULT_BODIES, type FixedHeaders, notModifiedHeaders, okHeaders } from "./headers.ts";
+import { FAULT_BODIES, type FixedHeaders, notModifiedHeaders, okHeaders, pushQuota } from "./headers.ts";
 import type { Ask, Reply } from "./message.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
@@ -93,9 +92,7 @@ function conclude(
     pushQuota(headers, quota);
     return { status, headers, body: "", route: path, keyId };
   }
-  const headers = okHeaders(etag, state.headers);
-  headers.push("Content-Length", String(outcome.body.length));
-  pushQuota(headers, quota);
+  const headers = okHeaders(etag, outcome.body.length, quota, state.headers);
   return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
 }
 
@@ -149,16 +146,4 @@ function observeRequest(ask: Ask, state: State): (reply: Reply) => Reply {
 
 function bodyFor(ask: Ask, body: string): string {
   return ask.method === "HEAD" ? "" : body;
-}
-
-function pushQuota(headers: string[], quota: Quota | undefined): void {
-  if (quota === undefined) return;
-  headers.push(
-    "X-RateLimit-Limit",
-    String(quota.limit),
-    "X-RateLimit-Remaining",
-    String(quota.remaining),
-    "X-RateLimit-Reset",
-    String(quota.reset),
-  );
 }

@@ -73,10 +73,15 @@ function isFull(connection: Connection): boolean {
   return false;
 }
 
+/** Whether a request can be taken at once. */
+export function isFree(connection: Connection): boolean {
+  return connection.waiting.length === 0 && !isFull(connection);
+}
+
 /** Runs a task, or keeps it until what is under way is sent; meanwhile nothing more is read. */
 export function inTurn(connection: Connection, task: () => void): void {
   const { waiting, socket } = connection;
-  if (waiting.length === 0 && !isFull(connection)) {
+  if (isFree(connection)) {
     task();
     return;
   }

@@ -10,7 +10,15 @@ import { answer, type State } from "../answer.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import { ALLOWED_METHODS, FAULT_BODIES } from "../headers.ts";
 import type { Ask, Reply } from "../message.ts";
-import { type Connection, type Connections, connectionOf, inTurn, isBusy, linger } from "./connections.ts";
+import {
+  type Connection,
+  type Connections,
+  connectionOf,
+  inTurn,
+  isBusy,
+  isFree,
+  linger,
+} from "./connections.ts";
 
 /** Most headers of a request. */
 export const MAX_HEADERS = 64;
@@ -108,7 +116,8 @@ export function createNodeDoor(state: State, maxRequests = Number.POSITIVE_INFIN
 
   function handle(request: IncomingMessage, response: ServerResponse, refusal?: FaultName): void {
     const connection = connectionOf(connections, request.socket);
-    inTurn(connection, () => take(connection, request, response, refusal));
+    if (isFree(connection)) take(connection, request, response, refusal);
+    else inTurn(connection, () => take(connection, request, response, refusal));
   }
 
   function take(

@@ -1,7 +1,7 @@
 /** From an Authorization header to a key. */
 
 import type { FaultName } from "../fault.ts";
-import { hashToken, type Key, type KeyKind, type KeyRing } from "./keys.ts";
+import type { Key, KeyKind, KeyRing } from "./keys.ts";
 
 /** How the kind of a token is told. */
 export interface Prefixes {
@@ -10,6 +10,18 @@ export interface Prefixes {
 }
 
 const BEARER = /^bearer +/i;
+/** As nearly everybody writes it. */
+const USUAL = "Bearer ";
+const SPACE = 0x20;
+
+/** What stands behind the scheme; undefined when that is another one. */
+function tokenOf(authorization: string): string | undefined {
+  if (authorization.startsWith(USUAL) && authorization.charCodeAt(USUAL.length) !== SPACE) {
+    return authorization.length > USUAL.length ? authorization.slice(USUAL.length) : undefined;
+  }
+  const scheme = BEARER.exec(authorization);
+  return scheme === null ? undefined : authorization.slice(scheme[0].length);
+}
 
 function kindOf(token: string, prefixes: Prefixes): KeyKind | undefined {
   if (token.startsWith(prefixes.api) && token.length > prefixes.api.length) return "api";
@@ -21,7 +33,7 @@ function kindOf(token: string, prefixes: Prefixes): KeyKind | undefined {
  * Finds the key that a header names and judges whether it is valid now.
  *
  * A record is found only by a token of its own kind's prefix. Activity and
- * expiry are judged at each request, so nothing here may be cached.
+ * expiry are judged at each request, so the verdict may not be kept.
  *
  * @param now milliseconds since the epoch
  */
@@ -32,12 +44,10 @@ export function findKey(
   now: number,
 ): Key | FaultName {
   if (authorization === undefined) return "noToken";
-  const scheme = BEARER.exec(authorization);
-  if (scheme === null) return "tokenFormat";
-  const token = authorization.slice(scheme[0].length);
-  const kind = kindOf(token, prefixes);
-  if (kind === undefined) return "tokenFormat";
-  const key = ring.get(hashToken(token));
+  const token = tokenOf(authorization);
+  const kind = token === undefined ? undefined : kindOf(token, prefixes);
+  if (token === undefined || kind === undefined) return "tokenFormat";
+  const key = ring.find(token);
   if (kind === "cli") {
     if (key === undefined || key.kind !== "cli" || !key.active) return "cliTokenUnknown";
     return key.expiresAt <= now ? "cliTokenExpired" : key;

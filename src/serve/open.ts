@@ -1,7 +1,7 @@
 /** The state that doors answer from, put together and kept current. */
 
 import type { State } from "../answer.ts";
-import { createKeyRing, type KeyRecord } from "../gate/keys.ts";
+import { createKeyRing, type KeyRecord, KeyRing } from "../gate/keys.ts";
 import { createCounters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
@@ -65,7 +65,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     prefixes: options.prefixes,
     defaultLimit: options.rateLimit,
     counters,
-    keys: new Map(),
+    keys: new KeyRing(),
   };
   const keys =
     typeof options.keys === "string"
