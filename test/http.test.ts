@@ -1319,7 +1319,7 @@ describe("a graceful stop", { concurrency: true }, () => {
     }
     await within(stopped, "the stop", 10_000);
     const kinds = server.observations.map(({ kind }) => kind);
-    assert.deepEqual(kinds.slice(-2), ["stopping", "stopped"]);
+    assert.deepEqual(kinds.slice(-3), ["stopping", "search-cache", "stopped"]);
     assert.ok(!kinds.includes("defect"));
   });
 

@@ -1,0 +1,260 @@
+/**
+ * orrery against its peers, over HTTP.
+ *
+ *     npx tsx bench/http.ts                     the main table, three to four minutes
+ *     npx tsx bench/http.ts --full              all workloads, all peers
+ *     npx tsx bench/http.ts --only list-20      one workload
+ *     npx tsx bench/http.ts --against REF       this tree against another commit of it
+ *     npx tsx bench/http.ts --guard             fails when orrery falls behind bare node:http
+ *     npx tsx bench/http.ts --smoke             does it all work?
+ *
+ * Further: --users N, --rounds N, --seconds N (of a run), --out FOLDER (for the
+ * results of the main table and of --full; default bench).
+ *
+ * The figure that counts is requests per second of the server's CPU time. Server
+ * and load are pinned to a core each, but those may be two threads of one core
+ * and share it with others: time on the clock says as much about them as about
+ * the server. A run with an error, a timeout or another status than the
+ * workload's is void, and makes the bench fail.
+ */
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { addKey } from "../src/cli/keysfile.ts";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import { drawChart } from "./http/chart.ts";
+import { flawOf, type Run, runLoad } from "./http/load.ts";
+import { checkReplies, recordReply } from "./http/replies.ts";
+import {
+  type Conditions,
+  conditionsLine,
+  markdownTable,
+  ratioOf,
+  textTable,
+  toJson,
+  type WorkloadResult,
+  writeTable,
+} from "./http/report.ts";
+import {
+  availablePeers,
+  BARE,
+  canAnswer,
+  ORRERY,
+  type Peer,
+  PINNED,
+  ROOT,
+  type Server,
+  startServer,
+} from "./http/servers.ts";
+import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
+
+/** Least requests per CPU second that the guard takes, as a share of bare node:http's. */
+const FLOORS: Readonly<Record<(typeof GUARD)[number], number>> = { "world-by-id": 0.6, "list-20": 0.5 };
+
+const CONNECTIONS = 32;
+
+const { values } = parseArgs({
+  options: {
+    full: { type: "boolean", default: false },
+    smoke: { type: "boolean", default: false },
+    guard: { type: "boolean", default: false },
+    only: { type: "string" },
+    against: { type: "string" },
+    users: { type: "string" },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+    out: { type: "string", default: join(ROOT, "bench") },
+  },
+});
+
+const users = Number(values.users ?? (values.smoke ? 2000 : 20_000));
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
+const seconds = Number(values.seconds ?? (values.smoke || values.guard ? 0.5 : values.full ? 2 : 1));
+const warmUpRequests = values.smoke ? 1000 : 20_000;
+if (!(users >= 100 && rounds >= 1 && seconds > 0))
+  throw new RangeError("--users from 100, --rounds from 1, --seconds above 0");
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-bench-http-"));
+const keys = join(folder, "keys.json");
+const tokens: Record<Asker, string> = { key: "", nobody: "", limited: "" };
+/** Why runs are void. */
+const flaws: string[] = [];
+
+function git(...args: string[]): string {
+  return execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+}
+
+function commitOf(): string {
+  const commit = git("rev-parse", "--short", "HEAD");
+  return git("status", "--porcelain", "--", "src", "bin") === "" ? commit : `${commit} with changes`;
+}
+
+/** Generated once and kept, as for the other benches. Of its own name, since bench/scale.ts renames generations in its. */
+async function snapshotOf(): Promise<string> {
+  const out = join(tmpdir(), `orrery-bench-http-${users}`);
+  if (!existsSync(join(out, "manifest.json"))) {
+    const worlds = Math.round(users / 4);
+    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
+  }
+  return out;
+}
+
+/** Two keys are enough for all servers: the counters are in the memory of each. */
+async function makeKeys(): Promise<void> {
+  const prefix = "svc_sk_";
+  tokens.key = await addKey(keys, { name: "bench", kind: "api", prefix, limit: 1_000_000_000_000 });
+  tokens.limited = await addKey(keys, { name: "flood", kind: "api", prefix, limit: 1 });
+}
+
+function headersFor({ asker }: Workload): Record<string, string> {
+  return asker === "nobody" ? {} : { Authorization: `Bearer ${tokens[asker]}` };
+}
+
+/** Checks out another commit beside this one, with this one's packages. */
+function checkOut(ref: string): Peer {
+  const tree = join(folder, "against");
+  git("worktree", "add", "--detach", tree, ref);
+  symlinkSync(join(ROOT, "node_modules"), join(tree, "node_modules"));
+  return { name: ref, tree, file: "", recorded: false };
+}
+
+function cleanUp(): void {
+  if (existsSync(join(folder, "against"))) git("worktree", "remove", "--force", join(folder, "against"));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Starts every peer, orrery first, and compares what the others say with what it says. */
+async function startAll(peers: readonly Peer[], workload: Workload, snapshot: string): Promise<Server[]> {
+  const headers = headersFor(workload);
+  const reply = join(folder, "reply.json");
+  const start = { snapshot, keys, reply, settings: workload.settings };
+  const [first, ...others] = peers;
+  const orrery = await startServer(first!, start);
+  const recorded = await recordReply(orrery, workload, headers);
+  writeFileSync(reply, JSON.stringify(recorded));
+  const servers = [orrery];
+  for (const peer of others) {
+    const server = await startServer(peer, start);
+    servers.push(server);
+    await checkReplies(orrery, server, workload, headers, recorded);
+  }
+  return servers;
+}
+
+async function runOnce(server: Server, workload: Workload, round: number): Promise<Run | undefined> {
+  const run = await runLoad({
+    url: server.url,
+    pid: server.pid,
+    paths: workload.requests.map(({ path }) => path),
+    headers: headersFor(workload),
+    connections: CONNECTIONS,
+    warmUpRequests: round === 0 ? warmUpRequests : 0,
+    seconds,
+  });
+  const flaw = flawOf(run, workload.status);
+  if (flaw === undefined) return run;
+  flaws.push(`${workload.name}, ${server.peer.name}, round ${round + 1}: ${flaw}`);
+  return undefined;
+}
+
+/** Fresh servers for a workload; in every other round they take turns the other way round. */
+async function measure(
+  workload: Workload,
+  peers: readonly Peer[],
+  snapshot: string,
+): Promise<WorkloadResult> {
+  const able = peers.filter((peer) => canAnswer(peer, workload.status));
+  const servers = await startAll(able, workload, snapshot);
+  const measured = servers.map(({ peer }) => ({ peer: peer.name, runs: [] as (Run | undefined)[] }));
+  for (let round = 0; round < rounds; round++) {
+    const order = [...servers.keys()];
+    for (const at of round % 2 === 0 ? order : order.reverse()) {
+      measured[at]!.runs.push(await runOnce(servers[at]!, workload, round));
+    }
+  }
+  await Promise.all(servers.map((server) => server.stop()));
+  return { workload: workload.name, measured };
+}
+
+function pickWorkloads(all: readonly Workload[]): Workload[] {
+  const named = (names: readonly string[]): Workload[] => all.filter(({ name }) => names.includes(name));
+  if (values.only !== undefined) {
+    const picked = named(values.only.split(","));
+    if (picked.length > 0) return picked;
+    throw new Error(`--only takes ${all.map(({ name }) => name).join(", ")}`);
+  }
+  if (values.full) return [...all];
+  return named(values.guard ? GUARD : values.smoke ? SMOKE : MAIN);
+}
+
+function pickPeers(): Peer[] {
+  if (values.against !== undefined) return [{ ...ORRERY, name: "this tree" }, checkOut(values.against)];
+  if (values.smoke || values.guard) return [ORRERY, BARE];
+  return availablePeers(values.full);
+}
+
+/** What the guard says of a workload. */
+function isAboveFloor({ workload, measured: [orrery, bare] }: WorkloadResult): boolean {
+  const floor = FLOORS[workload as (typeof GUARD)[number]];
+  const ratio = ratioOf(orrery!, bare!);
+  const passed = ratio >= floor;
+  console.log(
+    `${workload}: ${ratio.toFixed(2)} of bare node:http, ${passed ? "above" : "UNDER"} the floor of ${floor}\n`,
+  );
+  return passed;
+}
+
+function writeResults(results: readonly WorkloadResult[], conditions: Conditions): void {
+  mkdirSync(join(values.out, "results"), { recursive: true });
+  writeFileSync(join(values.out, "results/http.json"), toJson(results, conditions));
+  writeFileSync(join(values.out, "results/http.svg"), drawChart(results, conditionsLine(conditions)));
+  writeTable(join(values.out, "RESULTS.md"), markdownTable(results, conditions));
+}
+
+async function main(): Promise<boolean> {
+  const snapshot = await snapshotOf();
+  await makeKeys();
+  const workloads = pickWorkloads(workloadsOf(snapshot));
+  const peers = pickPeers();
+  const conditions: Conditions = {
+    node: process.version,
+    cpu: `${cpus().length} × ${cpus()[0]!.model.trim()}`,
+    commit: commitOf(),
+    users,
+    rounds,
+    seconds,
+    connections: CONNECTIONS,
+    pinned: PINNED,
+  };
+  console.log(`${conditionsLine(conditions)}\n`);
+  const results: WorkloadResult[] = [];
+  let passed = true;
+  for (const workload of workloads) {
+    const result = await measure(workload, peers, snapshot);
+    results.push(result);
+    console.log(`${textTable(result)}\n`);
+    if (values.guard) passed = isAboveFloor(result) && passed;
+  }
+  for (const flaw of flaws) console.error(`void: ${flaw}`);
+  const isTable = !(values.smoke || values.guard || values.only || values.against);
+  if (isTable && flaws.length === 0) writeResults(results, conditions);
+  return passed && flaws.length === 0;
+}
+
+process.on("SIGINT", () => {
+  cleanUp();
+  process.exit(130);
+});
+try {
+  if (!(await main())) process.exitCode = 1;
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+} finally {
+  cleanUp();
+}
+// Servers that a failure left running end with this process.
+process.exit();

@@ -1,0 +1,104 @@
+/**
+ * The load's own process: a job on standard input, a run on standard output.
+ *
+ * CPU time is read here, right around the timed run, so that neither the start
+ * of this process nor the warm-up counts.
+ */
+
+import { readFileSync } from "node:fs";
+import autocannon from "autocannon";
+import { percentile } from "../support/load.ts";
+import type { LoadJob, Run } from "./load.ts";
+
+/** The kernel counts process times in hundredths of a second, on every Linux that Node runs on. */
+const TICKS_A_SECOND = 100;
+
+/** Seconds of CPU that all threads of a process have used. */
+function cpuSecondsOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The program's name stands in brackets and may hold anything; utime and stime are 12 and 13 fields behind it.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+}
+
+function rssOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
+}
+
+/** Servers that need longer for their warm-up are slow enough to be warm. */
+const MOST_WARM_UP_SECONDS = 4;
+
+/** Requests that a connection prepares; more would take longer to prepare than some runs last. */
+const MOST_PREPARED = 1000;
+
+interface Volley {
+  readonly answered: number;
+  /** Milliseconds. */
+  readonly latencies: number[];
+  readonly statuses: Record<string, number>;
+  readonly errors: number;
+  readonly timeouts: number;
+  readonly elapsed: number;
+  readonly cpu: number;
+}
+
+/** Keeps all connections busy for some seconds or requests. Every connection begins at another place of the list. */
+async function fire(job: LoadJob, seconds: number, most = Number.POSITIVE_INFINITY): Promise<Volley> {
+  const { paths, headers, connections } = job;
+  const requests = paths.map((path) => ({ method: "GET" as const, path, headers: { ...headers } }));
+  const latencies: number[] = [];
+  const statuses: Record<string, number> = {};
+  const connected = new Set<autocannon.Client>();
+  let made = 0;
+  let answered = 0;
+  let first = Number.NaN;
+  let last = Number.NaN;
+  const before = cpuSecondsOf(job.pid);
+  const { errors, timeouts } = await new Promise<autocannon.Result>((resolve, reject) => {
+    const options: autocannon.Options & { sampleInt: number } = {
+      url: job.url,
+      connections,
+      duration: seconds,
+      // It looks at this interval whether the time is over; its default is a second.
+      sampleInt: 100,
+      setupClient: (client) => {
+        const from = Math.floor((made++ * requests.length) / connections) % requests.length;
+        client.setRequests(requests.slice(from).concat(requests.slice(0, from)).slice(0, MOST_PREPARED));
+      },
+    };
+    const shot = autocannon(options, (error: Error | null, result) =>
+      error ? reject(error) : resolve(result),
+    );
+    // Its own histogram counts whole milliseconds, which is more than most replies here take.
+    shot.on("response", (client, status, _bytes, ms) => {
+      // The clock of a connection's first request runs while all connections are being made.
+      if (connected.has(client)) latencies.push(ms);
+      else connected.add(client);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      last = performance.now();
+      if (++answered === 1) first = last;
+      if (answered === most) shot.stop();
+    });
+  });
+  const cpu = cpuSecondsOf(job.pid) - before;
+  return { answered, latencies, statuses, errors, timeouts, elapsed: (last - first) / 1000, cpu };
+}
+
+async function measure(job: LoadJob): Promise<Run> {
+  if (job.warmUpRequests > 0) await fire(job, MOST_WARM_UP_SECONDS, job.warmUpRequests);
+  const { answered, latencies, elapsed, cpu, ...rest } = await fire(job, job.seconds);
+  const sorted = Float64Array.from(latencies).sort();
+  return {
+    ...rest,
+    requests: answered,
+    perCpuSecond: answered / cpu,
+    perSecond: answered / elapsed,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    p999: percentile(sorted, 0.999),
+    rss: rssOf(job.pid),
+  };
+}
+
+const job = JSON.parse(readFileSync(0, "utf8")) as LoadJob;
+process.stdout.write(JSON.stringify(await measure(job)));

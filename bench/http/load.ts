@@ -1,0 +1,68 @@
+/** The load: autocannon in a process of its own, and the figures it brings back. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { onCore, ROOT, RUN_TYPESCRIPT } from "./servers.ts";
+
+/** What the load's process is told. */
+export interface LoadJob {
+  readonly url: string;
+  /** Whose CPU time and memory are taken. */
+  readonly pid: number;
+  readonly paths: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connections: number;
+  /** Requests before the timed run. By number: V8 compiles what was called often, however long that took. */
+  readonly warmUpRequests: number;
+  readonly seconds: number;
+}
+
+/** What one timed run came to. Latencies in milliseconds, memory in bytes. */
+export interface Run {
+  readonly requests: number;
+  /** Requests by status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly errors: number;
+  readonly timeouts: number;
+  /** Requests a second of the server's CPU time, all its threads together. */
+  readonly perCpuSecond: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly rss: number;
+}
+
+/** Runs a load on core 1. @throws {Error} when its process fails */
+export async function runLoad(job: LoadJob): Promise<Run> {
+  const [program, args] = onCore(1, [
+    process.execPath,
+    ...RUN_TYPESCRIPT,
+    join(ROOT, "bench/http/cannon.ts"),
+  ]);
+  const child = spawn(program, args, { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin!.end(JSON.stringify(job));
+  let output = "";
+  child.stdout!.on("data", (chunk) => {
+    output += String(chunk);
+  });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`the load ended with ${code}`);
+  return JSON.parse(output) as Run;
+}
+
+/** With fewer no percentile means anything, and CPU time is counted in hundredths of a second. */
+const LEAST_REQUESTS = 100;
+
+/** Why a run does not count, or undefined when it does. */
+export function flawOf(run: Run, status: number): string | undefined {
+  if (run.errors > 0) return `${run.errors} errors`;
+  if (run.timeouts > 0) return `${run.timeouts} timeouts`;
+  const others = Object.keys(run.statuses).filter((some) => some !== String(status));
+  if (others.length > 0)
+    return `status ${others.map((some) => `${some} × ${run.statuses[some]}`).join(", ")}`;
+  if (run.requests < LEAST_REQUESTS)
+    return `only ${run.requests} requests were answered: --seconds gives it more`;
+  return undefined;
+}

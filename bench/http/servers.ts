@@ -1,0 +1,147 @@
+/** The servers that are measured: starting each in a process of its own on its own core, and what the system says of it. */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What runs a TypeScript file here. */
+export const RUN_TYPESCRIPT = (process.features as { typescript?: unknown }).typescript
+  ? []
+  : ["--import", "tsx"];
+
+const canPin = cpus().length > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
+
+/** Whether servers and load have a core each; else they take time from each other. */
+export const PINNED = canPin;
+
+/** A command on one core: servers on 0, the load on 1. */
+export function onCore(core: 0 | 1, command: readonly string[]): readonly [string, string[]] {
+  const [program, ...rest] = canPin ? ["taskset", "-c", String(core), ...command] : command;
+  return [program!, rest];
+}
+
+/** A kind of server. */
+export interface Peer {
+  readonly name: string;
+  /** The checkout that an orrery is started from, or undefined for the others. */
+  readonly tree: string | undefined;
+  /** File in `bench/peers`. */
+  readonly file: string;
+  /** Says one recorded reply to everything. */
+  readonly recorded: boolean;
+}
+
+/** Whether a peer can take part: nginx sends a file, and files are sent with a 200. */
+export function canAnswer(peer: Peer, status: number): boolean {
+  return peer !== NGINX || status === 200;
+}
+
+export const ORRERY: Peer = { name: "orrery", tree: ROOT, file: "", recorded: false };
+export const BARE: Peer = { name: "bare node:http", tree: undefined, file: "bare.ts", recorded: true };
+const FASTIFY: Peer = { name: "Fastify", tree: undefined, file: "fastify.ts", recorded: false };
+const SQLITE: Peer = {
+  name: "Fastify + SQLite",
+  tree: undefined,
+  file: "fastify-sqlite.ts",
+  recorded: false,
+};
+const NGINX: Peer = { name: "nginx, a file", tree: undefined, file: "nginx.ts", recorded: true };
+
+/** The peers that can be run here; says of the others why not. */
+export function availablePeers(withNginx: boolean): Peer[] {
+  const peers = [ORRERY, BARE];
+  const packages = ["fastify", "flexsearch", "better-sqlite3/build/Release"];
+  if (packages.every((name) => existsSync(join(ROOT, "bench/node_modules", name)))) {
+    peers.push(FASTIFY, SQLITE);
+  } else {
+    console.log("Fastify and SQLite are left out: install them with `npm run bench:install`");
+  }
+  if (withNginx && spawnSync("nginx", ["-v"]).status === 0) peers.push(NGINX);
+  else if (withNginx) console.log("nginx is left out: it is not installed");
+  return peers;
+}
+
+/** Files and settings a server is started with. */
+export interface Start {
+  readonly snapshot: string;
+  readonly keys: string;
+  /** Path of the recorded reply. */
+  readonly reply: string;
+  /** More settings for an orrery. */
+  readonly settings: readonly string[];
+}
+
+/** A running server. */
+export interface Server {
+  readonly peer: Peer;
+  readonly url: string;
+  /** The process that answers. */
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+/** Node's options in the first line of a tree's command, which are lost when node is called by name. */
+function nodeOptionsOf(tree: string): string[] {
+  const [firstLine] = readFileSync(join(tree, "bin/orrery.mjs"), "utf8").split("\n");
+  return firstLine!.split(/\s+/).filter((word) => word.startsWith("--"));
+}
+
+function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: Start): string[] {
+  if (tree === undefined) {
+    return [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/peers", file), snapshot, keys, reply];
+  }
+  const fixed = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--watch", "0"];
+  return [
+    process.execPath,
+    ...nodeOptionsOf(tree),
+    "bin/orrery.mjs",
+    "serve",
+    ...fixed,
+    "--log-level",
+    "error",
+    ...settings,
+  ];
+}
+
+/** The server's first line: `{"url":…}` of a peer, `orrery listening on URL …` of an orrery. */
+function readFirstLine(line: string, own: number): { url: string; pid: number } {
+  if (line.startsWith("{")) return JSON.parse(line) as { url: string; pid: number };
+  return { url: /http:\/\/[^/\s]+/.exec(line)![0], pid: own };
+}
+
+const running = new Set<ChildProcess>();
+
+/** Nothing that was started outlives the bench, however that ends. */
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGTERM");
+});
+
+/**
+ * Starts a server on core 0.
+ *
+ * @throws {Error} when it ends instead of listening
+ */
+export async function startServer(peer: Peer, start: Start): Promise<Server> {
+  const [program, args] = onCore(0, commandOf(peer, start));
+  const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
+  const ended = once(child, "exit").then(([code]) => {
+    running.delete(child);
+    return `${peer.name} ended with ${code}`;
+  });
+  const line = await Promise.race([once(createInterface({ input: child.stdout! }), "line"), ended]);
+  if (typeof line === "string") throw new Error(line);
+  const { url, pid } = readFirstLine(String(line[0]), child.pid!);
+  const stop = async (): Promise<void> => {
+    // An orrery drains for a second and a half; here nobody is left to wait for.
+    child.kill(peer.tree === undefined ? "SIGTERM" : "SIGKILL");
+    await ended;
+  };
+  return { peer, url, pid, stop };
+}

@@ -1,0 +1,125 @@
+/**
+ * The API as a Fastify application, over any data: schemas for parameters and
+ * responses, a hook for keys and limits. Only the routes that a workload asks.
+ */
+
+import Fastify from "fastify";
+import {
+  BASE_PATH,
+  type Period,
+  type PlatformStats,
+  SCHEMAS,
+  type User,
+  type World,
+} from "../../src/model.ts";
+import { createGate, ready } from "./shared.ts";
+
+/** A page of a list, and how many items the whole list has. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly total: number;
+}
+
+/** A search item. */
+export type FoundWorld = Pick<World, "id" | "name" | "description">;
+
+/** Where the data comes from. */
+export interface Data {
+  readonly etag: string;
+  world(id: string): World | undefined;
+  user(id: string): User | undefined;
+  stats(): PlatformStats;
+  worlds(limit: number, offset: number): Page<World>;
+  popular(period: Period, limit: number, offset: number): Page<World>;
+  findWorlds(q: string, limit: number, offset: number): Page<FoundWorld>;
+  findUsers(q: string, limit: number, offset: number): Page<User>;
+}
+
+interface Query {
+  limit: number;
+  offset: number;
+  q: string;
+  period: Period;
+}
+
+const PAGE = {
+  limit: { type: "integer", minimum: 1, maximum: 50, default: 20 },
+  offset: { type: "integer", minimum: 0, default: 0 },
+};
+const COUNTS = {
+  type: "object",
+  properties: { total: { type: "integer" }, limit: { type: "integer" }, offset: { type: "integer" } },
+};
+
+function one(item: object): object {
+  return { response: { 200: { type: "object", properties: { data: item } } } };
+}
+
+function list(item: object, query: object = {}, more: object = {}): object {
+  const properties = { data: { type: "array", items: item }, pagination: COUNTS, ...more };
+  return {
+    querystring: { type: "object", properties: { ...PAGE, ...query } },
+    response: { 200: { type: "object", properties } },
+  };
+}
+
+function envelope<Item>({ items, total }: Page<Item>, { limit, offset }: Query): object {
+  return { data: items, pagination: { total, limit, offset } };
+}
+
+const Q = { q: { type: "string" } };
+const PERIOD = { period: { type: "string", enum: ["all", "week", "month"], default: "all" } };
+
+/** Serves the data on a free port and says so on standard output. */
+export async function serve(data: Data, keysFile: string): Promise<void> {
+  const app = Fastify({ logger: false });
+  const judge = createGate(keysFile, data.etag);
+  app.addHook("onRequest", (request, reply, done) => {
+    const { refusal, headers } = judge(request.headers.authorization);
+    reply.headers(headers);
+    if (refusal === undefined) done();
+    else reply.code(refusal.status).send({ error: refusal.error });
+  });
+  app.register(
+    async (api) => {
+      api.get<{ Querystring: Query }>("/worlds", { schema: list(SCHEMAS.world) }, async ({ query }) =>
+        envelope(data.worlds(query.limit, query.offset), query),
+      );
+      api.get<{ Querystring: Query }>(
+        "/worlds/popular",
+        { schema: list(SCHEMAS.world, PERIOD, { period: { type: "string" } }) },
+        async ({ query }) => {
+          const { limit, offset, period } = query;
+          return { ...envelope(data.popular(period, limit, offset), query), period };
+        },
+      );
+      api.get<{ Querystring: Query }>(
+        "/worlds/search",
+        { schema: list(SCHEMAS.foundWorld, Q) },
+        async ({ query }) => envelope(data.findWorlds(query.q, query.limit, query.offset), query),
+      );
+      api.get<{ Querystring: Query }>("/users/search", { schema: list(SCHEMAS.user, Q) }, async ({ query }) =>
+        envelope(data.findUsers(query.q, query.limit, query.offset), query),
+      );
+      api.get<{ Params: { id: string } }>(
+        "/worlds/:id",
+        { schema: one(SCHEMAS.world) },
+        async ({ params }, reply) => {
+          const world = data.world(params.id);
+          return world ? { data: world } : reply.code(404).send({ error: "World not found" });
+        },
+      );
+      api.get<{ Params: { id: string } }>(
+        "/users/:id",
+        { schema: one(SCHEMAS.user) },
+        async ({ params }, reply) => {
+          const user = data.user(params.id);
+          return user ? { data: user } : reply.code(404).send({ error: "User not found" });
+        },
+      );
+      api.get("/stats", { schema: one(SCHEMAS.platformStats) }, async () => ({ data: data.stats() }));
+    },
+    { prefix: BASE_PATH },
+  );
+  ready(await app.listen({ host: "127.0.0.1", port: 0 }));
+}
