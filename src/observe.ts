@@ -11,6 +11,9 @@ export interface LoadCounts {
   readonly instances: number;
 }
 
+/** What a thread does. */
+export type ThreadRole = "search" | "serving";
+
 /** Everything that can be observed. Durations are milliseconds. */
 export type Observation =
   | { kind: "listening"; url: string; generation: string }
@@ -43,8 +46,9 @@ export type Observation =
       entries: number;
       bytes: number;
     }
-  | { kind: "thread-died"; cause: string }
-  | { kind: "thread-replaced"; ms: number }
+  /** A thread that searches, or one that answers requests. */
+  | { kind: "thread-died"; role: ThreadRole; cause: string }
+  | { kind: "thread-replaced"; role: ThreadRole; ms: number }
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {

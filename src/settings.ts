@@ -79,6 +79,15 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "threads",
+    kind: "text",
+    value: "N|auto",
+    default: "1",
+    meaning:
+      "Threads that answer requests; `auto` is one a processor. More than one takes Node 22.12 or newer.",
+    commands: ["serve"],
+  },
+  {
     flag: "rate-limit",
     kind: "integer",
     value: "N",

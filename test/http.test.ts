@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { FoundRows } from "../src/store/generation.ts";
+import type { Found, PageOf } from "../src/store/generation.ts";
 import {
   BASE,
   cleanUp,
@@ -668,9 +668,9 @@ function slowSearches() {
   let slow = true;
   return {
     finish,
-    later(): FoundRows {
-      const rows = Uint32Array.of(1, 2, 3);
-      return slow ? new Promise((resolve) => finish.push(() => resolve(rows))) : rows;
+    later(_term: string, { limit, offset }: PageOf): Found | Promise<Found> {
+      const found = { total: 3, rows: Uint32Array.of(1, 2, 3).subarray(offset, offset + limit) };
+      return slow ? new Promise((resolve) => finish.push(() => resolve(found))) : found;
     },
     finishAll() {
       slow = false;
@@ -713,9 +713,9 @@ describe("pipelining", { concurrency: true }, () => {
 
   test("searches that are answered in reverse are sent in order", async () => {
     const waiting: (() => void)[] = [];
-    const later = (): FoundRows =>
+    const later = (): Promise<Found> =>
       new Promise((resolve) => {
-        waiting.push(() => resolve(Uint32Array.of(waiting.length % 60)));
+        waiting.push(() => resolve({ total: 1, rows: Uint32Array.of(waiting.length % 60) }));
         // Once all three wait, the newest is answered first.
         if (waiting.length === 3) for (const go of waiting.toReversed()) void setImmediate().then(go);
       });

@@ -9,6 +9,7 @@ import { fold, readTerm } from "../src/search/fold.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
 import { indexUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, searchWorlds } from "../src/search/worlds.ts";
+import type { Found } from "../src/store/generation.ts";
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;
@@ -291,6 +292,7 @@ describe("long work", () => {
 
 describe("the cache", () => {
   const rows = (count: number): Uint32Array => new Uint32Array(count);
+  const PAGE = { limit: 2, offset: 0 };
   const nobody = (): Uint32Array => rows(0);
 
   /** A search that finds 1,000 rows, and what it was asked. */
@@ -307,9 +309,10 @@ describe("the cache", () => {
     const users = recorded();
     const worlds = recorded();
     const search = withCache({ users: users.find, worlds: worlds.find }, 1_000_000);
-    for (let page = 0; page < 5; page++) {
-      search.users("a");
-      search.worlds("a");
+    for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
+      const page = search.users("a", { limit: 2, offset }) as Found;
+      assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
+      search.worlds("a", { limit: 2, offset });
     }
     assert.deepEqual([users.asked, worlds.asked], [["a"], ["a"]]);
     const { hits, joined, misses, entries } = search.counts();
@@ -319,12 +322,12 @@ describe("the cache", () => {
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
     const search = withCache({ users: users.find, worlds: nobody }, 20_000);
-    for (const term of "abcdefgh") search.users(term);
+    for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
-    search.users("h");
+    search.users("h", PAGE);
     assert.equal(users.asked.length, 8);
-    search.users("a");
+    search.users("a", PAGE);
     assert.equal(users.asked.length, 9);
   });
 
@@ -332,8 +335,8 @@ describe("the cache", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
       const search = withCache({ users: users.find, worlds: nobody }, bytes);
-      search.users("a");
-      search.users("a");
+      search.users("a", PAGE);
+      search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
       assert.equal(search.counts().entries, 0);
     }
@@ -354,16 +357,16 @@ describe("the cache", () => {
       },
       1_000_000,
     );
-    const both = await Promise.allSettled([search.users("a"), search.users("a")]);
+    const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
     assert.deepEqual(
       both.map(({ status }) => status),
       ["rejected", "rejected"],
     );
     assert.equal(asked, 1);
     fail = false;
-    assert.equal((await Promise.all([search.users("a"), search.users("a")]))[1]!.length, 2);
+    assert.equal((await Promise.all([search.users("a", PAGE), search.users("a", PAGE)]))[1]!.total, 2);
     assert.equal(asked, 2);
-    await search.users("a");
+    await search.users("a", PAGE);
     const { hits, joined, misses } = search.counts();
     assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
   });

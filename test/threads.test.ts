@@ -5,9 +5,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
+import { workersOf } from "./support/workers.ts";
 
 const TOKEN = "svcx_threads";
 const BASE = "/api/public/v1";
@@ -53,23 +53,6 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
   const reply = await orrery.ask({ target, authorization: `Bearer ${TOKEN}` });
   assert.equal(reply.status, 200, `${query}: ${reply.body}`);
   return reply.body;
-}
-
-/** The worker threads that a function starts. */
-async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> {
-  const workers: Worker[] = [];
-  const { on } = Worker.prototype;
-  // Every thread is listened to as soon as it is made.
-  Worker.prototype.on = function (this: Worker, ...args: Parameters<typeof on>) {
-    if (!workers.includes(this)) workers.push(this);
-    return on.apply(this, args);
-  } as typeof on;
-  try {
-    await run();
-  } finally {
-    Worker.prototype.on = on;
-  }
-  return workers;
 }
 
 describe("searches in a thread", () => {

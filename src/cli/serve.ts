@@ -4,6 +4,7 @@ import { KeysFileError } from "../gate/keys.ts";
 import { limitsFrom } from "../serve/http.ts";
 import { createLog } from "../serve/log.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import { MOST_THREADS, threadsFrom, whyNoThreads } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import type { World } from "./commands.ts";
@@ -95,9 +96,26 @@ export function listeningLine(server: RunningServer): string {
   return `orrery listening on ${server.url} generation=${server.generation()}\n`;
 }
 
+/** How many threads are to serve, if that many can. */
+function servingThreads(options: Options): number {
+  const text = options.text("threads");
+  const count = threadsFrom(text);
+  if (count === undefined) {
+    throw new UsageError(
+      `--threads: must be auto or a whole number from 1 to ${MOST_THREADS}, is ${JSON.stringify(text)}`,
+    );
+  }
+  const why = count > 1 ? whyNoThreads() : undefined;
+  if (why !== undefined) throw new UsageError(`--threads: ${why}`);
+  return count;
+}
+
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
-  const settings = serverOptions(options, options.text("snapshot"), options.text("keys"));
+  const settings = {
+    ...serverOptions(options, options.text("snapshot"), options.text("keys")),
+    servingThreads: servingThreads(options),
+  };
   const signals = takeSignals(world);
   const server = await start(settings, world);
   const stopped = signals.handTo(server);

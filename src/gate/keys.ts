@@ -41,7 +41,7 @@ export interface Key {
 /** All keys, found by their tokens. */
 export class KeyRing {
   /** By the lower-case hex SHA-256 of the token. */
-  readonly #byHash: ReadonlyMap<string, Key>;
+  readonly byHash: ReadonlyMap<string, Key>;
   /**
    * By token, those that were used: no more than there are keys. To hash a
    * token at each request would take a tenth of the time of a lookup.
@@ -49,17 +49,17 @@ export class KeyRing {
   readonly #used = new Map<string, Key>();
 
   constructor(byHash: ReadonlyMap<string, Key> = new Map()) {
-    this.#byHash = byHash;
+    this.byHash = byHash;
   }
 
   get size(): number {
-    return this.#byHash.size;
+    return this.byHash.size;
   }
 
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const key = this.#byHash.get(hashToken(token));
+    const key = this.byHash.get(hashToken(token));
     if (key !== undefined) this.#used.set(token, key);
     return key;
   }

@@ -13,6 +13,8 @@
 export interface Counters {
   /** Length of a window in seconds. */
   readonly windowSeconds: number;
+  /** By slot, when several threads count: 1 while one of them does. */
+  readonly locks: Int32Array | undefined;
   /** Slot of a key id. */
   readonly slots: Map<string, number>;
   /** Newest window a slot was used in, counted from the epoch. */
@@ -34,9 +36,25 @@ export interface Quota {
 export function createCounters(windowSeconds: number): Counters {
   return {
     windowSeconds,
+    locks: undefined,
     slots: new Map(),
     windows: new Float64Array(64).fill(-1),
     counts: new Float64Array(64),
+  };
+}
+
+/** How many keys threads can count for; memory that no key uses is never touched. */
+const MOST_SHARED = 1_048_576;
+
+/** Counters that several threads use: handed to another thread they are the same counters. */
+export function createSharedCounters(windowSeconds: number): Counters {
+  return {
+    windowSeconds,
+    locks: new Int32Array(new SharedArrayBuffer(MOST_SHARED * 4)),
+    slots: new Map(),
+    // Zero is before every window that a clock shows: windows are counted from 1970.
+    windows: new Float64Array(new SharedArrayBuffer(MOST_SHARED * 8)),
+    counts: new Float64Array(new SharedArrayBuffer(MOST_SHARED * 8)),
   };
 }
 
@@ -46,6 +64,7 @@ export function slotOf(counters: Counters, keyId: string): number {
   if (known !== undefined) return known;
   const slot = counters.slots.size;
   if (slot === counters.windows.length) {
+    if (counters.locks !== undefined) throw new RangeError(`more than ${MOST_SHARED} keys with --threads`);
     const windows = new Float64Array(slot * 2).fill(-1);
     windows.set(counters.windows);
     counters.windows = windows;
@@ -64,6 +83,27 @@ export function slotOf(counters: Counters, keyId: string): number {
  * @returns the quota after this request; a request over the limit is not counted
  */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
+  if (counters.locks === undefined) return count(counters, slot, limit, now);
+  lock(counters.locks, slot);
+  const quota = count(counters, slot, limit, now);
+  Atomics.store(counters.locks, slot, 0);
+  return quota;
+}
+
+/**
+ * Holders need a few nanoseconds, so waiting is spinning. One that was
+ * suspended needs its turn on a processor; one whose thread was ended in
+ * between never comes back, and after a tenth of a second its lock is taken.
+ */
+const MOST_SPINS = 10_000_000;
+
+function lock(locks: Int32Array, slot: number): void {
+  for (let spins = 0; Atomics.compareExchange(locks, slot, 0, 1) !== 0; spins++) {
+    if (spins === MOST_SPINS) return;
+  }
+}
+
+function count(counters: Counters, slot: number, limit: number, now: number): Quota {
   const current = Math.floor(now / 1000 / counters.windowSeconds);
   if (current > counters.windows[slot]!) {
     counters.windows[slot] = current;

@@ -1,5 +1,6 @@
 /** The envelopes around the data. Texts are one char a byte; what is added here is ASCII. */
 
+import type { Found } from "../store/generation.ts";
 import { type Block, rangeText, rowsText, rowText } from "../store/table.ts";
 import type { Outcome, Parameters } from "./route.ts";
 
@@ -28,16 +29,25 @@ export function tablePage(block: Block, parameters: Parameters): Outcome {
 /**
  * A page of some rows, in their order.
  *
- * @param tail bytes to leave off each row; see {@link rowsText}
  * @param more what follows the pagination, comma first
  */
-export function rowsPage(
-  block: Block,
-  rows: Uint32Array,
-  parameters: Parameters,
-  { tail = 0, more = "" } = {},
-): Outcome {
+export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters, more = ""): Outcome {
   const from = Math.min(parameters.offset, rows.length);
   const shown = rows.subarray(from, Math.min(from + parameters.limit, rows.length));
-  return page(rowsText(block, shown, tail), rows.length, parameters, more);
+  return page(rowsText(block, shown), rows.length, parameters, more);
+}
+
+/**
+ * The page that a search gives, or will give.
+ *
+ * @param tail bytes to leave off each row; see {@link rowsText}
+ */
+export function foundPage(
+  block: Block,
+  found: Found | Promise<Found>,
+  parameters: Parameters,
+  tail = 0,
+): Outcome | Promise<Outcome> {
+  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
+  return page(rowsText(block, found.rows, tail), found.total, parameters);
 }

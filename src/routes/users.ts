@@ -3,14 +3,14 @@
 import { readTerm } from "../search/fold.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
-import { oneRow, rowsPage } from "./envelope.ts";
+import { foundPage, oneRow, rowsPage } from "./envelope.ts";
 import type { Call, Outcome } from "./route.ts";
 
 /** Users whose display name contains `q`. */
-export async function findUsers({ store, search, parameters }: Call): Promise<Outcome> {
+export function findUsers({ store, search, parameters }: Call): Outcome | Promise<Outcome> {
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
-  return rowsPage(store.users, await search.users(term), parameters);
+  return foundPage(store.users, search.users(term, parameters), parameters);
 }
 
 /** One user. */

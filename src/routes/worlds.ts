@@ -3,7 +3,7 @@
 import { readTerm } from "../search/fold.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
-import { oneRow, rowsPage, tablePage } from "./envelope.ts";
+import { foundPage, oneRow, rowsPage, tablePage } from "./envelope.ts";
 import type { Call, Outcome } from "./route.ts";
 
 /** All visible worlds. */
@@ -12,17 +12,16 @@ export function listWorlds({ store, parameters }: Call): Outcome {
 }
 
 /** Worlds that contain every term of `q`. */
-export async function findWorlds({ store, search, parameters }: Call): Promise<Outcome> {
+export function findWorlds({ store, search, parameters }: Call): Outcome | Promise<Outcome> {
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
-  const rows = await search.worlds(term);
-  return rowsPage(store.worlds, rows, parameters, { tail: store.foundWorldTail });
+  return foundPage(store.worlds, search.worlds(term, parameters), parameters, store.foundWorldTail);
 }
 
 /** All visible worlds, most popular first. */
 export function popularWorlds({ store, parameters }: Call): Outcome {
   const { period } = parameters;
-  return rowsPage(store.worlds, store.popular[period], parameters, { more: `,"period":"${period}"` });
+  return rowsPage(store.worlds, store.popular[period], parameters, `,"period":"${period}"`);
 }
 
 /** One world. */

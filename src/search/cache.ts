@@ -1,7 +1,7 @@
 /** Recent search results, bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
-import type { FoundRows, Search } from "../store/generation.ts";
+import type { Found, FoundRows, PageOf, Search, WholeSearch } from "../store/generation.ts";
 
 /** Bytes that an entry costs beside its rows and its text; measured roughly. */
 const ENTRY_BYTES = 200;
@@ -25,13 +25,27 @@ export interface CachedSearch extends Search {
 
 type Find = (term: string) => FoundRows;
 
+function pageOf(rows: Uint32Array, { limit, offset }: PageOf): Found {
+  const from = Math.min(offset, rows.length);
+  return { total: rows.length, rows: rows.subarray(from, Math.min(from + limit, rows.length)) };
+}
+
+type FindPage = Search["users"];
+
+function paged(find: Find): FindPage {
+  return (term, page) => {
+    const rows = find(term);
+    return rows instanceof Promise ? rows.then((later) => pageOf(later, page)) : pageOf(rows, page);
+  };
+}
+
 /**
  * Puts a cache in front of both searches. It remembers whole ranked results,
  * so that paging a query again costs a slice and never a second search.
  *
  * @param maxBytes memory for results; 0 keeps none
  */
-export function withCache(search: Search, maxBytes: number): CachedSearch {
+export function withCache(search: WholeSearch, maxBytes: number): CachedSearch {
   const cache = new LRUCache<string, Uint32Array>({
     // The cache takes no bound of 0; with 1 byte nothing fits.
     maxSize: Math.max(maxBytes, 1),
@@ -74,8 +88,8 @@ export function withCache(search: Search, maxBytes: number): CachedSearch {
   }
 
   return {
-    users: cached((term) => search.users(term), "u "),
-    worlds: cached((term) => search.worlds(term), "w "),
+    users: paged(cached((term) => search.users(term), "u ")),
+    worlds: paged(cached((term) => search.worlds(term), "w ")),
     counts: () => ({ hits, joined, misses, entries: cache.size, bytes: cache.calculatedSize }),
   };
 }

@@ -1,9 +1,8 @@
-// Starts generation-thread.ts: as it is where the runtime takes TypeScript (Deno, Bun, Node from 22.18 outside
-// node_modules), else through tsx. Node 20 cannot start a worker from a .ts file, not even under tsx.
-const isNode = !("Deno" in globalThis || "Bun" in globalThis);
-const takesTypeScript = process.features.typescript && !import.meta.url.includes("/node_modules/");
+// Starts generation-thread.ts: as it is where the runtime takes TypeScript, else through tsx. Node 20 cannot start a
+// worker from a .ts file, not even under tsx.
+import { takesTypeScript } from "./takes-typescript.mjs";
 
-if (isNode && !takesTypeScript) {
+if (!takesTypeScript) {
   const { register } = await import("tsx/esm/api");
   register();
 }

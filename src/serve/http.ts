@@ -1,7 +1,7 @@
 /** The listening server: its limits, and a shutdown that loses nothing. */
 
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, Server as NetServer } from "node:net";
+import { type AddressInfo, type ListenOptions, Server as NetServer } from "node:net";
 import type { State } from "../answer.ts";
 import { isBusy, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
@@ -72,13 +72,20 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
 /**
  * Listens.
  *
+ * @param reusePort share the port with other servers that say so too
  * @returns the address in use
  * @throws the error of the system, such as EADDRINUSE
  */
-export function listen({ server }: HttpServer, host: string, port: number): Promise<AddressInfo> {
+export function listen(
+  { server }: HttpServer,
+  host: string,
+  port: number,
+  reusePort = false,
+): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port }, () => {
+    // Node takes `reusePort` from 22.12 on; the types of the oldest Node that is supported do not know it.
+    server.listen({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions, () => {
       server.off("error", reject);
       resolve(server.address() as AddressInfo);
     });

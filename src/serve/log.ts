@@ -39,9 +39,9 @@ function messageOf(observation: Observation): string {
     case "search-cache":
       return "search cache dropped with its generation";
     case "thread-died":
-      return "search thread died, it will be replaced";
+      return `${observation.role} thread died, it will be replaced`;
     case "thread-replaced":
-      return "search thread replaced";
+      return `${observation.role} thread replaced`;
     case "keys-loaded":
       return "keys loaded";
     case "keys-refused":

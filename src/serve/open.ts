@@ -2,11 +2,12 @@
 
 import type { State } from "../answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../gate/keys.ts";
-import { createCounters } from "../gate/limit.ts";
+import { createCounters, createSharedCounters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import type { CacheCounts } from "../search/cache.ts";
+import type { Generation } from "../store/generation.ts";
 import { keepKeys } from "./keyfile.ts";
 import { keepSnapshot } from "./snapshots.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
@@ -36,12 +37,23 @@ export interface OpenStateOptions {
   readonly threads?: boolean;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: () => void;
+  /** Whether other threads count requests too; false when absent. */
+  readonly sharedCounters?: boolean;
   readonly observe: Observe;
+}
+
+/** Who else needs to know of new keys and generations: other threads that serve. */
+export interface Follower {
+  readonly takeKeys: (keys: KeyRing) => void;
+  /** Resolves when nothing more is asked of the generation before. */
+  readonly takeGeneration: (generation: Generation) => Promise<void>;
 }
 
 /** A state and what keeps it current. */
 export interface OpenState {
   readonly state: State;
+  /** From now on told of everything new. */
+  readonly follow: (follower: Follower) => void;
   /** Reads keys and snapshot again. */
   readonly reload: () => Promise<void>;
   /** Stops looking at the files. */
@@ -60,7 +72,8 @@ export interface OpenState {
  */
 export async function openState(options: OpenStateOptions): Promise<OpenState> {
   const { observe } = options;
-  const counters = createCounters(options.rateWindow);
+  const counters = (options.sharedCounters ? createSharedCounters : createCounters)(options.rateWindow);
+  let follower: Follower | undefined;
   const gate: State["gate"] = {
     prefixes: options.prefixes,
     defaultLimit: options.rateLimit,
@@ -71,6 +84,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     typeof options.keys === "string"
       ? await keepKeys(options.keys, counters, observe, (ring) => {
           gate.keys = ring;
+          follower?.takeKeys(ring);
         })
       : undefined;
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
@@ -91,6 +105,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
     (generation) => {
       if (state) state.generation = generation;
+      return follower?.takeGeneration(generation);
     },
   ).catch((error: unknown) => {
     keys?.stop();
@@ -106,6 +121,9 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   if (options.watch > 0) snapshots.watch(options.watch * 1000);
   return {
     state,
+    follow(newFollower) {
+      follower = newFollower;
+    },
     async reload() {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },

@@ -1,9 +1,11 @@
 /** The running server: the state, kept current, behind a listener. */
 
+import type { AddressInfo } from "node:net";
+import type { State } from "../answer.ts";
 import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
 import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
-import { type OpenStateOptions, openState } from "./open.ts";
+import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 
 /** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {
@@ -12,6 +14,8 @@ export interface ServerOptions extends OpenStateOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly http: HttpLimits;
+  /** Threads that answer requests; 1, the calling one, when absent. */
+  readonly servingThreads?: number;
 }
 
 /** A server that accepts requests. */
@@ -33,17 +37,18 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { observe } = options;
-  const opened = await openState({ ...options, onReleased: collectGarbage });
+  const count = options.servingThreads ?? 1;
+  const opened = await openState({ ...options, onReleased: collectGarbage, sharedCounters: count > 1 });
   const { state } = opened;
-  const http = createHttpServer(state, options.http);
-  const address = await listen(http, options.host, options.port).catch((error: unknown) => {
+  const listener = await (count > 1
+    ? listenInThreads(count, options, opened)
+    : listenHere(options, state)
+  ).catch((error: unknown) => {
     opened.stop();
     opened.close();
     throw error;
   });
-  // From here on an error of the listener, such as EMFILE at accept, must not end the process.
-  http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
-
+  const { address } = listener;
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   const url = `http://${host}:${address.port}${BASE_PATH}`;
   const generation = (): string => state.generation.store.id;
@@ -56,9 +61,35 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const began = performance.now();
       observe({ kind: "stopping", signal: why });
       opened.stop();
-      await drain(http);
+      await listener.drain();
       opened.close();
       observe({ kind: "stopped", ms: Math.round(performance.now() - began) });
     },
   };
+}
+
+interface Listener {
+  readonly address: AddressInfo;
+  readonly drain: () => Promise<void>;
+}
+
+async function listenHere(
+  { host, port, http: limits, observe }: ServerOptions,
+  state: State,
+): Promise<Listener> {
+  const http = createHttpServer(state, limits);
+  const address = await listen(http, host, port);
+  // From here on an error of the listener, such as EMFILE at accept, must not end the process.
+  http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+  return { address, drain: () => drain(http) };
+}
+
+async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listener> {
+  const { host, port, http, prefixes, rateLimit, cors, accessLog, observe } = options;
+  const settings = { host, port, http, prefixes, rateLimit, cors, accessLog };
+  // Imported when it is needed: most servers have one thread.
+  const { startServingThreads } = await import("./serving-threads.ts");
+  const threads = await startServingThreads(count, settings, opened.state, observe);
+  opened.follow(threads);
+  return threads;
 }

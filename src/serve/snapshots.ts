@@ -81,12 +81,13 @@ function countsOf(store: Store) {
 /**
  * Loads the folder and keeps it.
  *
- * @param onGeneration called with every generation, the first included
+ * @param onGeneration called with every generation, the first included; resolves when the one before it is no longer
+ *   used for anything new, if that is not at once
  * @throws {SnapshotError} when the first load fails
  */
 export async function keepSnapshot(
   options: SnapshotOptions,
-  onGeneration: (generation: Generation) => void,
+  onGeneration: (generation: Generation) => Promise<void> | undefined,
 ): Promise<SnapshotKeeper> {
   const { folder, cacheBytes, observe } = options;
   let generation: Generation | undefined;
@@ -109,8 +110,10 @@ export async function keepSnapshot(
     }
     searchCounts = search.counts;
     generation = next;
-    onGeneration(next);
-    retire();
+    // The old one may still be searched until all who serve have taken the new one.
+    const released = onGeneration(next);
+    if (released === undefined) retire();
+    else void released.then(retire);
     retire = loaded.retire;
     if (before && options.onReleased) setTimeout(options.onReleased, RELEASE_MS).unref();
     observe({

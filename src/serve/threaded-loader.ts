@@ -10,7 +10,7 @@
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
-import { reviveStore, type Search, type Store } from "../store/generation.ts";
+import { reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import type { SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
@@ -120,7 +120,7 @@ class GenerationThread {
       this.#waiting.delete(waiting.number);
       waiting.reject(new Error(`the search thread died: ${cause}`));
     }
-    this.#observe({ kind: "thread-died", cause });
+    this.#observe({ kind: "thread-died", role: "search", cause });
     void this.#replace();
   }
 
@@ -133,7 +133,7 @@ class GenerationThread {
       setTimeout(() => void this.#replace(), 1000).unref();
       return;
     }
-    this.#observe({ kind: "thread-replaced", ms: Math.round(performance.now() - began) });
+    this.#observe({ kind: "thread-replaced", role: "search", ms: Math.round(performance.now() - began) });
     this.#endIfDone();
   }
 }
@@ -148,7 +148,7 @@ export function createThreadedLoader(observe: Observe): Loader {
     const started = await thread.start({ kind: "load", folder, maxBytes }, onProgress);
     if ("problems" in started) return started;
     const loaded = started.loaded!;
-    const search: Search = {
+    const search: WholeSearch = {
       users: (term) => thread.search("users", term),
       worlds: (term) => thread.search("worlds", term),
     };

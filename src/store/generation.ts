@@ -43,11 +43,31 @@ export function reviveStore(store: Store): Store {
   };
 }
 
-/** Row numbers in the order of the answer, at once or later. */
-export type FoundRows = Uint32Array | Promise<Uint32Array>;
+/** Which part of a list is asked for. */
+export interface PageOf {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A page of what a search found. */
+export interface Found {
+  /** All matches. */
+  readonly total: number;
+  /** Row numbers of the page, in the order of the answer. */
+  readonly rows: Uint32Array;
+}
 
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */
 export interface Search {
+  users(term: string, page: PageOf): Found | Promise<Found>;
+  worlds(term: string, page: PageOf): Found | Promise<Found>;
+}
+
+/** All row numbers in the order of the answer, at once or later. */
+export type FoundRows = Uint32Array | Promise<Uint32Array>;
+
+/** Both searches, without paging. */
+export interface WholeSearch {
   users(term: string): FoundRows;
   worlds(term: string): FoundRows;
 }

@@ -1,0 +1,60 @@
+/** What the main thread and the threads that serve say to each other. */
+
+import type { AddressInfo } from "node:net";
+import type { Key } from "../gate/keys.ts";
+import type { Counters } from "../gate/limit.ts";
+import type { Prefixes } from "../gate/token.ts";
+import type { Observation } from "../observe.ts";
+import type { Found, PageOf, Store } from "../store/generation.ts";
+import type { HttpLimits } from "./http.ts";
+import type { SearchName } from "./thread-messages.ts";
+
+/** A store and the number by which its searches are asked for. */
+export interface NumberedStore {
+  readonly number: number;
+  readonly store: Store;
+}
+
+/** What a serving thread is started with. */
+export interface ServingTask {
+  readonly host: string;
+  /** Of the first thread it may be 0; the others take the one it got. */
+  readonly port: number;
+  readonly http: HttpLimits;
+  readonly prefixes: Prefixes;
+  readonly rateLimit: number;
+  readonly cors: boolean;
+  readonly accessLog: boolean;
+  /** In shared memory. */
+  readonly counters: Counters;
+  readonly keys: ReadonlyMap<string, Key>;
+  readonly generation: NumberedStore;
+}
+
+/** To a serving thread. */
+export type ToServing =
+  | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
+  | { readonly kind: "generation"; readonly generation: NumberedStore }
+  | { readonly kind: "found"; readonly question: number; readonly found: Found }
+  | { readonly kind: "failed"; readonly question: number; readonly message: string }
+  | { readonly kind: "drain" };
+
+/** A search that a serving thread asks for. */
+export interface Question {
+  readonly question: number;
+  /** Number of the store that the rows are to be of. */
+  readonly generation: number;
+  readonly name: SearchName;
+  readonly term: string;
+  readonly page: PageOf;
+}
+
+/** From a serving thread. */
+export type FromServing =
+  | { readonly kind: "listening"; readonly address: AddressInfo }
+  | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
+  /** Nothing more will be asked of the generations before this one. */
+  | { readonly kind: "taken"; readonly generation: number }
+  | ({ readonly kind: "search" } & Question)
+  | { readonly kind: "observation"; readonly observation: Observation }
+  | { readonly kind: "drained" };

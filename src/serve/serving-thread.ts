@@ -1,0 +1,103 @@
+/**
+ * A thread that serves: the same port as the others, the same store, the same
+ * counters. Searches go to the main thread, which has the one cache and knows
+ * who can search.
+ */
+
+import { parentPort, workerData } from "node:worker_threads";
+import type { State } from "../answer.ts";
+import { KeyRing } from "../gate/keys.ts";
+import { createFixedHeaders } from "../headers.ts";
+import type { Observe } from "../observe.ts";
+import {
+  createGeneration,
+  type Found,
+  type Generation,
+  reviveStore,
+  type Search,
+} from "../store/generation.ts";
+import { collectGarbage } from "./collect.ts";
+import { createHttpServer, drain, listen } from "./http.ts";
+import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
+import type { SearchName } from "./thread-messages.ts";
+
+const port = parentPort!;
+const task = workerData as ServingTask;
+
+/** By then requests that began before a swap are answered. */
+const RELEASE_MS = 1000;
+
+function say(message: FromServing): void {
+  port.postMessage(message);
+}
+
+const observe: Observe = (observation) => say({ kind: "observation", observation });
+
+interface Waiting {
+  readonly resolve: (found: Found) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const waiting = new Map<number, Waiting>();
+let questions = 0;
+
+function take({ number, store }: NumberedStore): Generation {
+  const find =
+    (name: SearchName): Search[SearchName] =>
+    (term, { limit, offset }) =>
+      new Promise((resolve, reject) => {
+        const question = questions++;
+        waiting.set(question, { resolve, reject });
+        say({ kind: "search", question, generation: number, name, term, page: { limit, offset } });
+      });
+  return createGeneration(reviveStore(store), { users: find("users"), worlds: find("worlds") });
+}
+
+const state: State = {
+  gate: {
+    prefixes: task.prefixes,
+    defaultLimit: task.rateLimit,
+    counters: task.counters,
+    keys: new KeyRing(task.keys),
+  },
+  headers: createFixedHeaders(task.cors),
+  observe,
+  accessLog: task.accessLog,
+  generation: take(task.generation),
+};
+const http = createHttpServer(state, task.http);
+
+port.on("message", async (message: ToServing) => {
+  switch (message.kind) {
+    case "keys":
+      state.gate.keys = new KeyRing(message.keys);
+      break;
+    case "generation":
+      state.generation = take(message.generation);
+      say({ kind: "taken", generation: message.generation.number });
+      setTimeout(collectGarbage, RELEASE_MS).unref();
+      break;
+    case "found":
+      waiting.get(message.question)?.resolve(message.found);
+      waiting.delete(message.question);
+      break;
+    case "failed":
+      waiting.get(message.question)?.reject(new Error(message.message));
+      waiting.delete(message.question);
+      break;
+    case "drain":
+      await drain(http);
+      say({ kind: "drained" });
+      break;
+  }
+});
+
+try {
+  const address = await listen(http, task.host, task.port, true);
+  // From here on an error of the listener, such as EMFILE at accept, must not end the thread.
+  http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+  say({ kind: "listening", address });
+} catch (error) {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  say({ kind: "not-listening", code, message });
+}

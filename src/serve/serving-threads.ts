@@ -1,0 +1,207 @@
+/**
+ * Several threads that serve on one port. The main thread keeps keys and
+ * snapshot current, hands them out, passes searches on, and replaces a thread
+ * that dies; it serves no requests itself.
+ *
+ * The system gives each new connection to one of the threads (`reusePort`), so
+ * what a thread costs its clients when it dies are its own connections.
+ */
+
+import type { AddressInfo } from "node:net";
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { State } from "../answer.ts";
+import type { Observe } from "../observe.ts";
+import type { Generation } from "../store/generation.ts";
+import type { Follower } from "./open.ts";
+import type { FromServing, Question, ServingTask, ToServing } from "./serving-messages.ts";
+
+const ENTRY = new URL("./serving-thread.mjs", import.meta.url);
+
+/** Between attempts to start a thread that does not start. */
+const RETRY_MS = 500;
+
+/** Most threads that can be asked for. */
+export const MOST_THREADS = 64;
+
+/** Why this runtime cannot listen on one port from several threads, or undefined when it can. */
+export function whyNoThreads(
+  version = process.versions.node,
+  platform: string = process.platform,
+): string | undefined {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major < 22 || (major === 22 && minor < 12)) {
+    return `more than one takes Node 22.12 or newer, whose servers can share a port; this is ${version}`;
+  }
+  if (!["linux", "freebsd", "sunos", "aix", "android"].includes(platform)) {
+    return `more than one takes a system on which servers can share a port; ${platform} is none`;
+  }
+  return undefined;
+}
+
+/** A number of threads from its setting; undefined when it is none. */
+export function threadsFrom(text: string): number | undefined {
+  if (text === "auto") return Math.min(availableParallelism(), MOST_THREADS);
+  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  return count >= 1 && count <= MOST_THREADS ? count : undefined;
+}
+
+/** What all threads are started with, but for what changes. */
+export type ServingSettings = Omit<ServingTask, "keys" | "generation" | "counters">;
+
+/** The threads. */
+export interface ServingThreads extends Follower {
+  readonly address: AddressInfo;
+  /** Stops all of them without losing a request. */
+  readonly drain: () => Promise<void>;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  /** Number of the newest generation it has taken. */
+  taken: number;
+  drained: boolean;
+}
+
+/**
+ * Starts threads.
+ *
+ * @param state what they serve; followed from here on
+ * @throws the error of the system when the first cannot listen, with its code
+ */
+export async function startServingThreads(
+  count: number,
+  settings: ServingSettings,
+  state: State,
+  observe: Observe,
+): Promise<ServingThreads> {
+  const threads = new Set<Thread>();
+  /** Generations that somebody may still search. */
+  const generations = new Map<number, Generation>([[0, state.generation]]);
+  let newest = 0;
+  let draining = false;
+  /** Looked at whenever a thread has taken a generation, has drained, or is gone. */
+  const waiting = new Set<() => void>();
+  const lookAgain = (): void => {
+    for (const look of waiting) look();
+  };
+  const until = (isSo: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!isSo()) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+
+  function tell({ worker }: Thread, message: ToServing): void {
+    worker.postMessage(message);
+  }
+
+  async function search(thread: Thread, { question, generation, name, term, page }: Question): Promise<void> {
+    try {
+      const { total, rows } = await generations.get(generation)!.search[name](term, page);
+      // A copy of the page alone: the rows are a view of all that was found.
+      tell(thread, { kind: "found", question, found: { total, rows: rows.slice() } });
+    } catch (error) {
+      tell(thread, { kind: "failed", question, message: String(error) });
+    }
+  }
+
+  /** Starts one; resolves with its address, rejects when it dies or cannot listen before that. */
+  function start(port: number): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      const task: ServingTask = {
+        ...settings,
+        port,
+        counters: state.gate.counters,
+        keys: state.gate.keys.byHash,
+        generation: { number: newest, store: state.generation.store },
+      };
+      const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
+      const thread: Thread = { worker, taken: newest, drained: false };
+      threads.add(thread);
+      let listening = false;
+      let cause = "";
+      worker.on("message", (message: FromServing) => {
+        switch (message.kind) {
+          case "listening":
+            listening = true;
+            resolve(message.address);
+            break;
+          case "not-listening":
+            threads.delete(thread);
+            reject(Object.assign(new Error(message.message), { code: message.code, syscall: "listen" }));
+            void worker.terminate();
+            break;
+          case "taken":
+            thread.taken = message.generation;
+            lookAgain();
+            break;
+          case "search":
+            void search(thread, message);
+            break;
+          case "observation":
+            observe(message.observation);
+            break;
+          case "drained":
+            thread.drained = true;
+            lookAgain();
+            break;
+        }
+      });
+      worker.on("error", (error) => {
+        cause = error.message;
+      });
+      worker.on("exit", (status) => {
+        threads.delete(thread);
+        lookAgain();
+        reject(new Error(cause || `exit status ${status}`));
+        if (!listening || draining) return;
+        observe({ kind: "thread-died", role: "serving", cause: cause || `exit status ${status}` });
+        void replace();
+      });
+    });
+  }
+
+  async function replace(): Promise<void> {
+    const began = performance.now();
+    try {
+      await start(address.port);
+      observe({ kind: "thread-replaced", role: "serving", ms: Math.round(performance.now() - began) });
+    } catch (error) {
+      observe({ kind: "defect", where: "serving thread", error });
+      setTimeout(() => void (draining || replace()), RETRY_MS).unref();
+    }
+  }
+
+  const address = await start(settings.port);
+  const others = Array.from({ length: count - 1 }, () => start(address.port));
+  await Promise.all(others).catch(async (error: unknown) => {
+    draining = true;
+    for (const { worker } of threads) await worker.terminate();
+    throw error;
+  });
+  return {
+    address,
+    takeKeys(keys) {
+      for (const thread of threads) tell(thread, { kind: "keys", keys: keys.byHash });
+    },
+    async takeGeneration(generation) {
+      const number = ++newest;
+      generations.set(number, generation);
+      for (const thread of threads)
+        tell(thread, { kind: "generation", generation: { number, store: generation.store } });
+      await until(() => [...threads].every(({ taken }) => taken >= number));
+      for (const old of generations.keys()) if (old < number) generations.delete(old);
+    },
+    async drain() {
+      draining = true;
+      for (const thread of threads) tell(thread, { kind: "drain" });
+      await until(() => [...threads].every(({ drained }) => drained));
+      for (const { worker } of threads) void worker.terminate();
+    },
+  };
+}

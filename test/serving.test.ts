@@ -1,0 +1,313 @@
+/** Several threads that serve on one port: the same answers, exact limits, reloads, deaths and stops without loss. */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { hashToken } from "../src/gate/keys.ts";
+import { countRequest, createSharedCounters, slotOf } from "../src/gate/limit.ts";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import type { Observation } from "../src/observe.ts";
+import { type RunningServer, startServer } from "../src/serve/server.ts";
+import { MOST_THREADS, threadsFrom, whyNoThreads } from "../src/serve/serving-threads.ts";
+import { cleanUp, testOptions } from "./support/http-server.ts";
+import { run } from "./support/process.ts";
+import { workersOf } from "./support/workers.ts";
+
+const THREADS = 4;
+const folder = mkdtempSync(join(tmpdir(), "orrery-serving-"));
+const snapshot = join(folder, "snapshot");
+const why = whyNoThreads();
+
+before(async () => {
+  await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
+});
+after(async () => {
+  await cleanUp();
+  rmSync(folder, { recursive: true });
+});
+
+/** Writes a keys file with one API key of a limit; the token is its id behind the prefix. */
+function writeKeys(file: string, ...keys: readonly [id: string, limit: number][]): void {
+  const records = keys.map(([id, limit]) => ({
+    id,
+    kind: "api",
+    name: id,
+    sha256: hashToken(`svc_sk_${id}`),
+    scopes: ["read:worlds", "read:users", "read:instances"],
+    limit,
+    active: true,
+    expiresAt: null,
+    createdAt: "2024-01-01T00:00:00Z",
+  }));
+  writeFileSync(file, JSON.stringify({ keys: records }));
+}
+
+interface Serving {
+  readonly server: RunningServer;
+  readonly snapshot: string;
+  readonly keys: string;
+  readonly workers: Worker[];
+  readonly seen: Observation[];
+  readonly observed: (kind: Observation["kind"]) => Promise<void>;
+}
+
+async function serveInThreads(t: TestContext, name: string, limit = 1_000_000): Promise<Serving> {
+  const own = join(folder, name);
+  cpSync(snapshot, own, { recursive: true });
+  const keys = join(folder, `${name}.json`);
+  writeKeys(keys, ["k", limit]);
+  const seen: Observation[] = [];
+  const options = await testOptions({ snapshot: own, keys, servingThreads: THREADS, threads: true }, seen);
+  let server: RunningServer | undefined;
+  const workers = await workersOf(async () => {
+    server = await startServer(options);
+  });
+  let stopped = false;
+  const stop = server!.stop;
+  t.after(() => (stopped ? undefined : stop("test")));
+  return {
+    server: {
+      ...server!,
+      stop(reason) {
+        stopped = true;
+        return stop(reason);
+      },
+    },
+    snapshot: own,
+    keys,
+    workers,
+    seen,
+    async observed(kind) {
+      while (!seen.some((observation) => observation.kind === kind)) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly etag: string;
+}
+
+function ask(url: string, agent: Agent | undefined = undefined, key = "k"): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer svc_sk_${key}` };
+    get(url, { headers, ...(agent ? { agent } : {}) }, (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        body += chunk;
+      });
+      response.on("end", () =>
+        resolve({ status: response.statusCode!, body, etag: response.headers.etag ?? "" }),
+      );
+    }).on("error", reject);
+  });
+}
+
+function rename(folderOf: string, generation: string): void {
+  const file = join(folderOf, "manifest.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...manifest, generation }));
+}
+
+/** Clients that ask without a pause, each on a connection of its own, until told to stop. */
+function keepAsking(url: string, clients: number) {
+  const statuses = new Map<number | string, number>();
+  const count = (what: number | string): void => {
+    statuses.set(what, (statuses.get(what) ?? 0) + 1);
+  };
+  let over = false;
+  const agents = Array.from({ length: clients }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const all = agents.map(async (agent, at) => {
+    while (!over) {
+      const target = at % 4 === 0 ? `${url}/users/search?q=a&offset=${at}` : `${url}/worlds?offset=${at}`;
+      await ask(target, agent).then(
+        ({ status }) => count(status),
+        (error: NodeJS.ErrnoException) => count(error.code ?? "error"),
+      );
+    }
+    agent.destroy();
+  });
+  return {
+    statuses,
+    async stop() {
+      over = true;
+      await Promise.all(all);
+    },
+  };
+}
+
+describe("threads that serve", { skip: why !== undefined }, () => {
+  it("answer as one does, searches included", async (t) => {
+    const { server } = await serveInThreads(t, "same");
+    const alone = await startServer(await testOptions({ snapshot, keys: join(folder, "same.json") }, []));
+    t.after(() => alone.stop("test"));
+    const list = JSON.parse((await ask(`${alone.url}/worlds`)).body) as {
+      data: { id: string; ownerId: string }[];
+    };
+    const { id, ownerId } = list.data[3]!;
+    const paths = [
+      "/stats",
+      "/worlds?limit=7&offset=5",
+      `/worlds/${id}`,
+      `/users/${ownerId}/worlds`,
+      "/users/none",
+    ];
+    for (const q of ["a", "the", "さ", "zzzz", "world the"]) {
+      for (const offset of [0, 3, 1000]) {
+        const query = `q=${encodeURIComponent(q)}&limit=5&offset=${offset}`;
+        paths.push(`/users/search?${query}`, `/worlds/search?${query}`);
+      }
+    }
+    for (const path of paths) {
+      const expected = await ask(alone.url + path);
+      // New connections: the system spreads them over the threads.
+      for (let at = 0; at < 5; at++) assert.deepEqual(await ask(server.url + path), expected, path);
+    }
+  });
+
+  it("let exactly as many requests pass as the limit says, over 256 connections", async (t) => {
+    const limit = 1500;
+    const { server } = await serveInThreads(t, "limited", limit);
+    const agents = Array.from({ length: 256 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const statuses = await Promise.all(
+      agents.flatMap((agent) =>
+        Array.from({ length: 12 }, async () => (await ask(`${server.url}/stats`, agent)).status),
+      ),
+    );
+    for (const agent of agents) agent.destroy();
+    assert.equal(statuses.length, 256 * 12);
+    assert.equal(statuses.filter((status) => status === 200).length, limit);
+    assert.equal(statuses.filter((status) => status === 429).length, statuses.length - limit);
+  });
+
+  it("all take a new generation and new keys, and no request is lost meanwhile", async (t) => {
+    const { server, snapshot: own, keys } = await serveInThreads(t, "reloaded");
+    const clients = keepAsking(server.url, 24);
+    for (const name of ["one", "two", "three"]) {
+      rename(own, name);
+      await server.reload();
+      assert.equal(server.generation(), name);
+    }
+    await clients.stop();
+    assert.deepEqual([...clients.statuses.keys()], [200]);
+    assert.ok(clients.statuses.get(200)! > 100);
+    for (let at = 0; at < 20; at++) assert.equal((await ask(`${server.url}/stats`)).etag, '"three"');
+    writeKeys(keys, ["other", 1_000_000]);
+    await server.reload();
+    for (let at = 0; at < 20; at++) {
+      assert.equal((await ask(`${server.url}/stats`)).status, 401);
+      assert.equal((await ask(`${server.url}/stats`, undefined, "other")).status, 200);
+    }
+  });
+
+  it("go on when one dies, which is replaced within a second by one that knows what is new", async (t) => {
+    const { server, snapshot: own, workers, seen, observed } = await serveInThreads(t, "mortal");
+    assert.equal(workers.length, THREADS + 1);
+    rename(own, "newer");
+    await server.reload();
+    // The first worker loads and searches; its place was taken by the reload's.
+    await workers[2]!.terminate();
+    const began = performance.now();
+    await observed("thread-replaced");
+    assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
+    assert.ok(
+      seen.some((observation) => observation.kind === "thread-died" && observation.role === "serving"),
+    );
+    for (let at = 0; at < 40; at++) {
+      const { status, etag } = await ask(`${server.url}/users/search?q=a`);
+      assert.deepEqual([status, etag], [200, '"newer"']);
+    }
+  });
+
+  it("stop without losing a request", async (t) => {
+    const { server, seen } = await serveInThreads(t, "stopped");
+    const clients = keepAsking(server.url, 24);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const stopped = server.stop("test");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await clients.stop();
+    await stopped;
+    // Behind the stop nobody listens; what was asked before it was answered.
+    assert.deepEqual(
+      [...clients.statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED"),
+      [],
+    );
+    assert.ok(clients.statuses.get(200)! > 50);
+    assert.deepEqual(
+      seen.slice(-3).map(({ kind }) => kind),
+      ["stopping", "search-cache", "stopped"],
+    );
+  });
+
+  it("say that a port is taken as one does", async (t) => {
+    const { server, snapshot: own, keys } = await serveInThreads(t, "taken");
+    const port = Number(new URL(server.url).port);
+    const single = await startServer(await testOptions({ snapshot: own, keys }, []));
+    t.after(() => single.stop("test"));
+    const options = await testOptions(
+      { snapshot: own, keys, servingThreads: 2, port: Number(new URL(single.url).port) },
+      [],
+    );
+    await assert.rejects(startServer(options), { code: "EADDRINUSE", syscall: "listen" });
+    assert.notEqual(port, 0);
+  });
+});
+
+it("without servers that share a port more than one thread is a wrong call", {
+  skip: why === undefined,
+}, async () => {
+  const { status, stderr } = await run([
+    "serve",
+    "--snapshot",
+    snapshot,
+    "--keys",
+    "none.json",
+    "--threads",
+    "2",
+  ]);
+  assert.equal(status, 2);
+  assert.match(stderr, /--threads: more than one takes Node 22\.12 or newer/);
+});
+
+it("the setting takes a number of threads or auto", async () => {
+  assert.equal(threadsFrom("1"), 1);
+  assert.equal(threadsFrom(String(MOST_THREADS)), MOST_THREADS);
+  assert.ok(threadsFrom("auto")! >= 1);
+  for (const text of ["0", "-1", "1.5", "two", "", String(MOST_THREADS + 1)])
+    assert.equal(threadsFrom(text), undefined);
+  assert.equal(whyNoThreads("22.12.0", "linux"), undefined);
+  assert.equal(whyNoThreads("24.0.0", "linux"), undefined);
+  for (const version of ["20.19.0", "22.11.0"]) assert.match(whyNoThreads(version, "linux")!, /22\.12/);
+  assert.match(whyNoThreads("24.0.0", "win32")!, /win32/);
+  const { status, stderr } = await run([
+    "serve",
+    "--snapshot",
+    snapshot,
+    "--keys",
+    "none.json",
+    "--threads",
+    "none",
+  ]);
+  assert.equal(status, 2);
+  assert.match(stderr, /--threads: must be auto or a whole number from 1 to 64, is "none"/);
+});
+
+it("shared counters count as others do, and survive a thread that ended while it counted", () => {
+  const counters = createSharedCounters(60);
+  const slot = slotOf(counters, "k");
+  for (let at = 0; at < 3; at++) assert.equal(countRequest(counters, slot, 3, 60_000).remaining, 2 - at);
+  assert.equal(countRequest(counters, slot, 3, 60_000).passed, false);
+  assert.equal(countRequest(counters, slot, 3, 120_000).passed, true);
+  counters.locks![slot] = 1;
+  assert.equal(countRequest(counters, slot, 3, 120_000).passed, true);
+  assert.equal(countRequest(counters, slot, 3, 120_000).passed, true);
+  assert.equal(countRequest(counters, slot, 3, 120_000).passed, false);
+});
