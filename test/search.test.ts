@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { withCache } from "../src/search/cache.ts";
+import { withCache, withPages } from "../src/search/cache.ts";
 import { type DocumentSet, entriesOf, intersect, sizeOf, unite } from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
 import { indexUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, searchWorlds } from "../src/search/worlds.ts";
-import type { Found } from "../src/store/generation.ts";
+import type { Found, PageOf } from "../src/store/generation.ts";
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;
@@ -308,7 +308,7 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = withCache({ users: users.find, worlds: worlds.find }, 1_000_000);
+    const search = withCache(withPages({ users: users.find, worlds: worlds.find }), 1_000_000);
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
       const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
@@ -321,7 +321,7 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = withCache({ users: users.find, worlds: nobody }, 20_000);
+    const search = withCache(withPages({ users: users.find, worlds: nobody }), 20_000);
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
@@ -334,7 +334,7 @@ describe("the cache", () => {
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = withCache({ users: users.find, worlds: nobody }, bytes);
+      const search = withCache(withPages({ users: users.find, worlds: nobody }), bytes);
       search.users("a", PAGE);
       search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
@@ -346,7 +346,7 @@ describe("the cache", () => {
     let asked = 0;
     let fail = true;
     const search = withCache(
-      {
+      withPages({
         users: async () => {
           asked++;
           await new Promise((resolve) => setTimeout(resolve, 5));
@@ -354,7 +354,7 @@ describe("the cache", () => {
           return rows(2);
         },
         worlds: nobody,
-      },
+      }),
       1_000_000,
     );
     const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
@@ -369,5 +369,35 @@ describe("the cache", () => {
     await search.users("a", PAGE);
     const { hits, joined, misses } = search.counts();
     assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
+  });
+
+  test("keeps the first rows alone when there is a window; behind it each page is asked for", () => {
+    const pages: PageOf[] = [];
+    const all = Uint32Array.from({ length: 100 }, (_, row) => row);
+    const search = withCache(
+      {
+        users(_term, page) {
+          pages.push(page);
+          return { total: 100, rows: all.subarray(page.offset, page.offset + page.limit) };
+        },
+        worlds: (_term, page) => ({ total: 3, rows: all.subarray(0, Math.min(3, page.limit)) }),
+      },
+      1_000_000,
+      10,
+    );
+    for (const offset of [0, 4, 8]) {
+      const { total, rows: shown } = search.users("a", { limit: 2, offset }) as Found;
+      assert.deepEqual([total, ...shown], [100, offset, offset + 1]);
+    }
+    assert.deepEqual(pages, [{ limit: 10, offset: 0 }]);
+    for (const offset of [9, 50, 99, 100]) {
+      const { total, rows: shown } = search.users("a", { limit: 2, offset }) as Found;
+      assert.deepEqual([total, ...shown], [100, ...[offset, offset + 1].filter((row) => row < 100)]);
+    }
+    assert.equal(pages.length, 5);
+    // A result that fits into the window is known to its end.
+    assert.equal((search.worlds("a", { limit: 2, offset: 0 }) as Found).total, 3);
+    assert.deepEqual([...(search.worlds("a", { limit: 50, offset: 2 }) as Found).rows], [2]);
+    assert.deepEqual(search.counts().hits, 3);
   });
 });

@@ -1,7 +1,7 @@
 /** Recent search results, bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
-import type { Found, FoundRows, PageOf, Search, WholeSearch } from "../store/generation.ts";
+import type { Found, PageOf, Search, WholeSearch } from "../store/generation.ts";
 
 /** Bytes that an entry costs beside its rows and its text; measured roughly. */
 const ENTRY_BYTES = 200;
@@ -23,73 +23,83 @@ export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
 }
 
-type Find = (term: string) => FoundRows;
-
-function pageOf(rows: Uint32Array, { limit, offset }: PageOf): Found {
-  const from = Math.min(offset, rows.length);
-  return { total: rows.length, rows: rows.subarray(from, Math.min(from + limit, rows.length)) };
-}
-
 type FindPage = Search["users"];
 
-function paged(find: Find): FindPage {
-  return (term, page) => {
-    const rows = find(term);
-    return rows instanceof Promise ? rows.then((later) => pageOf(later, page)) : pageOf(rows, page);
-  };
+function pageOf(rows: Uint32Array, total: number, { limit, offset }: PageOf): Found {
+  const from = Math.min(offset, rows.length);
+  return { total, rows: rows.subarray(from, Math.min(from + limit, rows.length)) };
+}
+
+/** Pages of whole results. */
+export function withPages(search: WholeSearch): Search {
+  const paged =
+    (find: WholeSearch["users"]): FindPage =>
+    (term, page) => {
+      const rows = find(term);
+      if (!(rows instanceof Promise)) return pageOf(rows, rows.length, page);
+      return rows.then((later) => pageOf(later, later.length, page));
+    };
+  return { users: paged((term) => search.users(term)), worlds: paged((term) => search.worlds(term)) };
 }
 
 /**
- * Puts a cache in front of both searches. It remembers whole ranked results,
- * so that paging a query again costs a slice and never a second search.
+ * Puts a cache in front of both searches: paging a query again costs a slice.
  *
  * @param maxBytes memory for results; 0 keeps none
+ * @param window how many rows of each result are kept. Where the search is in another thread, which has a cache of its
+ *   own, a few are enough: to be sent whole results, a megabyte now and then, makes a thread collect garbage all the
+ *   time. Pages behind the window are asked for one by one.
  */
-export function withCache(search: WholeSearch, maxBytes: number): CachedSearch {
-  const cache = new LRUCache<string, Uint32Array>({
+export function withCache(search: Search, maxBytes: number, window = Number.POSITIVE_INFINITY): CachedSearch {
+  const cache = new LRUCache<string, Found>({
     // The cache takes no bound of 0; with 1 byte nothing fits.
     maxSize: Math.max(maxBytes, 1),
-    sizeCalculation: (rows, key) => rows.byteLength + key.length * 2 + ENTRY_BYTES,
+    sizeCalculation: ({ rows }, key) => rows.byteLength + key.length * 2 + ENTRY_BYTES,
   });
   /** Searches under way elsewhere: who asks the same meanwhile waits for the same answer. */
-  const underWay = new Map<string, Promise<Uint32Array>>();
+  const underWay = new Map<string, Promise<Found>>();
+  const head: PageOf = { limit: window, offset: 0 };
   let hits = 0;
   let joined = 0;
   let misses = 0;
 
-  function cached(find: Find, prefix: string): Find {
-    return (term) => {
+  function cached(find: FindPage, prefix: string): FindPage {
+    return (term, page) => {
       const key = prefix + term;
       const known = cache.get(key);
-      if (known !== undefined) {
+      if (known !== undefined && (known.rows.length === known.total || page.offset + page.limit <= window)) {
         hits++;
-        return known;
+        return pageOf(known.rows, known.total, page);
+      }
+      if (maxBytes === 0 || page.offset + page.limit > window) {
+        misses++;
+        return find(term, page);
       }
       const coming = underWay.get(key);
       if (coming !== undefined) {
         joined++;
-        return coming;
+        return coming.then(({ rows, total }) => pageOf(rows, total, page));
       }
       misses++;
-      const found = find(term);
+      const found = find(term, head);
       if (!(found instanceof Promise)) {
         cache.set(key, found);
-        return found;
+        return pageOf(found.rows, found.total, page);
       }
       const settled = found
-        .then((rows) => {
-          cache.set(key, rows);
-          return rows;
+        .then((later) => {
+          cache.set(key, later);
+          return later;
         })
         .finally(() => underWay.delete(key));
       underWay.set(key, settled);
-      return settled;
+      return settled.then(({ rows, total }) => pageOf(rows, total, page));
     };
   }
 
   return {
-    users: paged(cached((term) => search.users(term), "u ")),
-    worlds: paged(cached((term) => search.worlds(term), "w ")),
+    users: cached((term, page) => search.users(term, page), "u "),
+    worlds: cached((term, page) => search.worlds(term, page), "w "),
     counts: () => ({ hits, joined, misses, entries: cache.size, bytes: cache.calculatedSize }),
   };
 }

@@ -127,19 +127,20 @@ function intersectLists(a: Uint32Array, b: Uint32Array): DocumentSet {
   return { kind: "list", entries: kept.subarray(0, count) };
 }
 
-/** Bits set in a word. */
-function countBits(word: number): number {
-  let bits = word - ((word >>> 1) & 0x5555_5555);
-  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
-  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+/** How many bits are set. */
+export function countBits(bits: Uint32Array): number {
+  let count = 0;
+  for (let word of bits) {
+    word -= (word >>> 1) & 0x5555_5555;
+    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333);
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+  }
+  return count;
 }
 
-/** How many documents a set holds; of bits an estimate from a part of them will do to put sets in order. */
+/** How many documents a set holds. */
 export function sizeOf(set: DocumentSet): number {
-  if (set.kind === "list") return set.entries.length;
-  let count = 0;
-  for (const word of set.any) count += countBits(word);
-  return count;
+  return set.kind === "list" ? set.entries.length : countBits(set.any);
 }
 
 /**

@@ -12,7 +12,7 @@
  * grams.
  */
 
-import { bitWords } from "./documents.ts";
+import { bitWords, countBits } from "./documents.ts";
 import {
   ELSEWHERE,
   GRAM,
@@ -116,16 +116,6 @@ function* findShort({ grams, starts }: NameIndex, term: string): Work<Uint32Arra
 
 /** What it takes to ask for a list. */
 const GRAM_WORK = 100;
-
-function countBits(bits: Uint32Array): number {
-  let count = 0;
-  for (let word of bits) {
-    word -= (word >>> 1) & 0x5555_5555;
-    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333);
-    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-  }
-  return count;
-}
 
 /** Numbers of the names that are equal, that begin with the term, and of all others. */
 function rankBits(any: Uint32Array, first: Uint32Array, equal: Uint32Array): Uint32Array<ArrayBuffer> {

@@ -7,10 +7,11 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
+import { withCache, withPages } from "../search/cache.ts";
 import { createSearch, type Searches } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { reviveStore, type Store } from "../store/generation.ts";
+import { reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
 import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
@@ -54,12 +55,18 @@ async function run(task: Task): Promise<void> {
     say({ kind: "refused", refused: ready });
     return;
   }
-  const { search } = ready;
-  port.on("message", async ({ number, name, term }: SearchRequest) => {
+  // In slices, so that a search that takes long does not keep the others waiting.
+  const whole: WholeSearch = {
+    users: (term) => runInSlices(ready.search.users(term)),
+    worlds: (term) => runInSlices(ready.search.worlds(term)),
+  };
+  const search = withCache(withPages(whole), task.cacheBytes);
+  port.on("message", async ({ number, name, term, page }: SearchRequest) => {
     try {
-      // In slices, so that a search that takes long does not keep the others waiting.
-      const rows = await runInSlices(search[name](term));
-      say({ kind: "found", number, rows }, [rows.buffer]);
+      const { total, rows } = await search[name](term, page);
+      // A copy, since the rows are a view of all that was found, which stays here.
+      const sent = rows.slice();
+      say({ kind: "found", number, found: { total, rows: sent } }, [sent.buffer]);
     } catch (error) {
       say({ kind: "failed", number, message: String(error) });
     }

@@ -1,11 +1,13 @@
 /** Folders to stores with their searches: what a loader is. */
 
 import type { Loaded, LoadOptions, Refused } from "../snapshot/load.ts";
-import type { WholeSearch } from "../store/generation.ts";
+import type { Search } from "../store/generation.ts";
 
 /** A snapshot that can be served, its searches included. */
 export interface LoadedSearchable extends Loaded {
-  readonly search: WholeSearch;
+  readonly search: Search;
+  /** What a cache in front of the search may take, and how many rows of a result it should keep. */
+  readonly cache: { readonly bytes: number; readonly window: number };
   /** Milliseconds that indexing took. */
   readonly indexMs: number;
   /** Lets go of what the search holds, once its last answer is given. */

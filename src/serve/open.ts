@@ -90,13 +90,14 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
   // Imported when it is needed: what loads and indexes is half of all code, and with threads only they need it.
   const load =
-    (options.threads ?? true) ? createThreadedLoader(observe) : (await import("./local-loader.ts")).loadHere;
+    (options.threads ?? true)
+      ? createThreadedLoader(observe, options.searchCacheBytes)
+      : (await import("./local-loader.ts")).createLocalLoader(options.searchCacheBytes);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {
       folder: options.snapshot,
       load,
-      cacheBytes: options.searchCacheBytes,
       maxBytes: options.maxSnapshotBytes,
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),

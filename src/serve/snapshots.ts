@@ -20,8 +20,6 @@ export interface SnapshotOptions extends LoadOptions {
   readonly allowShrink: boolean;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: () => void;
-  /** Memory for recent search results, in bytes. */
-  readonly cacheBytes: number;
   readonly observe: Observe;
 }
 
@@ -89,7 +87,7 @@ export async function keepSnapshot(
   options: SnapshotOptions,
   onGeneration: (generation: Generation) => Promise<void> | undefined,
 ): Promise<SnapshotKeeper> {
-  const { folder, cacheBytes, observe } = options;
+  const { folder, observe } = options;
   let generation: Generation | undefined;
   let retire = (): void => {};
   let searchCounts = (): CacheCounts => NO_SEARCHES;
@@ -102,7 +100,7 @@ export async function keepSnapshot(
   function accept(loaded: LoadedSearchable, began: number): void {
     const { store, bytes } = loaded;
     const before = generation?.store;
-    const search = withCache(loaded.search, cacheBytes);
+    const search = withCache(loaded.search, loaded.cache.bytes, loaded.cache.window);
     const next = createGeneration(store, search);
     if (before) {
       warnOfShrink(before, store);

@@ -1,21 +1,27 @@
 /** What the serving thread and a generation's thread say to each other. */
 
 import type { Loaded, Refused } from "../snapshot/load.ts";
-import type { Store } from "../store/generation.ts";
+import type { Found, PageOf, Store } from "../store/generation.ts";
 
 /** Which of the two searches. */
 export type SearchName = "users" | "worlds";
 
 /** What a thread is started for: a folder to load, or a store whose search died with its thread. */
 export type Task =
-  | { readonly kind: "load"; readonly folder: string; readonly maxBytes: number | undefined }
-  | { readonly kind: "index"; readonly store: Store };
+  | {
+      readonly kind: "load";
+      readonly folder: string;
+      readonly maxBytes: number | undefined;
+      readonly cacheBytes: number;
+    }
+  | { readonly kind: "index"; readonly store: Store; readonly cacheBytes: number };
 
 /** To a generation's thread. */
 export interface SearchRequest {
   readonly number: number;
   readonly name: SearchName;
   readonly term: string;
+  readonly page: PageOf;
 }
 
 /** From a generation's thread. */
@@ -24,5 +30,5 @@ export type ThreadMessage =
   | { readonly kind: "refused"; readonly refused: Refused }
   /** Of a store that was handed in, `loaded` is undefined. */
   | { readonly kind: "ready"; readonly loaded: Loaded | undefined; readonly indexMs: number }
-  | { readonly kind: "found"; readonly number: number; readonly rows: Uint32Array }
+  | { readonly kind: "found"; readonly number: number; readonly found: Found }
   | { readonly kind: "failed"; readonly number: number; readonly message: string };

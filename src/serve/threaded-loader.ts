@@ -10,7 +10,7 @@
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
-import { reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
+import { type Found, type PageOf, reviveStore, type Search, type Store } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import type { SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
@@ -19,7 +19,7 @@ const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
 interface Waiting extends SearchRequest {
   /** Threads that died while they worked on it. */
   deaths: number;
-  readonly resolve: (rows: Uint32Array) => void;
+  readonly resolve: (found: Found) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -31,14 +31,17 @@ type Ready = Extract<ThreadMessage, { kind: "ready" }>;
 /** The searches of one generation, wherever their thread is. */
 class GenerationThread {
   readonly #observe: Observe;
+  /** For whole results, in the thread. */
+  readonly #cacheBytes: number;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
   #store: Store | undefined;
   #numbers = 0;
   #retired = false;
 
-  constructor(observe: Observe) {
+  constructor(observe: Observe, cacheBytes: number) {
     this.#observe = observe;
+    this.#cacheBytes = cacheBytes;
   }
 
   /** Starts a thread; resolves with its first word, or with how it died before it. */
@@ -78,9 +81,10 @@ class GenerationThread {
     });
   }
 
-  search(name: SearchName, term: string): Promise<Uint32Array> {
+  search(name: SearchName, term: string, { limit, offset }: PageOf): Promise<Found> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { number: this.#numbers++, name, term, deaths: 0, resolve, reject };
+      const page = { limit, offset };
+      const waiting: Waiting = { number: this.#numbers++, name, term, page, deaths: 0, resolve, reject };
       this.#waiting.set(waiting.number, waiting);
       if (this.#worker) this.#ask(waiting);
     });
@@ -92,14 +96,14 @@ class GenerationThread {
     this.#endIfDone();
   }
 
-  #ask({ number, name, term }: Waiting): void {
-    this.#worker!.postMessage({ number, name, term } satisfies SearchRequest);
+  #ask({ number, name, term, page }: Waiting): void {
+    this.#worker!.postMessage({ number, name, term, page } satisfies SearchRequest);
   }
 
   #settle(message: Extract<ThreadMessage, { kind: "found" | "failed" }>): void {
     const waiting = this.#waiting.get(message.number);
     this.#waiting.delete(message.number);
-    if (message.kind === "found") waiting?.resolve(message.rows);
+    if (message.kind === "found") waiting?.resolve(message.found);
     else waiting?.reject(new Error(message.message));
     this.#endIfDone();
   }
@@ -125,8 +129,10 @@ class GenerationThread {
   }
 
   async #replace(): Promise<void> {
+    // Nobody searches an old generation any more once its last answers are given.
+    if (this.#retired && this.#waiting.size === 0) return;
     const began = performance.now();
-    const started = await this.start({ kind: "index", store: this.#store! });
+    const started = await this.start({ kind: "index", store: this.#store!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
       for (const { reject } of this.#waiting.values()) reject(new Error(started.problems[0]));
       this.#waiting.clear();
@@ -138,24 +144,36 @@ class GenerationThread {
   }
 }
 
-/** Makes a loader that gives every generation a thread of its own. */
-export function createThreadedLoader(observe: Observe): Loader {
+/** How many rows of a result are kept on the serving thread: as many as anybody pages through. */
+const WINDOW = 1024;
+/** The thread keeps whole results, which are larger. */
+const THREAD_SHARE = 3 / 4;
+
+/**
+ * Makes a loader that gives every generation a thread of its own.
+ *
+ * @param cacheBytes memory for search results, in the thread and here
+ */
+export function createThreadedLoader(observe: Observe, cacheBytes: number): Loader {
+  const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   return async (
     folder: string,
     { maxBytes, onProgress }: LoadOptions,
   ): Promise<LoadedSearchable | Refused> => {
-    const thread = new GenerationThread(observe);
-    const started = await thread.start({ kind: "load", folder, maxBytes }, onProgress);
+    const thread = new GenerationThread(observe, threadBytes);
+    const task: Task = { kind: "load", folder, maxBytes, cacheBytes: threadBytes };
+    const started = await thread.start(task, onProgress);
     if ("problems" in started) return started;
     const loaded = started.loaded!;
-    const search: WholeSearch = {
-      users: (term) => thread.search("users", term),
-      worlds: (term) => thread.search("worlds", term),
+    const search: Search = {
+      users: (term, page) => thread.search("users", term, page),
+      worlds: (term, page) => thread.search("worlds", term, page),
     };
     return {
       ...loaded,
       store: reviveStore(loaded.store),
       search,
+      cache: { bytes: cacheBytes - threadBytes, window: WINDOW },
       indexMs: started.indexMs,
       retire: () => thread.retire(),
     };
