@@ -21,7 +21,7 @@ import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, pin, said, snapshotOf, visibleWorlds } from "./support/child.ts";
-import { constantLoad } from "./support/load.ts";
+import { constantLoad, median } from "./support/load.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 1000;
@@ -39,10 +39,6 @@ const roundMs = values.smoke ? 500 : 6000;
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function median(all: readonly number[]): number {
-  return [...all].sort((a, b) => a - b)[all.length >> 1]!;
 }
 
 function startSearchers(url: string, token: string, snapshot: string): ChildProcess {

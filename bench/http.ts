@@ -24,7 +24,6 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import { generateSnapshot } from "../src/generate/generate.ts";
 import { drawChart } from "./http/chart.ts";
 import { flawOf, type Run, runLoad } from "./http/load.ts";
 import { checkReplies, recordReply } from "./http/replies.ts";
@@ -45,11 +44,11 @@ import {
   ORRERY,
   type Peer,
   PINNED,
-  ROOT,
   type Server,
   startServer,
 } from "./http/servers.ts";
 import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
+import { ROOT, snapshotOf } from "./support/child.ts";
 
 /** Least requests per CPU second that the guard takes, as a share of bare node:http's. */
 const FLOORS: Readonly<Record<(typeof GUARD)[number], number>> = { "world-by-id": 0.6, "list-20": 0.5 };
@@ -90,16 +89,6 @@ function git(...args: string[]): string {
 function commitOf(): string {
   const commit = git("rev-parse", "--short", "HEAD");
   return git("status", "--porcelain", "--", "src", "bin") === "" ? commit : `${commit} with changes`;
-}
-
-/** Generated once and kept, as for the other benches. Of its own name, since bench/scale.ts renames generations in its. */
-async function snapshotOf(): Promise<string> {
-  const out = join(tmpdir(), `orrery-bench-http-${users}`);
-  if (!existsSync(join(out, "manifest.json"))) {
-    const worlds = Math.round(users / 4);
-    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
-  }
-  return out;
 }
 
 /** Two keys are enough for all servers: the counters are in the memory of each. */
@@ -215,7 +204,7 @@ function writeResults(results: readonly WorkloadResult[], conditions: Conditions
 }
 
 async function main(): Promise<boolean> {
-  const snapshot = await snapshotOf();
+  const snapshot = await snapshotOf(users, "bench-http");
   await makeKeys();
   const workloads = pickWorkloads(workloadsOf(snapshot));
   const peers = pickPeers();

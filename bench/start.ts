@@ -9,13 +9,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createSearch } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
+import { median } from "./support/load.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ROUNDS = process.argv.includes("--smoke") ? 1 : 5;
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
 
 /** Milliseconds until the curl line was printed, and until its request was answered. */
 async function start(): Promise<{ printed: number; served: number }> {

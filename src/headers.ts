@@ -42,11 +42,6 @@ export const FAULT_BODIES = Object.fromEntries(
   Object.entries(FAULTS).map(([name, { message }]) => [name, JSON.stringify({ error: message })]),
 ) as Readonly<Record<FaultName, string>>;
 
-/** What a client needs to ask again. */
-function validators(etag: string, cors: readonly string[]): string[] {
-  return ["ETag", etag, "Cache-Control", "private, no-cache", ...cors];
-}
-
 /** Place of the ETag's value behind the content type. */
 const ETAG_PLACE = JSON_TYPE.length + 1;
 
@@ -67,7 +62,7 @@ export function createFixedHeaders(corsOn: boolean): FixedHeaders {
     cors,
     ok: [
       ...JSON_TYPE,
-      ...validators("", cors),
+      ...notModifiedHeaders("", { cors }),
       "Content-Length",
       "",
       ...QUOTA_NAMES.flatMap((name) => [name, ""]),
@@ -100,8 +95,8 @@ export function okHeaders(
 }
 
 /** Headers of a 304. */
-export function notModifiedHeaders(etag: string, { cors }: FixedHeaders): string[] {
-  return validators(etag, cors);
+export function notModifiedHeaders(etag: string, { cors }: Pick<FixedHeaders, "cors">): string[] {
+  return ["ETag", etag, "Cache-Control", "private, no-cache", ...cors];
 }
 
 /** Adds what a limited key is told of its limit. */

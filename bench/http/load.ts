@@ -3,7 +3,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { onCore, ROOT, RUN_TYPESCRIPT } from "./servers.ts";
+import { ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
+import { onCore } from "./servers.ts";
 
 /** What the load's process is told. */
 export interface LoadJob {

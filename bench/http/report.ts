@@ -1,6 +1,7 @@
 /** Runs to medians, and those to a table, to JSON and into the results file. */
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { median } from "../support/load.ts";
 import type { Run } from "./load.ts";
 
 /** The figures of one peer in one workload. */
@@ -28,12 +29,6 @@ export interface Conditions {
 }
 
 type Figure = Exclude<keyof Run, "statuses">;
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
 
 /** Median of a figure over the runs that count; NaN when there are none. */
 export function medianOf({ runs }: Measured, figure: Figure): number {

@@ -2,18 +2,11 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-
-export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** What runs a TypeScript file here. */
-export const RUN_TYPESCRIPT = (process.features as { typescript?: unknown }).typescript
-  ? []
-  : ["--import", "tsx"];
+import { nodeOptionsOf, ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
 
@@ -84,12 +77,6 @@ export interface Server {
   /** The process that answers. */
   readonly pid: number;
   readonly stop: () => Promise<void>;
-}
-
-/** Node's options in the first line of a tree's command, which are lost when node is called by name. */
-function nodeOptionsOf(tree: string): string[] {
-  const [firstLine] = readFileSync(join(tree, "bin/orrery.mjs"), "utf8").split("\n");
-  return firstLine!.split(/\s+/).filter((word) => word.startsWith("--"));
 }
 
 function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: Start): string[] {

@@ -1,5 +1,6 @@
 /** What is asked: lists of prepared requests, drawn from the snapshot with a fixed seed. */
 
+import { createRandom } from "../../src/generate/random.ts";
 import { BASE_PATH } from "../../src/model.ts";
 import { type Rows, readRows } from "../peers/shared.ts";
 
@@ -42,17 +43,6 @@ const REQUESTS = 1000;
 const DISTINCT_QUERIES = 10_000;
 
 type Draw = (below: number) => number;
-
-/** mulberry32 */
-function seeded(seed: number): Draw {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * below);
-  };
-}
 
 /** The beginning of a word, of three letters at least: FTS5's trigrams and FlexSearch's beginnings find it too. */
 function word(text: string, draw: Draw): string {
@@ -111,7 +101,7 @@ function mixed(make: ReturnType<typeof makersFor>, searches: readonly string[]):
 /** Makes all workloads. */
 export function workloadsOf(snapshot: string): Workload[] {
   const rows = readRows(snapshot);
-  const draw = seeded(1);
+  const draw = createRandom(1, "workloads").below;
   const make = makersFor(rows, draw);
   const userNames = rows.users.map(({ displayName }) => displayName);
   const worldNames = rows.worlds.map(({ name }) => name);

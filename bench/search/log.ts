@@ -1,5 +1,6 @@
 /** The query log: the same for every engine, drawn from the texts themselves with a fixed seed. */
 
+import { createRandom } from "../../src/generate/random.ts";
 import { fold } from "../../src/search/fold.ts";
 
 /** Queries of one class, folded. */
@@ -8,17 +9,6 @@ export type QueryLog = Readonly<Record<QueryClass, readonly string[]>>;
 /** Classes of queries, as the table shows them. */
 export const CLASSES = ["1 unit", "2 units", "3+ units", "common", "CJK", "two terms", "miss"] as const;
 export type QueryClass = (typeof CLASSES)[number];
-
-/** mulberry32 */
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * below);
-  };
-}
 
 const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/u;
 
@@ -43,7 +33,7 @@ export function drawLog(
   each: number,
   seed: number,
 ): QueryLog {
-  const draw = seeded(seed);
+  const draw = createRandom(seed, "queries").below;
   const someText = (): string => texts[draw(texts.length)]!;
   const cjkText = (): string => {
     for (;;) {

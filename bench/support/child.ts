@@ -9,15 +9,24 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** As in the first line of bin/orrery.mjs. */
-export const NODE_OPTIONS = ["--v8-pool-size=1"];
-const takesTypeScript = Boolean((process.features as { typescript?: unknown }).typescript);
+/** Node's options in the first line of a tree's command, which are lost when node is called by name. */
+export function nodeOptionsOf(tree: string): string[] {
+  const [firstLine] = readFileSync(join(tree, "bin/orrery.mjs"), "utf8").split("\n");
+  return firstLine!.split(/\s+/).filter((word) => word.startsWith("--"));
+}
+
+export const NODE_OPTIONS = nodeOptionsOf(ROOT);
+
+/** What runs a TypeScript file here. */
+export const RUN_TYPESCRIPT = (process.features as { typescript?: unknown }).typescript
+  ? []
+  : ["--import", "tsx"];
 
 /** Starts `server.ts`; it says `url` when it listens. */
 export function forkServer(snapshot: string, keys: string, ...more: string[]): ChildProcess {
   return fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys, ...more], {
     cwd: ROOT,
-    execArgv: [...NODE_OPTIONS, ...(takesTypeScript ? [] : ["--import", "tsx"])],
+    execArgv: [...NODE_OPTIONS, ...RUN_TYPESCRIPT],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
 }
@@ -44,9 +53,13 @@ export async function ask<Value>(child: ChildProcess, question: string, property
   return await answer;
 }
 
-/** A snapshot of a quarter as many worlds and a twentieth as many instances, made once. */
-export async function snapshotOf(users: number): Promise<string> {
-  const out = join(tmpdir(), `orrery-bench-${users}`);
+/**
+ * A snapshot of a quarter as many worlds and a twentieth as many instances, made once.
+ *
+ * @param name whose it is: bench/scale.ts renames generations in its own
+ */
+export async function snapshotOf(users: number, name = "bench"): Promise<string> {
+  const out = join(tmpdir(), `orrery-${name}-${users}`);
   if (!existsSync(join(out, "manifest.json"))) {
     const worlds = Math.round(users / 4);
     await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });

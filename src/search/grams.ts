@@ -12,7 +12,7 @@
  */
 
 import { Index } from "flexsearch";
-import { ByteColumn, Uint32Column } from "../store/bytes.ts";
+import { ByteColumn, enlarge, Uint32Column } from "../store/bytes.ts";
 import { countUp, sortByKey } from "../store/order.ts";
 
 /** Units of a gram. */
@@ -109,11 +109,7 @@ function collectGrams(texts: readonly string[]): CollectedGrams {
     for (let place = 0; place < length; place++) {
       const third = place + 2 < length ? text.charCodeAt(place + 2) : PAD;
       const gram = numbers.numberOf(first, second, third);
-      if (gram >= latest.length) {
-        const larger = new Uint32Array(latest.length * 4);
-        larger.set(latest);
-        latest = larger;
-      }
+      if (gram >= latest.length) latest = enlarge(latest);
       const known = latest[gram]! - 1;
       if (known < before) {
         grams.push(gram);

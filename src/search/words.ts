@@ -17,6 +17,7 @@
  * Units are UTF-16 code units; texts are folded before they come here.
  */
 
+import { enlarge } from "../store/bytes.ts";
 import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
 import { type DocumentSet, intersect, NOTHING, type Postings, sizeOf, unite } from "./documents.ts";
 import { GRAM, type GramIndex, gramsThatBegin, indexGrams, listOfGram } from "./grams.ts";
@@ -86,12 +87,6 @@ export class WordIndexBuilder {
     const { index, found } = indexGrams(words, false);
     return { ...all, words, grams: index, dense: indexDenseRuns(found, all) };
   }
-}
-
-function enlarge(values: Uint32Array): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(values.length * 4);
-  larger.set(values);
-  return larger;
 }
 
 /**

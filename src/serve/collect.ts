@@ -3,6 +3,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
+/** By then, in milliseconds, requests that began before a swap are answered. */
+export const RELEASE_MS = 1000;
+
 /**
  * Collects all garbage of the calling thread.
  *

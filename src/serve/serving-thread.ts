@@ -16,16 +16,13 @@ import {
   reviveStore,
   type Search,
 } from "../store/generation.ts";
-import { collectGarbage } from "./collect.ts";
+import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createHttpServer, drain, listen } from "./http.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
 import type { SearchName } from "./thread-messages.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
-
-/** By then requests that began before a swap are answered. */
-const RELEASE_MS = 1000;
 
 function say(message: FromServing): void {
   port.postMessage(message);

@@ -10,6 +10,7 @@ import { type CacheCounts, withCache } from "../search/cache.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
+import { RELEASE_MS } from "./collect.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 
 /** What to keep current, and who is told. */
@@ -52,9 +53,6 @@ export interface SnapshotKeeper {
 }
 
 const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-
-/** By then requests that began before a swap are answered. */
-const RELEASE_MS = 1000;
 
 /** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;

@@ -68,7 +68,7 @@ function appendRow(
   let runFrom = from;
   let runTo = from;
   for (const { before, field, isName } of layout.parts) {
-    const isString = kinds[field] === PLAIN || kinds[field] === ESCAPED;
+    const isString = isText(kinds[field]!);
     if (isString && isName && starts[field]! - runTo === before.length) {
       runTo = ends[field]!;
       continue;

@@ -16,17 +16,20 @@ export function sharedBytes(length: number): Buffer {
 /** How much larger a full column gets: copies are few, and memory that is not touched costs nothing. */
 const GROWTH = 4;
 
+/** A larger copy of an array that is full; what is new is zero. */
+export function enlarge<Values extends Uint8Array | Uint32Array | Float64Array>(values: Values): Values {
+  const larger = new (values.constructor as new (length: number) => Values)(values.length * GROWTH);
+  larger.set(values);
+  return larger;
+}
+
 /** A growing column of 32-bit numbers. */
 export class Uint32Column {
   values = new Uint32Array(1024);
   length = 0;
 
   push(value: number): void {
-    if (this.length === this.values.length) {
-      const values = new Uint32Array(this.length * GROWTH);
-      values.set(this.values);
-      this.values = values;
-    }
+    if (this.length === this.values.length) this.values = enlarge(this.values);
     this.values[this.length++] = value;
   }
 }
@@ -37,11 +40,7 @@ export class Float64Column {
   length = 0;
 
   push(value: number): void {
-    if (this.length === this.values.length) {
-      const values = new Float64Array(this.length * GROWTH);
-      values.set(this.values);
-      this.values = values;
-    }
+    if (this.length === this.values.length) this.values = enlarge(this.values);
     this.values[this.length++] = value;
   }
 }
@@ -52,11 +51,7 @@ export class ByteColumn {
   length = 0;
 
   push(value: number): void {
-    if (this.length === this.values.length) {
-      const values = new Uint8Array(this.length * GROWTH);
-      values.set(this.values);
-      this.values = values;
-    }
+    if (this.length === this.values.length) this.values = enlarge(this.values);
     this.values[this.length++] = value;
   }
 }
