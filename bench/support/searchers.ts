@@ -2,7 +2,6 @@
 
 import { openSync, readSync } from "node:fs";
 import { Agent, get } from "node:http";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 
 const [url, token, snapshot] = process.argv.slice(2);
@@ -16,7 +15,6 @@ function someNames(): string[] {
   return lines.map((line) => (JSON.parse(line) as { displayName: string }).displayName);
 }
 
-setPriority(19);
 const names = someNames();
 const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
 let count = 0;

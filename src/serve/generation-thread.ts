@@ -12,6 +12,7 @@ import { createSearch, type Searches } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
+import { standingAside } from "./stand-aside.ts";
 import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
@@ -57,8 +58,8 @@ async function run(task: Task): Promise<void> {
   }
   // In slices, so that a search that takes long does not keep the others waiting.
   const whole: WholeSearch = {
-    users: (term) => runInSlices(ready.search.users(term)),
-    worlds: (term) => runInSlices(ready.search.worlds(term)),
+    users: (term) => runInSlices(standingAside(ready.search.users(term))),
+    worlds: (term) => runInSlices(standingAside(ready.search.worlds(term))),
   };
   const search = withCache(withPages(whole), task.cacheBytes);
   port.on("message", async ({ number, name, term, page }: SearchRequest) => {

@@ -1,0 +1,33 @@
+/**
+ * Room for the serving thread on a processor that both threads share.
+ *
+ * A low priority does not give it: Linux lets a thread finish its slice of up
+ * to 4 ms before another that woke up gets its turn, whatever their priorities
+ * are. A thread that sleeps for a moment makes room at once.
+ */
+
+import type { Work } from "../search/slices.ts";
+
+/** How long the thread may hold a processor, in milliseconds, if its work yields as often. */
+const MOST_MS = 0.5;
+/** How long it sleeps, in milliseconds; the system makes about 0.06 of it. */
+const PAUSE_MS = 0.01;
+
+const nobody = new Int32Array(new SharedArrayBuffer(4));
+let since = performance.now();
+
+function standAside(): void {
+  if (performance.now() - since < MOST_MS) return;
+  Atomics.wait(nobody, 0, 0, PAUSE_MS);
+  since = performance.now();
+}
+
+/** The same work, with room for others at every yield and behind its end. */
+export function* standingAside<Result>(work: Work<Result>): Work<Result> {
+  for (;;) {
+    const step = work.next();
+    standAside();
+    if (step.done) return step.value;
+    yield;
+  }
+}
