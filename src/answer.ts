@@ -13,7 +13,7 @@ import { readParameters } from "./derive/parameters.ts";
 import { createRouter, splitTarget } from "./derive/router.ts";
 import { FAULTS, type FaultName } from "./fault.ts";
 import { type Admission, admit, type Gate } from "./gate/admit.ts";
-import { FAULT_BODIES, type FixedHeaders, notModifiedHeaders, okHeaders, pushQuota } from "./headers.ts";
+import { FAULT_BODIES, type FixedHeaders, notModifiedHeaders, okHeaders, quotaHeaders } from "./headers.ts";
 import type { Ask, Reply } from "./message.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
@@ -88,11 +88,10 @@ function conclude(
   if (status === 412) return refuse(ask, state, "snapshotChanged", path, admission, etag);
   const { keyId, quota } = admission;
   if (status === 304) {
-    const headers = notModifiedHeaders(etag, state.headers);
-    pushQuota(headers, quota);
+    const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
     return { status, headers, body: "", route: path, keyId };
   }
-  const headers = okHeaders(etag, outcome.body.length, quota, state.headers);
+  const headers = okHeaders(etag, outcome.body.length, state.headers) + quotaHeaders(quota);
   return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
 }
 
@@ -104,11 +103,10 @@ function refuse(
   { quota, keyId }: Admission,
   etag?: string,
 ): Reply {
-  const headers = [...state.headers.faults[fault]];
-  if (etag !== undefined) headers.push("ETag", etag);
-  pushQuota(headers, quota);
+  let headers = state.headers.faults[fault] + quotaHeaders(quota);
+  if (etag !== undefined) headers += `ETag: ${etag}\r\n`;
   if (fault === "rateLimited" && quota) {
-    headers.push("Retry-After", String(Math.max(1, Math.ceil(quota.reset - ask.now / 1000))));
+    headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - ask.now / 1000))}\r\n`;
   }
   return {
     status: FAULTS[fault].status,

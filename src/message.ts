@@ -19,8 +19,8 @@ export interface Ask {
 /** One response. */
 export interface Reply {
   readonly status: number;
-  /** Names and values in turn: `["ETag", "\"g1\"", …]`; `Content-Length` included. */
-  readonly headers: readonly string[];
+  /** Header lines, each with its CRLF; `Content-Length` included. */
+  readonly headers: string;
   /**
    * The body's bytes as a one-byte ("latin1") string: char codes 0–255, one a
    * byte of the UTF-8 JSON text. Empty for HEAD, 204 and 304.

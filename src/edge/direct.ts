@@ -1,6 +1,7 @@
 /** The direct door: calls from the same program, without HTTP. */
 
 import { answer, type State } from "../answer.ts";
+import { splitHeaders } from "../headers.ts";
 
 /** What to ask; only the target is needed. */
 export interface DirectAsk {
@@ -33,9 +34,8 @@ export function createDirectDoor(state: State): DirectDoor {
   return async ({ target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now() }) => {
     const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now }, state);
     const headers: Record<string, string> = Object.create(null);
-    for (let at = 0; at < reply.headers.length; at += 2) {
-      headers[reply.headers[at]!.toLowerCase()] = reply.headers[at + 1]!;
-    }
+    const list = splitHeaders(reply.headers);
+    for (let at = 0; at < list.length; at += 2) headers[list[at]!.toLowerCase()] = list[at + 1]!;
     return { status: reply.status, headers, body: Buffer.from(reply.body, "latin1").toString("utf8") };
   };
 }

@@ -1,6 +1,7 @@
 /** The web-standard door: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
 import { answer, type State } from "../answer.ts";
+import { splitHeaders } from "../headers.ts";
 
 /** A handler for one web-standard request. Never rejects. */
 export type FetchHandler = (request: Request) => Promise<Response>;
@@ -20,11 +21,11 @@ export function createFetchHandler(state: State): FetchHandler {
       },
       state,
     );
-    const list = new Headers();
-    for (let at = 0; at < reply.headers.length; at += 2)
-      list.append(reply.headers[at]!, reply.headers[at + 1]!);
+    const list = splitHeaders(reply.headers);
+    const sent = new Headers();
+    for (let at = 0; at < list.length; at += 2) sent.append(list[at]!, list[at + 1]!);
     const empty = method === "HEAD" || reply.status === 204 || reply.status === 304;
     const body = empty ? null : new Uint8Array(Buffer.from(reply.body, "latin1"));
-    return new Response(body, { status: reply.status, headers: list });
+    return new Response(body, { status: reply.status, headers: sent });
   };
 }

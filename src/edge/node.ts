@@ -3,12 +3,12 @@
  * refuses what is not a request that this server can take.
  */
 
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { answer, type State } from "../answer.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
-import { ALLOWED_METHODS, FAULT_BODIES } from "../headers.ts";
+import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
 import type { Ask, Reply } from "../message.ts";
 import {
   type Connection,
@@ -19,6 +19,7 @@ import {
   isFree,
   linger,
 } from "./connections.ts";
+import { CLOSE, headText, type Respond, respondByHead } from "./respond.ts";
 
 /** Most headers of a request. */
 export const MAX_HEADERS = 64;
@@ -96,8 +97,13 @@ function inspect(request: IncomingMessage, head: Head): FaultName | undefined {
  * Makes the door to a state.
  *
  * @param maxRequests requests taken from one connection before it is ended
+ * @param respond how replies are written
  */
-export function createNodeDoor(state: State, maxRequests = Number.POSITIVE_INFINITY): NodeDoor {
+export function createNodeDoor(
+  state: State,
+  maxRequests = Number.POSITIVE_INFINITY,
+  respond: Respond = respondByHead,
+): NodeDoor {
   const connections: Connections = new Map();
   let draining = false;
 
@@ -105,12 +111,7 @@ export function createNodeDoor(state: State, maxRequests = Number.POSITIVE_INFIN
     // Only the newest response may end the connection: those before it have others behind them.
     const isNewest = connection.newest === response && connection.waiting.length === 0;
     if (draining && isNewest && !connection.closing) endWith(connection, response);
-    if (connection.last === response) {
-      response.writeHead(reply.status, [...reply.headers, "Connection", "close"]);
-    } else {
-      response.writeHead(reply.status, reply.headers as string[]);
-    }
-    response.end(reply.body, "latin1");
+    respond(response, reply, connection.last === response);
     connection.unsent += reply.body.length;
   }
 
@@ -171,29 +172,13 @@ function endWith(connection: Connection, response: ServerResponse): void {
 /** A refusal that is none of the API's: no CORS headers. */
 function bareReply(fault: FaultName, isHead: boolean): Reply {
   const body = FAULT_BODIES[fault];
-  return {
-    status: FAULTS[fault].status,
-    headers: bareHeaders(fault),
-    body: isHead ? "" : body,
-    route: "",
-    keyId: "",
-  };
-}
-
-function bareHeaders(fault: FaultName): string[] {
-  const headers = ["Content-Type", "application/json; charset=utf-8", "Cache-Control", "no-store"];
-  if (fault === "methodNotAllowed") headers.push("Allow", ALLOWED_METHODS);
-  headers.push("Content-Length", String(FAULT_BODIES[fault].length));
-  return headers;
+  const { status } = FAULTS[fault];
+  return { status, headers: BARE_FAULT_HEADERS[fault], body: isHead ? "" : body, route: "", keyId: "" };
 }
 
 /** A whole response for a socket that has no ServerResponse. */
 function rawResponse(fault: FaultName): string {
-  const { status } = FAULTS[fault];
-  const headers = bareHeaders(fault);
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
-  return `${text}Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${FAULT_BODIES[fault]}`;
+  return headText(FAULTS[fault].status, BARE_FAULT_HEADERS[fault], CLOSE) + FAULT_BODIES[fault];
 }
 
 const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
@@ -233,10 +218,11 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
 
   server.on("connection", (socket: Socket) => connectionOf(connections, socket));
   server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
-  // No automatic 100: a body is refused anyway.
-  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
-    handle(request, response),
-  );
+  // No automatic 100: a body is refused anyway. What a client sends that waited for it in vain nobody can tell.
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    response.shouldKeepAlive = false;
+    handle(request, response);
+  });
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
     handle(request, response, "expectation"),
   );

@@ -5,6 +5,7 @@ import { type AddressInfo, type ListenOptions, Server as NetServer } from "node:
 import type { State } from "../answer.ts";
 import { isBusy, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
+import { respondAs } from "../edge/respond.ts";
 import { SETTINGS } from "../settings.ts";
 
 /** Limits of the HTTP server. Times are milliseconds. */
@@ -64,7 +65,7 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
   // Node drops headers past this count without a word, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
   // Node would answer requests past this limit with a 503 of its own and keep the connection; the door ends it.
-  const door = createNodeDoor(state, limits.maxRequestsPerSocket);
+  const door = createNodeDoor(state, limits.maxRequestsPerSocket, respondAs(limits.keepAliveTimeout));
   attachNodeDoor(server, door);
   return { server, door };
 }

@@ -6,8 +6,8 @@ import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
 import { type Expected, JUDGED_HEADERS, type Model } from "./model.ts";
 import { CANARY, HIDDEN } from "./snapshot.ts";
 
-/** Name of a door. */
-export type DoorName = "node" | "fetch" | "direct";
+/** Name of a door; `handler` is node:http in a server of somebody else's. */
+export type DoorName = "node" | "handler" | "fetch" | "direct";
 
 /** A request. */
 export interface Step {
@@ -38,11 +38,11 @@ export interface Door {
 }
 
 /** HTTP to a listening server. Targets go out as they are. */
-export function nodeDoor(url: string): Door {
+export function nodeDoor(url: string, name: "node" | "handler" = "node"): Door {
   const { hostname, port, host } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
-    name: "node",
+    name,
     close: () => agent.destroy(),
     ask: ({ method = "GET", target, headers = [], body }) =>
       new Promise((resolve, reject) => {
