@@ -94,7 +94,7 @@ function commitOf(): string {
 /** Two keys are enough for all servers: the counters are in the memory of each. */
 async function makeKeys(): Promise<void> {
   const prefix = "svc_sk_";
-  tokens.key = await addKey(keys, { name: "bench", kind: "api", prefix, limit: 1_000_000_000_000 });
+  tokens.key = await addKey(keys, { name: "bench", kind: "api", prefix, limit: 2_000_000_000 });
   tokens.limited = await addKey(keys, { name: "flood", kind: "api", prefix, limit: 1 });
 }
 
