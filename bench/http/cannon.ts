@@ -8,18 +8,7 @@
 import { readFileSync } from "node:fs";
 import autocannon from "autocannon";
 import { percentile } from "../support/load.ts";
-import type { LoadJob, Run } from "./load.ts";
-
-/** The kernel counts process times in hundredths of a second, on every Linux that Node runs on. */
-const TICKS_A_SECOND = 100;
-
-/** Seconds of CPU that all threads of a process have used. */
-function cpuSecondsOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The program's name stands in brackets and may hold anything; utime and stime are 12 and 13 fields behind it.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
-}
+import { cpuSecondsOf, type LoadJob, type Run } from "./load.ts";
 
 function rssOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;

@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
 import { onCore } from "./servers.ts";
@@ -33,6 +34,17 @@ export interface Run {
   readonly p99: number;
   readonly p999: number;
   readonly rss: number;
+}
+
+/** The kernel counts process times in hundredths of a second, on every Linux that Node runs on. */
+const TICKS_A_SECOND = 100;
+
+/** Seconds of CPU that all threads of a process have used. */
+export function cpuSecondsOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The program's name stands in brackets and may hold anything; utime and stime are 12 and 13 fields behind it.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
 }
 
 /** Runs a load on core 1. @throws {Error} when its process fails */

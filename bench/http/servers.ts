@@ -68,6 +68,8 @@ export interface Start {
   readonly reply: string;
   /** More settings for an orrery. */
   readonly settings: readonly string[];
+  /** Which cores it may use: core 0 when absent. */
+  readonly cores?: "one" | "all";
 }
 
 /** A running server. */
@@ -110,12 +112,14 @@ process.on("exit", () => {
 });
 
 /**
- * Starts a server on core 0.
+ * Starts a server.
  *
  * @throws {Error} when it ends instead of listening
  */
 export async function startServer(peer: Peer, start: Start): Promise<Server> {
-  const [program, args] = onCore(0, commandOf(peer, start));
+  const command = commandOf(peer, start);
+  const [program, args] =
+    start.cores === "all" ? ([command[0]!, command.slice(1)] as const) : onCore(0, command);
   const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   const ended = once(child, "exit").then(([code]) => {
