@@ -20,6 +20,7 @@ import {
   gramsThatBegin,
   indexGrams,
   listOfGram,
+  mayHold,
   PAD,
   PLACE_BITS,
   REPEATED_FIRST,
@@ -73,18 +74,55 @@ function isFirst(entry: number): boolean {
   return place === 0 || place === REPEATED_FIRST;
 }
 
+/** Takes numbers of names in ascending order and puts those first that match better. */
+class RankedNames {
+  readonly #ranked: Uint32Array<ArrayBuffer>;
+  readonly #equal: number[] = [];
+  readonly #first: number[] = [];
+  #rest = 0;
+
+  /** @param most of all names together */
+  constructor(most: number) {
+    this.#ranked = new Uint32Array(most);
+  }
+
+  /** Of a name that is the term. */
+  equal(number: number): void {
+    this.#equal.push(number);
+  }
+
+  /** Of a name that begins with the term. */
+  first(number: number): void {
+    this.#first.push(number);
+  }
+
+  /** Of any other name that contains the term. */
+  rest(number: number): void {
+    this.#ranked[this.#rest++] = number;
+  }
+
+  finish(): Uint32Array<ArrayBuffer> {
+    const before = this.#equal.length + this.#first.length;
+    // To move the rest once takes less than to count the others beforehand.
+    this.#ranked.copyWithin(before, 0, this.#rest);
+    this.#ranked.set(this.#equal);
+    this.#ranked.set(this.#first, this.#equal.length);
+    const count = before + this.#rest;
+    return count === this.#ranked.length ? this.#ranked : this.#ranked.slice(0, count);
+  }
+}
+
 /** Ranks the names of one gram, which is the whole term. */
 function rankGram(list: Uint32Array): Uint32Array<ArrayBuffer> {
-  let equal = 0;
-  let first = 0;
-  for (const entry of list) {
-    if (entry & 1) equal++;
-    else if (isFirst(entry)) first++;
+  const ranks = new RankedNames(list.length);
+  for (let at = 0; at < list.length; at++) {
+    const entry = list[at]!;
+    const number = entry >>> PLACE_BITS;
+    if (entry & 1) ranks.equal(number);
+    else if (isFirst(entry)) ranks.first(number);
+    else ranks.rest(number);
   }
-  const ranked = new Uint32Array(list.length);
-  const next = [0, equal, equal + first];
-  for (const entry of list) ranked[next[entry & 1 ? 0 : isFirst(entry) ? 1 : 2]!++] = entry >>> PLACE_BITS;
-  return ranked;
+  return ranks.finish();
 }
 
 /** Finds a term shorter than a gram: gathers the names of all grams that begin with it, as bits. */
@@ -151,6 +189,7 @@ const LOOK_WORK = 200;
  * the lists leave it open whether it is there. ELSEWHERE is any place.
  */
 function* findLong(index: NameIndex, term: string): Work<Uint32Array<ArrayBuffer>> {
+  if (!mayHold(index.grams, term)) return new Uint32Array(0);
   const grams = gramsOfTerm(index.grams, term);
   const [rarest, ...others] = grams;
   if (rarest === undefined) return new Uint32Array(0);
@@ -204,6 +243,29 @@ function candidatesOf(gram: TermGram): Uint32Array {
   return candidates.subarray(0, count);
 }
 
+/**
+ * The first place from `at` on whose entry is not of a name before `number`:
+ * in steps that double, then by halves, since what is looked for may be the
+ * next entry as well as one a thousand further on.
+ */
+function seek(list: Uint32Array, at: number, number: number): number {
+  const least = number << PLACE_BITS;
+  if (at >= list.length || list[at]! >= least >>> 0) return at;
+  let before = at;
+  let step = 1;
+  while (before + step < list.length && list[before + step]! < least >>> 0) {
+    before += step;
+    step *= 2;
+  }
+  let found = Math.min(before + step, list.length);
+  while (found - before > 1) {
+    const middle = (before + found) >>> 1;
+    if (list[middle]! < least >>> 0) before = middle;
+    else found = middle;
+  }
+  return found;
+}
+
 /** The candidates that hold another gram too, at the right place. In place. */
 function narrow(candidates: Uint32Array, gram: TermGram): Uint32Array {
   const { list } = gram;
@@ -211,7 +273,7 @@ function narrow(candidates: Uint32Array, gram: TermGram): Uint32Array {
   let at = 0;
   for (const candidate of candidates) {
     const number = candidate >>> PLACE_BITS;
-    while (at < list.length && list[at]! >>> PLACE_BITS < number) at++;
+    at = seek(list, at, number);
     if (at === list.length) break;
     if (list[at]! >>> PLACE_BITS !== number) continue;
     const known = placeOf(candidate);
@@ -232,7 +294,7 @@ function* lookAndRank(
   candidates: Uint32Array,
   isOpen: boolean,
 ): Work<Uint32Array<ArrayBuffer>> {
-  const classes: [number[], number[], number[]] = [[], [], []];
+  const ranks = new RankedNames(candidates.length);
   let work = 0;
   for (const candidate of candidates) {
     const number = candidate >>> PLACE_BITS;
@@ -243,15 +305,15 @@ function* lookAndRank(
       else if (!name.startsWith(term, beginning)) beginning = -1;
       work += STEP / 256 + name.length;
     }
-    if (beginning === 0) {
-      classes[starts[number + 1]! - starts[number]! === term.length ? 0 : 1].push(number);
-    } else if (beginning > 0) {
-      classes[2].push(number);
+    if (beginning > 0) ranks.rest(number);
+    else if (beginning === 0) {
+      if (starts[number + 1]! - starts[number]! === term.length) ranks.equal(number);
+      else ranks.first(number);
     }
     if (++work > STEP) {
       work = 0;
       yield;
     }
   }
-  return Uint32Array.from(classes.flat());
+  return ranks.finish();
 }

@@ -20,7 +20,7 @@
 import { enlarge } from "../store/bytes.ts";
 import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
 import { type DocumentSet, intersect, NOTHING, type Postings, sizeOf, unite } from "./documents.ts";
-import { GRAM, type GramIndex, gramsThatBegin, indexGrams, listOfGram } from "./grams.ts";
+import { GRAM, type GramIndex, gramsThatBegin, indexGrams, listOfGram, mayHold } from "./grams.ts";
 import { STEP, type Work } from "./slices.ts";
 
 /** A finished index. */
@@ -95,6 +95,7 @@ export class WordIndexBuilder {
  * looking at the words that are left.
  */
 function candidatesOf({ grams }: WordIndex, term: string): Uint32Array {
+  if (!mayHold(grams, term)) return new Uint32Array(0);
   const lists: Uint32Array[] = [];
   for (let at = 0; at + GRAM <= term.length; at++) {
     const list = listOfGram(grams, term.slice(at, at + GRAM));
@@ -172,6 +173,7 @@ export function* findDocuments(index: WordIndex, term: string): Work<DocumentSet
 
 /** Finds the documents that contain every term. */
 export function* findAll(index: WordIndex, terms: readonly string[]): Work<DocumentSet> {
+  if (terms.length === 1) return yield* findDocuments(index, terms[0]!);
   const found: { set: DocumentSet; size: number }[] = [];
   for (const term of terms) {
     const set = yield* findDocuments(index, term);

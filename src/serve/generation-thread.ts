@@ -11,9 +11,9 @@ import { withCache, withPages } from "../search/cache.ts";
 import { createSearch, type Searches } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
+import { type Found, reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
 import { standingAside } from "./stand-aside.ts";
-import type { SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
 const NICE = 10;
@@ -26,8 +26,21 @@ function stepBack(): void {
   } catch {}
 }
 
-function say(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
-  port.postMessage(message, transfer);
+function say(message: ThreadMessage): void {
+  port.postMessage(message);
+}
+
+/** Answers go out together: a message a search takes both threads as long as most searches. */
+let answers: SearchAnswer[] = [];
+
+function sendAnswers(): void {
+  if (answers.length === 0) return;
+  say({ kind: "answers", answers });
+  answers = [];
+}
+
+function giveAnswer(answer: SearchAnswer): void {
+  if (answers.push(answer) === 1) setImmediate(sendAnswers);
 }
 
 /** What the thread works with, and what it tells of its loading. */
@@ -58,20 +71,25 @@ async function run(task: Task): Promise<void> {
   }
   // In slices, so that a search that takes long does not keep the others waiting.
   const whole: WholeSearch = {
-    users: (term) => runInSlices(standingAside(ready.search.users(term))),
-    worlds: (term) => runInSlices(standingAside(ready.search.worlds(term))),
+    users: (term) => runInSlices(standingAside(ready.search.users(term), sendAnswers)),
+    worlds: (term) => runInSlices(standingAside(ready.search.worlds(term), sendAnswers)),
   };
   const search = withCache(withPages(whole), task.cacheBytes);
-  port.on("message", async ({ number, name, term, page }: SearchRequest) => {
+  function answer({ number, name, term, page }: SearchRequest): void {
+    // A copy, since the rows are a view of all that was found, which stays here.
+    const give = ({ total, rows }: Found): void =>
+      giveAnswer({ number, found: { total, rows: rows.slice() } });
+    const fail = (error: unknown): void => giveAnswer({ number, problem: String(error) });
     try {
-      const { total, rows } = await search[name](term, page);
-      // A copy, since the rows are a view of all that was found, which stays here.
-      const sent = rows.slice();
-      say({ kind: "found", number, found: { total, rows: sent } }, [sent.buffer]);
+      const found = search[name](term, page);
+      // Not awaited when it is there, so that it can go out while the next search runs.
+      if (found instanceof Promise) found.then(give, fail);
+      else give(found);
     } catch (error) {
-      say({ kind: "failed", number, message: String(error) });
+      fail(error);
     }
-  });
+  }
+  port.on("message", (requests: readonly SearchRequest[]) => requests.forEach(answer));
   say({ kind: "ready", loaded: ready.loaded, indexMs: ready.indexMs });
 }
 

@@ -16,17 +16,22 @@ const PAUSE_MS = 0.01;
 const nobody = new Int32Array(new SharedArrayBuffer(4));
 let since = performance.now();
 
-function standAside(): void {
+function standAside(before: () => void): void {
   if (performance.now() - since < MOST_MS) return;
+  before();
   Atomics.wait(nobody, 0, 0, PAUSE_MS);
   since = performance.now();
 }
 
-/** The same work, with room for others at every yield and behind its end. */
-export function* standingAside<Result>(work: Work<Result>): Work<Result> {
+/**
+ * The same work, with room for others at every yield and behind its end.
+ *
+ * @param before what is to be done before the thread sleeps, such as giving others their work
+ */
+export function* standingAside<Result>(work: Work<Result>, before: () => void): Work<Result> {
   for (;;) {
     const step = work.next();
-    standAside();
+    standAside(before);
     if (step.done) return step.value;
     yield;
   }

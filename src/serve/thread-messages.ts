@@ -16,7 +16,7 @@ export type Task =
     }
   | { readonly kind: "index"; readonly store: Store; readonly cacheBytes: number };
 
-/** To a generation's thread. */
+/** One search; a generation's thread is sent all that came in at about the same time. */
 export interface SearchRequest {
   readonly number: number;
   readonly name: SearchName;
@@ -24,11 +24,15 @@ export interface SearchRequest {
   readonly page: PageOf;
 }
 
+/** What became of a search. */
+export type SearchAnswer =
+  | { readonly number: number; readonly found: Found }
+  | { readonly number: number; readonly problem: string };
+
 /** From a generation's thread. */
 export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
   /** Of a store that was handed in, `loaded` is undefined. */
   | { readonly kind: "ready"; readonly loaded: Loaded | undefined; readonly indexMs: number }
-  | { readonly kind: "found"; readonly number: number; readonly found: Found }
-  | { readonly kind: "failed"; readonly number: number; readonly message: string };
+  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };

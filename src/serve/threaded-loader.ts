@@ -12,7 +12,7 @@ import type { Observe } from "../observe.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Found, type PageOf, reviveStore, type Search, type Store } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
-import type { SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
 
@@ -34,6 +34,8 @@ class GenerationThread {
   /** For whole results, in the thread. */
   readonly #cacheBytes: number;
   readonly #waiting = new Map<number, Waiting>();
+  /** Those of them that the thread was not sent yet: what one turn of the event loop brings goes out together. */
+  #asked: Waiting[] = [];
   #worker: Worker | undefined;
   #store: Store | undefined;
   #numbers = 0;
@@ -51,8 +53,9 @@ class GenerationThread {
       let ready = false;
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
-        if (message.kind === "found" || message.kind === "failed") {
-          this.#settle(message);
+        if (message.kind === "answers") {
+          for (const answer of message.answers) this.#settle(answer);
+          this.#endIfDone();
           return;
         }
         if (message.kind === "progress") {
@@ -67,7 +70,8 @@ class GenerationThread {
         ready = true;
         this.#worker = worker;
         if (message.loaded) this.#store = message.loaded.store;
-        for (const waiting of this.#waiting.values()) this.#ask(waiting);
+        this.#asked = [...this.#waiting.values()];
+        this.#sendAsked();
         resolve(message);
       });
       worker.on("error", (error) => {
@@ -86,7 +90,7 @@ class GenerationThread {
       const page = { limit, offset };
       const waiting: Waiting = { number: this.#numbers++, name, term, page, deaths: 0, resolve, reject };
       this.#waiting.set(waiting.number, waiting);
-      if (this.#worker) this.#ask(waiting);
+      if (this.#asked.push(waiting) === 1) setImmediate(() => this.#sendAsked());
     });
   }
 
@@ -96,16 +100,21 @@ class GenerationThread {
     this.#endIfDone();
   }
 
-  #ask({ number, name, term, page }: Waiting): void {
-    this.#worker!.postMessage({ number, name, term, page } satisfies SearchRequest);
+  /** Sends what was asked since the last time; without a thread it waits for the next one. */
+  #sendAsked(): void {
+    if (this.#worker === undefined || this.#asked.length === 0) return;
+    const requests = this.#asked.map(
+      ({ number, name, term, page }): SearchRequest => ({ number, name, term, page }),
+    );
+    this.#asked = [];
+    this.#worker.postMessage(requests);
   }
 
-  #settle(message: Extract<ThreadMessage, { kind: "found" | "failed" }>): void {
-    const waiting = this.#waiting.get(message.number);
-    this.#waiting.delete(message.number);
-    if (message.kind === "found") waiting?.resolve(message.found);
-    else waiting?.reject(new Error(message.message));
-    this.#endIfDone();
+  #settle(answer: SearchAnswer): void {
+    const waiting = this.#waiting.get(answer.number);
+    this.#waiting.delete(answer.number);
+    if ("found" in answer) waiting?.resolve(answer.found);
+    else waiting?.reject(new Error(answer.problem));
   }
 
   #endIfDone(): void {
