@@ -40,6 +40,9 @@ interface Job {
   readonly queries: number;
 }
 
+/** How long an engine warms up for a class of queries at most. */
+const WARM_UP_MS = 2000;
+
 /** Words that stand in very many texts. */
 const COMMON: Readonly<Record<Table, readonly string[]>> = {
   users: ["the", "cat", "moon", "neko", "star", "luna", "dark", "night"],
@@ -76,14 +79,17 @@ async function measure(job: Job): Promise<Report> {
   const corpus = await corpusOf(job);
   const texts = (corpus.descriptions ? corpus.names.concat(corpus.descriptions) : corpus.names).map(fold);
   const log = drawLog(texts, COMMON[job.table], job.queries, 1);
-  const warmUp = drawLog(texts, COMMON[job.table], Math.min(20, job.queries), 2);
+  const warmUp = drawLog(texts, COMMON[job.table], job.queries, 2);
   texts.length = 0;
   const before = await bytesHeld();
   const began = performance.now();
   const { find, nativeBytes } = ENGINES[job.engine]!(corpus);
   const buildMs = performance.now() - began;
   const bytes = (await bytesHeld()) - before + nativeBytes;
-  for (const name of CLASSES) for (const query of warmUp[name]) find(query);
+  for (const name of CLASSES) {
+    const end = performance.now() + WARM_UP_MS;
+    for (const query of warmUp[name]) if (performance.now() < end) find(query);
+  }
   const classes = {} as Record<QueryClass, { times: number[]; totals: number[] }>;
   for (const name of CLASSES) {
     classes[name] = { times: [], totals: [] };
