@@ -789,7 +789,13 @@ const searches: Group = (world) => {
       : [at(`${route}?${encoded}`), at(`${route}?${percents}`)];
   };
   const undecodable = ["%", "%2", "%zz", "%FF", "%ED%A0%80", "a%", "%E6%9D", "%C0%80", "a%00b", "%F0%9F%98"];
+  // What is asked for again and again may come from a cache, page by page.
+  const pages = ["", "", "", "", "&limit=2", "", "&limit=2", "&limit=2", "&limit=2", "&limit=2&offset=1"];
   return ["/worlds/search", "/users/search"].flatMap((route) => [
+    ...["a", "e", "unicode"].map((q) => ({
+      name: `${route} ${q} again and again`,
+      steps: pages.map((more) => ({ target: at(`${route}?q=${q}${more}`), headers: [as(world, "cli")] })),
+    })),
     ...[...queries].flatMap((q) =>
       targets(route, q).map((target) =>
         one(`${route} ${JSON.stringify(q)}`, { target, headers: [as(world, "cli")] }),
@@ -1122,7 +1128,7 @@ async function runCase(door: Door, model: Model, { steps }: Case): Promise<void>
 /** Cases that were really run, by door. */
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
 /** Adding cases or operations changes these on purpose. */
-const PLANNED: Readonly<Record<DoorName, number>> = { node: 8169, handler: 8169, fetch: 7745, direct: 8145 };
+const PLANNED: Readonly<Record<DoorName, number>> = { node: 8175, handler: 8175, fetch: 7751, direct: 8151 };
 
 /** Runs all cases of a group and tells of the first few that fail. */
 async function runGroup(door: Door, model: Model, cases: readonly Case[]): Promise<void> {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { createRandom } from "../src/generate/random.ts";
 import { withCache, withPages } from "../src/search/cache.ts";
 import { type DocumentSet, entriesOf, intersect, sizeOf, unite } from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
@@ -340,6 +341,48 @@ describe("the cache", () => {
       assert.equal(users.asked.length, 2);
       assert.equal(search.counts().entries, 0);
     }
+  });
+
+  test("keeps the JSON of a page that is asked for again and again, and gives it for no other", () => {
+    const users = recorded();
+    const numbers = (term: string): Uint32Array =>
+      users.find(term).map((_, row) => row + term.charCodeAt(0) * 10_000);
+    const search = withCache(withPages({ users: numbers, worlds: nobody }), 1_000_000);
+    let kept = 0;
+    let given = 0;
+    const random = createRandom(7, "pages");
+    for (let turn = 0; turn < 3000; turn++) {
+      const term = "ab"[random.below(2)]!;
+      const page = { limit: 1 + random.below(3), offset: random.below(2) };
+      for (let again = random.below(5); again >= 0; again--) {
+        const { total, rows: shown, text, keepText } = search.users(term, page) as Found;
+        const right = Array.from(
+          { length: page.limit },
+          (_, at) => at + page.offset + term.charCodeAt(0) * 10_000,
+        );
+        assert.deepEqual([total, ...shown], [1000, ...right]);
+        if (text !== undefined) given++;
+        assert.equal(text ?? String(right), String(right));
+        if (keepText !== undefined) kept++;
+        keepText?.(String(right));
+      }
+    }
+    assert.ok(kept > 500 && given > kept, `${kept} kept, ${given} given`);
+    assert.deepEqual(users.asked.toSorted(), ["a", "b"]);
+    const { bytes } = search.counts();
+    search.users("c", PAGE);
+    const before = search.counts().bytes;
+    search.users("c", PAGE);
+    (search.users("c", PAGE) as Found).keepText!("x".repeat(5000));
+    assert.equal(search.counts().bytes - before, 5000);
+    assert.ok(bytes < before);
+  });
+
+  test("does not lose a result to the JSON of a page", () => {
+    const users = recorded();
+    const search = withCache(withPages({ users: users.find, worlds: nobody }), 5000);
+    for (let turn = 0; turn < 4; turn++) (search.users("a", PAGE) as Found).keepText?.("x".repeat(2000));
+    assert.equal(users.asked.length, 1);
   });
 
   test("waits for a search that is under way, and forgets one that failed", async () => {

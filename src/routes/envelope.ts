@@ -49,5 +49,7 @@ export function foundPage(
   tail = 0,
 ): Outcome | Promise<Outcome> {
   if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
-  return page(rowsText(block, found.rows, tail), found.total, parameters);
+  const text = found.text ?? rowsText(block, found.rows, tail);
+  found.keepText?.(text);
+  return page(text, found.total, parameters);
 }

@@ -55,6 +55,10 @@ export interface Found {
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
   readonly rows: Uint32Array;
+  /** The page's JSON, when it was kept. */
+  readonly text?: string;
+  /** Is there for a page that is asked for again and again: its JSON is worth keeping. */
+  readonly keepText?: (text: string) => void;
 }
 
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */
