@@ -218,7 +218,7 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
 
   server.on("connection", (socket: Socket) => connectionOf(connections, socket));
   server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
-  // No automatic 100: a body is refused anyway. What a client sends that waited for it in vain nobody can tell.
+  // No automatic 100: a body is refused anyway. A client may send its body although no 100 came, so the connection ends.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     response.shouldKeepAlive = false;
     handle(request, response);

@@ -48,12 +48,17 @@ function respondByText(keepAliveTimeout: number): Respond {
   };
 }
 
+/** Says that the connection ends behind the response. */
 export const CLOSE = "Connection: close\r\n";
 
 /** Deno and Bun have a node:http of their own, which keeps its heads elsewhere. */
 const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
 
-/** How a server that is only ours responds. @param keepAliveTimeout in milliseconds */
+/**
+ * How a server that is only ours responds.
+ *
+ * @param keepAliveTimeout of the server, in milliseconds
+ */
 export function respondAs(keepAliveTimeout: number): Respond {
   return IS_NODE ? respondByText(keepAliveTimeout) : respondByHead;
 }

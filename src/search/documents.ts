@@ -142,23 +142,3 @@ export function countBits(bits: Uint32Array): number {
 export function sizeOf(set: DocumentSet): number {
   return set.kind === "list" ? set.entries.length : countBits(set.any);
 }
-
-/**
- * The entries of a set, ascending.
- *
- * @param into room for as many as there are documents; what is returned may lie in it
- */
-export function* entriesOf(set: DocumentSet, into: Uint32Array): Work<Uint32Array> {
-  if (set.kind === "list") return set.entries;
-  const { any, inName } = set;
-  let count = 0;
-  for (let at = 0; at < any.length; at++) {
-    const named = inName[at]!;
-    for (let word = any[at]!; word !== 0; word &= word - 1) {
-      const bit = 31 - Math.clz32(word & -word);
-      into[count++] = at * 64 + bit * 2 + ((named >>> bit) & 1);
-    }
-    if (at % STEP === STEP - 1) yield;
-  }
-  return into.subarray(0, count);
-}

@@ -25,6 +25,7 @@ import {
   PLACE_BITS,
   REPEATED_FIRST,
 } from "./grams.ts";
+import { Ranks } from "./ranks.ts";
 import { STEP, type Work } from "./slices.ts";
 
 /** Names in one string, which costs far less memory than a string a name. */
@@ -74,47 +75,9 @@ function isFirst(entry: number): boolean {
   return place === 0 || place === REPEATED_FIRST;
 }
 
-/** Takes numbers of names in ascending order and puts those first that match better. */
-class RankedNames {
-  readonly #ranked: Uint32Array<ArrayBuffer>;
-  readonly #equal: number[] = [];
-  readonly #first: number[] = [];
-  #rest = 0;
-
-  /** @param most of all names together */
-  constructor(most: number) {
-    this.#ranked = new Uint32Array(most);
-  }
-
-  /** Of a name that is the term. */
-  equal(number: number): void {
-    this.#equal.push(number);
-  }
-
-  /** Of a name that begins with the term. */
-  first(number: number): void {
-    this.#first.push(number);
-  }
-
-  /** Of any other name that contains the term. */
-  rest(number: number): void {
-    this.#ranked[this.#rest++] = number;
-  }
-
-  finish(): Uint32Array<ArrayBuffer> {
-    const before = this.#equal.length + this.#first.length;
-    // To move the rest once takes less than to count the others beforehand.
-    this.#ranked.copyWithin(before, 0, this.#rest);
-    this.#ranked.set(this.#equal);
-    this.#ranked.set(this.#first, this.#equal.length);
-    const count = before + this.#rest;
-    return count === this.#ranked.length ? this.#ranked : this.#ranked.slice(0, count);
-  }
-}
-
 /** Ranks the names of one gram, which is the whole term. */
 function rankGram(list: Uint32Array): Uint32Array<ArrayBuffer> {
-  const ranks = new RankedNames(list.length);
+  const ranks = new Ranks(list.length);
   for (let at = 0; at < list.length; at++) {
     const entry = list[at]!;
     const number = entry >>> PLACE_BITS;
@@ -294,7 +257,7 @@ function* lookAndRank(
   candidates: Uint32Array,
   isOpen: boolean,
 ): Work<Uint32Array<ArrayBuffer>> {
-  const ranks = new RankedNames(candidates.length);
+  const ranks = new Ranks(candidates.length);
   let work = 0;
   for (const candidate of candidates) {
     const number = candidate >>> PLACE_BITS;

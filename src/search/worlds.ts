@@ -5,7 +5,7 @@
 
 import { fold } from "./fold.ts";
 import { packNames } from "./names.ts";
-import { headsOf, type Ranking, Rooms, rank } from "./ranked.ts";
+import { headsOf, type Ranking, rank } from "./ranked.ts";
 import type { Work } from "./slices.ts";
 import { findAll, WHITE_SPACE, type WordIndex, WordIndexBuilder } from "./words.ts";
 
@@ -45,7 +45,6 @@ export function indexWorlds(
       names: packNames(names),
       heads: headsOf(names),
       rows: ranking,
-      rooms: new Rooms(names.length),
     },
   };
 }
