@@ -27,12 +27,17 @@ interface Underneath {
   _last: boolean;
 }
 
+/** In place of a head that was sent: `headersSent` stays true. */
+const SENT = "HTTP/1.1";
+
 /**
  * The quickest way that there is: the whole response as one text.
  *
  * For servers that are only ours. `writeHead` would look at every name and
  * value and put the same lines together again, and Node 20 would write head and
  * body one by one: without that a lookup takes 21 % less of the server's time.
+ * A 204 or 304 leaves the connection of an HTTP/1.0 peer open that asked for
+ * that, which writeHead would not.
  *
  * @param keepAliveTimeout of the server, in milliseconds
  */
@@ -44,7 +49,10 @@ function respondByText(keepAliveTimeout: number): Respond {
     // A peer that half-closed was answered for the last time, too.
     underneath._last ||= closes;
     underneath._header = headText(status, headers, underneath._last ? CLOSE : keepAlive) + body;
+    response.statusCode = status;
     response.end();
+    // The text is on its way. Node keeps it with the response, and an idle connection keeps its last response.
+    underneath._header = SENT;
   };
 }
 

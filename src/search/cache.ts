@@ -84,8 +84,9 @@ export function withCache(search: Search, maxBytes: number, window = Number.POSI
   }
 
   /**
-   * A page of a kept result. One that is asked for a third time in a row is
-   * kept as JSON: to put it together takes a fifth of the time of its reply.
+   * A page of a kept result. One that is asked for again, with no other of the
+   * result between, is kept as JSON: to put it together takes a sixth of the
+   * time of its reply.
    */
   function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
     const { rows, total, kept } = entry;
@@ -97,7 +98,9 @@ export function withCache(search: Search, maxBytes: number, window = Number.POSI
       return pageOf(rows, total, asked);
     }
     const page = pageOf(rows, total, asked);
-    const keepText = (text: string): void => {
+    const keepText = (joined: string): void => {
+      // A flat copy: a text that was joined of many takes half as much memory again.
+      const text = Buffer.from(joined, "latin1").toString("latin1");
       const larger = { ...entry, kept: { limit, offset, page: { ...page, text }, text } };
       // The cache would throw out what has become too large for it.
       if (bytesOf(larger, key) <= maxBytes) cache.set(key, larger);

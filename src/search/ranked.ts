@@ -33,6 +33,7 @@ export function* rank(found: DocumentSet, ranking: Ranking, term: string): Work<
     }
     for (let at = 0; at < entries.length; at++) {
       if ((entries[at]! & 1) === 0) ranks.rest(rows[entries[at]! >>> 1]!);
+      if (at % STEP === STEP - 1) yield;
     }
     return ranks.finish();
   }

@@ -12,7 +12,7 @@ import { createSearch, type Searches } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { type Found, reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
-import { standingAside } from "./stand-aside.ts";
+import { beginWork, standAside, standingAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const port = parentPort!;
@@ -41,6 +41,7 @@ function sendAnswers(): void {
 
 function giveAnswer(answer: SearchAnswer): void {
   if (answers.push(answer) === 1) setImmediate(sendAnswers);
+  standAside(sendAnswers);
 }
 
 /** What the thread works with, and what it tells of its loading. */
@@ -82,14 +83,17 @@ async function run(task: Task): Promise<void> {
     const fail = (error: unknown): void => giveAnswer({ number, problem: String(error) });
     try {
       const found = search[name](term, page);
-      // Not awaited when it is there, so that it can go out while the next search runs.
+      // Not awaited when it is there: it can go out before the next search of the batch begins.
       if (found instanceof Promise) found.then(give, fail);
       else give(found);
     } catch (error) {
       fail(error);
     }
   }
-  port.on("message", (requests: readonly SearchRequest[]) => requests.forEach(answer));
+  port.on("message", (requests: readonly SearchRequest[]) => {
+    if (answers.length === 0) beginWork();
+    requests.forEach(answer);
+  });
   say({ kind: "ready", loaded: ready.loaded, indexMs: ready.indexMs });
 }
 

@@ -8,7 +8,7 @@
 
 import type { Work } from "../search/slices.ts";
 
-/** How long the thread may hold a processor, in milliseconds, if its work yields as often. */
+/** How long the thread may work without a pause, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;
 /** How long it sleeps, in milliseconds; the system makes about 0.06 of it. */
 const PAUSE_MS = 0.01;
@@ -16,23 +16,29 @@ const PAUSE_MS = 0.01;
 const nobody = new Int32Array(new SharedArrayBuffer(4));
 let since = performance.now();
 
-function standAside(before: () => void): void {
+/** To be said when there is work again after a time without any. */
+export function beginWork(): void {
+  since = performance.now();
+}
+
+/**
+ * Sleeps if the thread has worked for long enough.
+ *
+ * @param before what is to be done before, such as giving others their work
+ */
+export function standAside(before: () => void): void {
   if (performance.now() - since < MOST_MS) return;
   before();
   Atomics.wait(nobody, 0, 0, PAUSE_MS);
   since = performance.now();
 }
 
-/**
- * The same work, with room for others at every yield and behind its end.
- *
- * @param before what is to be done before the thread sleeps, such as giving others their work
- */
+/** The same work, with room for others at every yield; see {@link standAside}. */
 export function* standingAside<Result>(work: Work<Result>, before: () => void): Work<Result> {
   for (;;) {
     const step = work.next();
-    standAside(before);
     if (step.done) return step.value;
+    standAside(before);
     yield;
   }
 }

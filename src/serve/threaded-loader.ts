@@ -145,6 +145,7 @@ class GenerationThread {
     if ("problems" in started) {
       for (const { reject } of this.#waiting.values()) reject(new Error(started.problems[0]));
       this.#waiting.clear();
+      this.#asked = [];
       setTimeout(() => void this.#replace(), 1000).unref();
       return;
     }
