@@ -18,6 +18,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
+import { whyNoThreads } from "../src/serve/serving-threads.ts";
 import { cpuSecondsOf, flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { type Workload, workloadsOf } from "./http/workloads.ts";
@@ -120,15 +121,14 @@ const byThreads = ["1", "2"].map(
     cores: "all",
   }),
 );
-const [major, minor] = process.versions.node.split(".").map(Number);
-const canShare = major! > 22 || (major === 22 && minor! >= 12);
+const obstacle = whyNoThreads();
 const hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
 try {
   for (const name of ["world-by-id", "list-20"]) {
     await compare(name, bySize, false);
-    if (canShare) await compare(name, byThreads, hasWrk);
+    if (obstacle === undefined) await compare(name, byThreads, hasWrk);
   }
-  if (!canShare) console.log("--threads 2 is left out: this Node has no reusePort (from 22.12 on)");
+  if (obstacle !== undefined) console.log(`--threads 2 is left out: ${obstacle}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

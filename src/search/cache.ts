@@ -33,7 +33,7 @@ interface Entry {
   limit: number;
   offset: number;
   /** A page that is kept as JSON. */
-  readonly kept?: PageOf & { readonly page: Found; readonly text: string };
+  readonly kept?: PageOf & { readonly page: Found & { readonly text: string } };
 }
 
 function pageOf(rows: Uint32Array, total: number, { limit, offset }: PageOf): Found {
@@ -43,7 +43,7 @@ function pageOf(rows: Uint32Array, total: number, { limit, offset }: PageOf): Fo
 
 /** Bytes of an entry; JSON is a one-byte text. */
 function bytesOf({ rows, kept }: Entry, key: string): number {
-  return rows.byteLength + (kept?.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
+  return rows.byteLength + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }
 
 /** Pages of whole results. */
@@ -101,7 +101,7 @@ export function withCache(search: Search, maxBytes: number, window = Number.POSI
     const keepText = (joined: string): void => {
       // A flat copy: a text that was joined of many takes half as much memory again.
       const text = Buffer.from(joined, "latin1").toString("latin1");
-      const larger = { ...entry, kept: { limit, offset, page: { ...page, text }, text } };
+      const larger = { ...entry, kept: { limit, offset, page: { ...page, text } } };
       // The cache would throw out what has become too large for it.
       if (bytesOf(larger, key) <= maxBytes) cache.set(key, larger);
     };

@@ -30,6 +30,12 @@ export interface GramIndex {
   readonly bits: Uint32Array;
 }
 
+/** Hash of a gram. @param pair its first two units in one number */
+function hashOf(pair: number, third: number): number {
+  const mixed = Math.imul(Math.imul(pair, 0x9e3779b1) ^ third, 0x85ebca6b);
+  return mixed ^ (mixed >>> 15);
+}
+
 /** Numbers grams as they come: open addressing over their units. */
 class GramNumbers {
   /** First two units, and the third, of each gram by number. */
@@ -52,8 +58,7 @@ class GramNumbers {
 
   #find(pair: number, third: number): number {
     const mask = this.#slots.length - 1;
-    const mixed = Math.imul(Math.imul(pair, 0x9e3779b1) ^ third, 0x85ebca6b);
-    let slot = (mixed ^ (mixed >>> 15)) & mask;
+    let slot = hashOf(pair, third) & mask;
     for (;;) {
       const number = this.#slots[slot]! - 1;
       if (number < 0 || (this.pairs.values[number] === pair && this.thirds.values[number] === third))
@@ -213,8 +218,7 @@ function gramBits(grams: readonly string[]): Uint32Array {
 /** Bit of the gram that begins at a place of a text. */
 function bitOf(bits: Uint32Array, text: string, at: number): number {
   const pair = (text.charCodeAt(at) << 16) | text.charCodeAt(at + 1);
-  const mixed = Math.imul(Math.imul(pair, 0x9e3779b1) ^ text.charCodeAt(at + 2), 0x85ebca6b);
-  return (mixed ^ (mixed >>> 15)) & (bits.length * 32 - 1);
+  return hashOf(pair, text.charCodeAt(at + 2)) & (bits.length * 32 - 1);
 }
 
 /**
