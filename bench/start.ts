@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { createSearch } from "../src/search/search.ts";
+import { indexStore } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { median } from "./support/load.ts";
 
@@ -44,7 +44,7 @@ async function load(): Promise<number> {
   const began = performance.now();
   const loaded = await loadSnapshot(`${ROOT}data/sample`);
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-  createSearch(loaded.store);
+  indexStore(loaded.store);
   return performance.now() - began;
 }
 

@@ -4,16 +4,22 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
-import { withCache, withPages } from "../src/search/cache.ts";
+import { EntrySorter } from "../src/search/bits.ts";
+import { withCache } from "../src/search/cache.ts";
 import { type DocumentSet, intersect, sizeOf, unite } from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
+import { indexGrams } from "../src/search/index-grams.ts";
+import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
-import { indexUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { TextsBuilder } from "../src/search/units.ts";
+import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
+import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { createNearSearch } from "../src/serve/near-search.ts";
 import type { Found, PageOf } from "../src/store/generation.ts";
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;
+  const sorter = new EntrySorter(DOCUMENTS);
   /** Lists of entries, each ascending, no document twice. */
   const someLists = fc.array(
     fc
@@ -41,7 +47,8 @@ describe("sets of documents", () => {
       starts[at + 1] = starts[at]! + list.length;
     });
     const postings = Uint32Array.from(lists.flat());
-    return runNow(unite({ documents: DOCUMENTS, starts, postings }, [...lists.keys()]));
+    const all = { documents: DOCUMENTS, starts, postings };
+    return runNow(unite(all, [...lists.keys()], sorter));
   }
 
   const has = (bits: Uint32Array, at: number): boolean => ((bits[at >>> 5]! >>> (at & 31)) & 1) === 1;
@@ -163,6 +170,20 @@ function scan(count: number, classAt: (at: number) => number): number[] {
     .sort((a, b) => classAt(a) - classAt(b) || a - b);
 }
 
+/** All pages of some matches, a first one of few, and one from anywhere. */
+function checkMatches(matches: Matches, naive: readonly number[], message: string): void {
+  assert.equal(matches.total, naive.length, message);
+  const offset = naive.length >> 1;
+  for (const page of [
+    { limit: 3, offset: 0 },
+    { limit: 50, offset },
+    { limit: 2 ** 20, offset: 0 },
+  ]) {
+    assert.ok(matches.has(page));
+    assert.deepEqual([...matches.page(page)], naive.slice(page.offset, page.offset + page.limit), message);
+  }
+}
+
 test("users are found as a scan finds them, in every script", () => {
   let found = 0;
   fc.assert(
@@ -174,7 +195,7 @@ test("users are found as a scan finds them, in every script", () => {
         }),
       ),
       ({ names, queries }) => {
-        const index = indexUsers(names.length, (row) => names[row]!);
+        const index = openUsers(indexUsers(names.length, (row) => names[row]!));
         const folded = names.map(fold);
         for (const query of queries) {
           const term = readTerm(query);
@@ -182,7 +203,7 @@ test("users are found as a scan finds them, in every script", () => {
           const naive = scan(names.length, (at) =>
             folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
           );
-          assert.deepEqual([...runNow(searchUsers(index, term))], naive, JSON.stringify({ term, names }));
+          checkMatches(runNow(searchUsers(index, term)), naive, JSON.stringify({ term, names }));
           found += naive.length;
         }
       },
@@ -209,10 +230,12 @@ test("worlds are found as a scan finds them, in every script", () => {
       ({ worlds, queries }) => {
         // The last row is the most popular one.
         const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
-        const index = indexWorlds(
-          ranking,
-          (row) => worlds[row]!.name,
-          (row) => worlds[row]!.description,
+        const index = openWorlds(
+          indexWorlds(
+            ranking,
+            (row) => worlds[row]!.name,
+            (row) => worlds[row]!.description,
+          ),
         );
         const ranked = [...ranking].map((row) => worlds[row]!);
         const folded = ranked.map(({ name, description }) => ({
@@ -229,7 +252,7 @@ test("worlds are found as a scan finds them, in every script", () => {
             return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
           };
           const naive = scan(worlds.length, classAt).map((place) => ranking[place]!);
-          assert.deepEqual([...runNow(searchWorlds(index, term))], naive, JSON.stringify({ term, worlds }));
+          checkMatches(runNow(searchWorlds(index, term)), naive, JSON.stringify({ term, worlds }));
           found += naive.length;
         }
       },
@@ -237,6 +260,76 @@ test("worlds are found as a scan finds them, in every script", () => {
     { numRuns: 200 },
   );
   assert.ok(found > 12_000, `${found} found`);
+});
+
+describe("many matches", () => {
+  const random = createRandom(5, "many");
+  /** Words of few letters: every run of them is in very many texts, often more than once. */
+  const someWord = (units: number): string =>
+    Array.from({ length: 1 + random.below(units) }, () => "abc"[random.below(3)]).join("");
+  const TERMS = [
+    "a",
+    "ab",
+    "abc",
+    "abca",
+    "bcabca",
+    "abcabcab",
+    "bcabcabcab",
+    "aaaaaa",
+    "cabcabcabcabcabcabc",
+  ];
+
+  test("of names come out as a scan finds them, however far their lists are in order", () => {
+    const names = Array.from({ length: 40_000 }, (_, at) =>
+      at % 50 === 0 ? "abc".repeat(at % 40) : someWord(18),
+    );
+    const byScan = TERMS.map((term) =>
+      scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1)),
+    );
+    assert.ok(byScan[0]!.length > 30_000 && byScan.every(({ length }) => length > 0));
+    const builder = new TextsBuilder();
+    for (const name of names) builder.add(name);
+    const texts = builder.finish();
+    const depths = [64, 24].map((bits) => {
+      const grams = indexGrams(texts, bits);
+      const index = openUsers(grams);
+      for (const [at, term] of TERMS.entries())
+        checkMatches(runNow(searchUsers(index, term)), byScan[at]!, term);
+      return grams.depth;
+    });
+    assert.deepEqual(depths, [9, 6]);
+  });
+
+  test("of worlds come out as a scan finds them", () => {
+    const worlds = Array.from({ length: 30_000 }, () => ({
+      name: random.below(3) === 0 ? `abcd ${someWord(2)}` : `${someWord(6)} ${someWord(2)}`,
+      description: `${someWord(9)} ${random.below(2) === 0 ? "abcd" : someWord(3)}`,
+    }));
+    const index = openWorlds(
+      indexWorlds(
+        Uint32Array.from(worlds, (_, row) => row),
+        (row) => worlds[row]!.name,
+        (row) => worlds[row]!.description,
+      ),
+    );
+    for (const term of [
+      ...TERMS.slice(0, 7),
+      "abcd",
+      "abcd a",
+      "abcd ab",
+      "a abcd",
+      "abca abcd",
+      "ab bcab c a",
+    ]) {
+      const terms = term.split(" ");
+      const classAt = (at: number): number => {
+        const { name, description } = worlds[at]!;
+        if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
+        return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
+      };
+      checkMatches(runNow(searchWorlds(index, term)), scan(worlds.length, classAt), term);
+    }
+  });
 });
 
 /** Times every stretch between two yields; the longest, in milliseconds. */
@@ -254,7 +347,7 @@ describe("long work", () => {
   test("is paused often, whatever the texts and the query", () => {
     // 60,000 different names that hold nothing but a long run of one letter: every gram is in all of them.
     const names = Array.from({ length: 60_000 }, (_, row) => `${"a".repeat(200)}${row.toString(36)}`);
-    const index = indexUsers(names.length, (row) => names[row]!);
+    const index = openUsers(indexUsers(names.length, (row) => names[row]!));
     for (const term of [
       "a",
       "aa",
@@ -267,7 +360,7 @@ describe("long work", () => {
       const count = names.filter((name) => name.includes(term)).length;
       runNow(searchUsers(index, term));
       const { longest, result } = longestStretch(searchUsers(index, term));
-      assert.equal(result.length, count, term.slice(0, 9));
+      assert.equal(result.total, count, term.slice(0, 9));
       // A stretch takes some 2 ms; the bound is loose for the sake of busy machines.
       assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
     }
@@ -296,15 +389,80 @@ describe("long work", () => {
   });
 });
 
-describe("the cache", () => {
-  const rows = (count: number): Uint32Array => new Uint32Array(count);
+describe("searches where requests are answered", () => {
   const PAGE = { limit: 2, offset: 0 };
-  const nobody = (): Uint32Array => rows(0);
+  /** Work of some milliseconds that finds one row. */
+  function* busy(milliseconds: number, row: number, isLong = false): Work<Matches> {
+    if (isLong) yield "long";
+    const until = performance.now() + milliseconds;
+    while (performance.now() < until) yield;
+    return new ListedMatches(Uint32Array.of(row));
+  }
+
+  /** Terms are milliseconds; those that end in "!" say that they are long. */
+  function nearSearch() {
+    const asked: string[] = [];
+    const begun: string[] = [];
+    const work = (term: string): Work<Matches> => {
+      begun.push(term);
+      if (term === "no") throw new Error("no");
+      return busy(Number.parseFloat(term), 1, term.endsWith("!"));
+    };
+    const near = createNearSearch({ users: work, worlds: work }, async (name, term, page) => {
+      asked.push(`${name} ${term} ${page.limit} ${page.offset}`);
+      return { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
+    });
+    return { near, asked, begun };
+  }
+
+  test("short ones are done here, long ones elsewhere", async () => {
+    const { near, asked } = nearSearch();
+    const matches = near.users("0", PAGE);
+    assert.ok(!(matches instanceof Promise));
+    assert.deepEqual([...matches.page(PAGE)], [1]);
+    for (const term of ["0!", "30"]) {
+      await new Promise(setImmediate);
+      const far = await near.worlds(term, PAGE);
+      assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
+    }
+    await near.users("0!", { limit: 50, offset: 2000 });
+    assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000"]);
+  });
+
+  test("many of them leave room for others in every turn, come in order, and fail alone", async () => {
+    const { near, asked, begun } = nearSearch();
+    const found = Array.from({ length: 30 }, (_, at) => near.users(at === 20 ? "no" : `0.${200 + at}`, PAGE));
+    const soon = begun.length;
+    assert.ok(soon < 10, `${soon} in the first turn`);
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns++;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    const settled = await Promise.allSettled(found);
+    counting = false;
+    assert.ok(turns >= 5, `${turns} turns`);
+    assert.deepEqual(
+      settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : [])),
+      [20],
+    );
+    const inOrder = begun.filter((term) => term !== "no");
+    assert.deepEqual(inOrder.toSorted(), inOrder);
+    assert.ok(asked.length < 5, "a busy machine may make a few of them long");
+  });
+});
+
+describe("the cache", () => {
+  const rows = (count: number): Matches => new ListedMatches(new Uint32Array(count));
+  const PAGE = { limit: 2, offset: 0 };
+  const nobody = (): Matches => rows(0);
 
   /** A search that finds 1,000 rows, and what it was asked. */
   function recorded() {
     const asked: string[] = [];
-    const find = (term: string): Uint32Array => {
+    const find = (term: string): Matches => {
       asked.push(term);
       return rows(1000);
     };
@@ -314,7 +472,7 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = withCache(withPages({ users: users.find, worlds: worlds.find }), 1_000_000);
+    const search = withCache({ users: users.find, worlds: worlds.find }, 1_000_000);
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
       const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
@@ -327,7 +485,7 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = withCache(withPages({ users: users.find, worlds: nobody }), 20_000);
+    const search = withCache({ users: users.find, worlds: nobody }, 20_000);
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
@@ -340,7 +498,7 @@ describe("the cache", () => {
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = withCache(withPages({ users: users.find, worlds: nobody }), bytes);
+      const search = withCache({ users: users.find, worlds: nobody }, bytes);
       search.users("a", PAGE);
       search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
@@ -350,9 +508,13 @@ describe("the cache", () => {
 
   test("keeps the JSON of a page that is asked for again and again, and gives it for no other", () => {
     const users = recorded();
-    const numbers = (term: string): Uint32Array =>
-      users.find(term).map((_, row) => row + term.charCodeAt(0) * 10_000);
-    const search = withCache(withPages({ users: numbers, worlds: nobody }), 1_000_000);
+    const numbers = (term: string): Matches => {
+      users.find(term);
+      return new ListedMatches(
+        Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
+      );
+    };
+    const search = withCache({ users: numbers, worlds: nobody }, 1_000_000);
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -385,7 +547,7 @@ describe("the cache", () => {
 
   test("does not lose a result to the JSON of a page", () => {
     const users = recorded();
-    const search = withCache(withPages({ users: users.find, worlds: nobody }), 5000);
+    const search = withCache({ users: users.find, worlds: nobody }, 5000);
     for (let turn = 0; turn < 4; turn++) (search.users("a", PAGE) as Found).keepText?.("x".repeat(2000));
     assert.equal(users.asked.length, 1);
   });
@@ -394,7 +556,7 @@ describe("the cache", () => {
     let asked = 0;
     let fail = true;
     const search = withCache(
-      withPages({
+      {
         users: async () => {
           asked++;
           await new Promise((resolve) => setTimeout(resolve, 5));
@@ -402,7 +564,7 @@ describe("the cache", () => {
           return rows(2);
         },
         worlds: nobody,
-      }),
+      },
       1_000_000,
     );
     const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
@@ -419,33 +581,43 @@ describe("the cache", () => {
     assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
   });
 
-  test("keeps the first rows alone when there is a window; behind it each page is asked for", () => {
+  test("asks again for what another thread did not tell, and keeps what it told first", async () => {
     const pages: PageOf[] = [];
     const all = Uint32Array.from({ length: 100 }, (_, row) => row);
+    /** Tells ten rows where they are enough, or the page alone. */
+    const tell = async (total: number, { limit, offset }: PageOf): Promise<SomeMatches> => {
+      const told = offset + limit <= 10 ? { limit: 10, offset: 0 } : { limit, offset };
+      pages.push(told);
+      const rows = all.subarray(0, total).subarray(told.offset, told.offset + told.limit);
+      return new SomeMatches({ total, rows }, told.offset);
+    };
     const search = withCache(
-      {
-        users(_term, page) {
-          pages.push(page);
-          return { total: 100, rows: all.subarray(page.offset, page.offset + page.limit) };
-        },
-        worlds: (_term, page) => ({ total: 3, rows: all.subarray(0, Math.min(3, page.limit)) }),
-      },
+      { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
       1_000_000,
-      10,
     );
-    for (const offset of [0, 4, 8]) {
-      const { total, rows: shown } = search.users("a", { limit: 2, offset }) as Found;
-      assert.deepEqual([total, ...shown], [100, offset, offset + 1]);
-    }
-    assert.deepEqual(pages, [{ limit: 10, offset: 0 }]);
-    for (const offset of [9, 50, 99, 100]) {
-      const { total, rows: shown } = search.users("a", { limit: 2, offset }) as Found;
+    for (const offset of [0, 4, 8, 9, 50, 99, 100]) {
+      const { total, rows: shown } = await search.users("a", { limit: 2, offset });
       assert.deepEqual([total, ...shown], [100, ...[offset, offset + 1].filter((row) => row < 100)]);
     }
-    assert.equal(pages.length, 5);
-    // A result that fits into the window is known to its end.
-    assert.equal((search.worlds("a", { limit: 2, offset: 0 }) as Found).total, 3);
-    assert.deepEqual([...(search.worlds("a", { limit: 50, offset: 2 }) as Found).rows], [2]);
-    assert.deepEqual(search.counts().hits, 3);
+    assert.deepEqual(
+      pages.map(({ offset }) => offset),
+      [0, 9, 50, 99],
+    );
+    // Who joins a search that tells too little asks once more.
+    const both = await Promise.all([
+      search.users("b", { limit: 2, offset: 0 }),
+      search.users("b", { limit: 2, offset: 50 }),
+    ]);
+    assert.deepEqual(
+      both.map(({ rows: shown }) => [...shown]),
+      [
+        [0, 1],
+        [50, 51],
+      ],
+    );
+    // A result that was told to its end is known.
+    assert.equal((await search.worlds("a", { limit: 2, offset: 0 })).total, 3);
+    assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
+    assert.deepEqual(search.counts(), { ...search.counts(), hits: 4, joined: 1, misses: 7 });
   });
 });

@@ -6,9 +6,10 @@
 
 import { createRequire } from "node:module";
 import { fold } from "../../src/search/fold.ts";
+import type { Matches } from "../../src/search/matches.ts";
 import { runNow } from "../../src/search/slices.ts";
-import { indexUsers, searchUsers } from "../../src/search/users.ts";
-import { indexWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 
 /** What is searched: names alone, or names and descriptions. */
 export interface Corpus {
@@ -41,20 +42,22 @@ function termsOf(query: string, { descriptions }: Corpus): string[] {
 function ours(corpus: Corpus): Find {
   const { names, descriptions } = corpus;
   if (descriptions === undefined) {
-    const index = indexUsers(names.length, (row) => names[row]!);
+    const index = openUsers(indexUsers(names.length, (row) => names[row]!));
     return (query) => firstPage(runNow(searchUsers(index, query)));
   }
   const ranking = Uint32Array.from(names, (_, row) => row);
-  const index = indexWorlds(
-    ranking,
-    (row) => names[row]!,
-    (row) => descriptions[row]!,
+  const index = openWorlds(
+    indexWorlds(
+      ranking,
+      (row) => names[row]!,
+      (row) => descriptions[row]!,
+    ),
   );
   return (query) => firstPage(runNow(searchWorlds(index, query)));
 }
 
-function firstPage(rows: Uint32Array): Found {
-  return { total: rows.length, page: [...rows.subarray(0, PAGE)] };
+function firstPage(matches: Matches): Found {
+  return { total: matches.total, page: [...matches.page({ limit: PAGE, offset: 0 })] };
 }
 
 /** Looks at every text. What it finds is right by its plainness. */

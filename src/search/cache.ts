@@ -1,7 +1,8 @@
 /** Recent search results, bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
-import type { Found, PageOf, Search, WholeSearch } from "../store/generation.ts";
+import type { Found, PageOf, Search } from "../store/generation.ts";
+import { type Matches, pageOf } from "./matches.ts";
 
 /** Bytes that an entry costs beside its rows and its text; measured roughly. */
 const ENTRY_BYTES = 200;
@@ -23,12 +24,20 @@ export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
 }
 
+/** Finds what matches a term, or as much of it as a page takes. */
+export type FindMatches = (term: string, page: PageOf) => Matches | Promise<Matches>;
+
+/** Both searches, before the cache. */
+export interface MatchSearch {
+  readonly users: FindMatches;
+  readonly worlds: FindMatches;
+}
+
 type FindPage = Search["users"];
 
-/** A result, or as many of its rows as are kept. */
+/** A result. */
 interface Entry {
-  readonly total: number;
-  readonly rows: Uint32Array;
+  readonly matches: Matches;
   /** The page that was asked for last. */
   limit: number;
   offset: number;
@@ -36,51 +45,33 @@ interface Entry {
   readonly kept?: PageOf & { readonly page: Found & { readonly text: string } };
 }
 
-function pageOf(rows: Uint32Array, total: number, { limit, offset }: PageOf): Found {
-  const from = Math.min(offset, rows.length);
-  return { total, rows: rows.subarray(from, Math.min(from + limit, rows.length)) };
-}
-
 /** Bytes of an entry; JSON is a one-byte text. */
-function bytesOf({ rows, kept }: Entry, key: string): number {
-  return rows.byteLength + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
+function bytesOf({ matches, kept }: Entry, key: string): number {
+  return matches.bytes + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }
 
-/** Pages of whole results. */
-export function withPages(search: WholeSearch): Search {
-  const paged =
-    (find: WholeSearch["users"]): FindPage =>
-    (term, page) => {
-      const rows = find(term);
-      if (!(rows instanceof Promise)) return pageOf(rows, rows.length, page);
-      return rows.then((later) => pageOf(later, later.length, page));
-    };
-  return { users: paged((term) => search.users(term)), worlds: paged((term) => search.worlds(term)) };
-}
+const FIRST_MATCH: PageOf = { limit: 1, offset: 0 };
 
 /**
  * Puts a cache in front of both searches: paging a query again costs a slice.
  *
  * @param maxBytes memory for results; 0 keeps none
- * @param window how many rows of each result are kept. Where the search is in another thread, which has a cache of its
- *   own, a few are enough: to be sent whole results, a megabyte now and then, makes a thread collect garbage all the
- *   time. Pages behind the window are asked for one by one.
  */
-export function withCache(search: Search, maxBytes: number, window = Number.POSITIVE_INFINITY): CachedSearch {
+export function withCache(search: MatchSearch, maxBytes: number): CachedSearch {
   const cache = new LRUCache<string, Entry>({
     // The cache takes no bound of 0; with 1 byte nothing fits.
     maxSize: Math.max(maxBytes, 1),
     sizeCalculation: bytesOf,
   });
   /** Searches under way elsewhere: who asks the same meanwhile waits for the same answer. */
-  const underWay = new Map<string, Promise<Found>>();
-  const head: PageOf = { limit: window, offset: 0 };
+  const underWay = new Map<string, Promise<Matches>>();
   let hits = 0;
   let joined = 0;
   let misses = 0;
 
-  function keep(key: string, { total, rows }: Found, { limit, offset }: PageOf): void {
-    cache.set(key, { total, rows, limit, offset });
+  function keep(key: string, matches: Matches, { limit, offset }: PageOf): void {
+    // A page from far behind is asked for once.
+    if (matches.has(FIRST_MATCH)) cache.set(key, { matches, limit, offset });
   }
 
   /**
@@ -89,15 +80,15 @@ export function withCache(search: Search, maxBytes: number, window = Number.POSI
    * time of its reply.
    */
   function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
-    const { rows, total, kept } = entry;
+    const { matches, kept } = entry;
     const { limit, offset } = asked;
     if (kept !== undefined && kept.limit === limit && kept.offset === offset) return kept.page;
+    const page = pageOf(matches, asked);
     if (entry.limit !== limit || entry.offset !== offset) {
       entry.limit = limit;
       entry.offset = offset;
-      return pageOf(rows, total, asked);
+      return page;
     }
-    const page = pageOf(rows, total, asked);
     const keepText = (joined: string): void => {
       // A flat copy: a text that was joined of many takes half as much memory again.
       const text = Buffer.from(joined, "latin1").toString("latin1");
@@ -108,43 +99,42 @@ export function withCache(search: Search, maxBytes: number, window = Number.POSI
     return { ...page, keepText };
   }
 
-  function cached(find: FindPage, prefix: string): FindPage {
-    return (term, page) => {
-      const key = prefix + term;
-      const known = cache.get(key);
-      if (known !== undefined && (known.rows.length === known.total || page.offset + page.limit <= window)) {
-        hits++;
-        return pageOfEntry(key, known, page);
-      }
-      if (maxBytes === 0 || page.offset + page.limit > window) {
-        misses++;
-        return find(term, page);
-      }
-      const coming = underWay.get(key);
-      if (coming !== undefined) {
-        joined++;
-        return coming.then(({ rows, total }) => pageOf(rows, total, page));
-      }
+  function cached(find: FindMatches, prefix: string): FindPage {
+    function search(key: string, term: string, page: PageOf): Found | Promise<Found> {
       misses++;
-      const found = find(term, head);
+      const found = find(term, page);
       if (!(found instanceof Promise)) {
-        keep(key, found, page);
-        return pageOf(found.rows, found.total, page);
+        if (maxBytes > 0) keep(key, found, page);
+        return pageOf(found, page);
       }
+      if (maxBytes === 0) return found.then((matches) => pageOf(matches, page));
       const settled = found
-        .then((later) => {
-          keep(key, later, page);
-          return later;
+        .then((matches) => {
+          keep(key, matches, page);
+          return matches;
         })
         .finally(() => underWay.delete(key));
       underWay.set(key, settled);
-      return settled.then(({ rows, total }) => pageOf(rows, total, page));
+      return settled.then((matches) => pageOf(matches, page));
+    }
+
+    return (term, page) => {
+      const key = prefix + term;
+      const known = cache.get(key);
+      if (known?.matches.has(page)) {
+        hits++;
+        return pageOfEntry(key, known, page);
+      }
+      const coming = underWay.get(key);
+      if (coming === undefined) return search(key, term, page);
+      joined++;
+      return coming.then((matches) => (matches.has(page) ? pageOf(matches, page) : search(key, term, page)));
     };
   }
 
   return {
-    users: cached((term, page) => search.users(term, page), "u "),
-    worlds: cached((term, page) => search.worlds(term, page), "w "),
+    users: cached(search.users, "u "),
+    worlds: cached(search.worlds, "w "),
     counts: () => ({ hits, joined, misses, entries: cache.size, bytes: cache.calculatedSize }),
   };
 }

@@ -7,15 +7,21 @@
  * answers are made while indexing.
  */
 
-import { bitWords, type DocumentSet, type Postings } from "./documents.ts";
-import { GRAM, type GramsOfTexts, PAD } from "./grams.ts";
+import { sharedFloat64, sharedUint32 } from "../store/bytes.ts";
+import { bitWords, countBits } from "./bits.ts";
+import { addToBits, type DocumentSet, type Postings } from "./documents.ts";
+import { GRAM, type Grams, textAt } from "./grams.ts";
+import { PAD } from "./units.ts";
 
-/** Runs whose documents are kept. */
+/** Runs whose documents are kept, in shared memory. */
 export interface DenseRuns {
-  /** By run: number of its set. */
-  readonly numbers: ReadonlyMap<string, number>;
-  /** Words of a set; set n begins at `n * size`. */
-  readonly size: number;
+  /** Keys of the runs, ascending; see {@link keyOf}. */
+  readonly keys: Float64Array;
+  /** By run: how many documents contain it, and how many of them in their name. */
+  readonly sizes: Uint32Array;
+  readonly named: Uint32Array;
+  /** Words of a set; that of run r begins at `r * words`. */
+  readonly words: number;
   readonly any: Uint32Array;
   readonly inName: Uint32Array;
 }
@@ -27,95 +33,100 @@ const LEAST = 64;
 /** To go to a word's documents takes about as long as to pass over so many of them. */
 const WORD_WORK = 8;
 
-const NONE = 0xffff_ffff;
-
-/** By gram and length of the run that begins it, 1 to 3: number of that run, or NONE. */
-type RunsOfGrams = readonly [ones: Uint32Array, twos: Uint32Array, threes: Uint32Array];
-
-/** Numbers all runs: the grams come sorted, so a run's grams stand together. */
-function numberRuns({ order, names: grams }: GramsOfTexts): { runs: RunsOfGrams; names: string[] } {
-  const runs = [1, 2, 3].map(() => new Uint32Array(order.length).fill(NONE)) as unknown as RunsOfGrams;
-  const names: string[] = [];
-  const latest = ["", "", ""];
-  const pad = String.fromCharCode(PAD);
-  for (let at = 0; at < order.length; at++) {
-    for (let length = 1; length <= GRAM; length++) {
-      const run = grams[at]!.slice(0, length);
-      if (run.endsWith(pad)) break;
-      if (run !== latest[length - 1]) {
-        latest[length - 1] = run;
-        names.push(run);
-        runs[length - 1]![order[at]!] = names.length - 1;
-      } else {
-        runs[length - 1]![order[at]!] = runs[length - 1]![order[at - 1]!]!;
-      }
-    }
-  }
-  return { runs, names };
+/** A run in one number, as if it were padded to a gram. */
+function keyOf(first: number, second: number, third: number): number {
+  return (first * 65_536 + second) * 65_536 + third;
 }
 
-/** What it would take to unite the documents of each run's words. */
-function workOfRuns(
-  { grams, counts }: GramsOfTexts,
-  runs: RunsOfGrams,
-  names: number,
-  starts: Uint32Array,
-): Float64Array {
-  const work = new Float64Array(names);
-  for (let word = 0, at = 0; word < counts.length; word++) {
-    const itsWork = starts[word + 1]! - starts[word]! + WORD_WORK;
-    for (const end = at + counts[word]!; at < end; at++) {
-      for (const byGram of runs) {
-        const run = byGram[grams[at]!]!;
-        if (run !== NONE) work[run]! += itsWork;
-      }
-    }
-  }
-  return work;
+/** A run and the places of all grams that begin with it. */
+interface Run {
+  readonly key: number;
+  readonly from: number;
+  readonly to: number;
 }
 
-/** Collects the documents of all dense runs. */
-export function indexDenseRuns(words: GramsOfTexts, { documents, starts, postings }: Postings): DenseRuns {
-  const { runs, names } = numberRuns(words);
-  const work = workOfRuns(words, runs, names.length, starts);
+/** All runs. Grams are in order of their units, so those that begin with a run stand side by side. */
+function* runsOf({ pairs, thirds, starts }: Grams): Generator<Run> {
+  for (let units = 1; units <= GRAM; units++) {
+    for (let gram = 0, next = 0; gram < pairs.length; gram = next) {
+      const first = pairs[gram]! >>> 16;
+      const second = units > 1 ? pairs[gram]! & 0xffff : PAD;
+      const third = units > 2 ? thirds[gram]! : PAD;
+      for (next = gram + 1; next < pairs.length; next++) {
+        if (pairs[next]! >>> 16 !== first) break;
+        if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
+        if (units > 2 && thirds[next] !== third) break;
+      }
+      // What ends with a pad is a shorter run. So is what ends with the half of a pair that looks like one: it is not dense, no more.
+      if ((units > 1 && second === PAD) || (units > 2 && third === PAD)) continue;
+      yield { key: keyOf(first, second, third), from: starts[gram]!, to: starts[next]! };
+    }
+  }
+}
+
+/** Collects the documents of all dense runs. @param grams of the words whose documents are given */
+export function indexDenseRuns(grams: Grams, postings: Postings): DenseRuns {
+  const { documents, starts } = postings;
+  const { places } = grams;
+  /** Work of all places before one. */
+  const workBefore = new Float64Array(places.length + 1);
+  for (let at = 0; at < places.length; at++) {
+    const word = textAt(grams, places[at]!);
+    workBefore[at + 1] = workBefore[at]! + starts[word + 1]! - starts[word]! + WORD_WORK;
+  }
   const least = Math.max(documents * DENSE, LEAST);
-  const numbers = new Map<string, number>();
-  const numberOf = new Uint32Array(names.length).fill(NONE);
-  for (let run = 0; run < names.length; run++) {
-    if (work[run]! < least) continue;
-    numberOf[run] = numbers.size;
-    numbers.set(names[run]!, numbers.size);
-  }
+  const dense: Run[] = [];
+  for (const run of runsOf(grams)) if (workBefore[run.to]! - workBefore[run.from]! >= least) dense.push(run);
+  dense.sort((a, b) => a.key - b.key);
 
-  const size = bitWords(documents);
-  const any = new Uint32Array(numbers.size * size);
-  const inName = new Uint32Array(any.length);
-  const lastWord = new Uint32Array(numbers.size);
-  const { grams, counts } = words;
-  for (let word = 0, at = 0; word < counts.length; word++) {
-    for (const end = at + counts[word]!; at < end; at++) {
-      for (const byGram of runs) {
-        const run = byGram[grams[at]!]!;
-        const number = run === NONE ? NONE : numberOf[run]!;
-        if (number === NONE || lastWord[number] === word + 1) continue;
-        lastWord[number] = word + 1;
-        const base = number * size;
-        for (let posting = starts[word]!; posting < starts[word + 1]!; posting++) {
-          const entry = postings[posting]!;
-          const bit = 1 << (entry >>> 1);
-          any[base + (entry >>> 6)]! |= bit;
-          if (entry & 1) inName[base + (entry >>> 6)]! |= bit;
-        }
-      }
+  const words = bitWords(documents);
+  const any = sharedUint32(dense.length * words);
+  const inName = sharedUint32(any.length);
+  const keys = sharedFloat64(dense.length);
+  const sizes = sharedUint32(dense.length);
+  const named = sharedUint32(dense.length);
+  /** By word: the run it was last taken for, plus one. */
+  const latest = new Uint32Array(grams.texts.count);
+  for (const [run, { key, from, to }] of dense.entries()) {
+    const anyOfRun = any.subarray(run * words, (run + 1) * words);
+    const inNameOfRun = inName.subarray(run * words, (run + 1) * words);
+    for (let at = from; at < to; at++) {
+      const word = textAt(grams, places[at]!);
+      if (latest[word] === run + 1) continue;
+      latest[word] = run + 1;
+      addToBits(postings, word, anyOfRun, inNameOfRun);
     }
+    keys[run] = key;
+    sizes[run] = countBits(anyOfRun);
+    named[run] = countBits(inNameOfRun);
   }
-  return { numbers, size, any, inName };
+  return { keys, sizes, named, words, any, inName };
 }
 
-/** The documents that contain a run, if it is a dense one. */
-export function findDense({ numbers, size, any, inName }: DenseRuns, run: string): DocumentSet | undefined {
-  const number = numbers.get(run);
-  if (number === undefined) return undefined;
-  const [from, to] = [number * size, (number + 1) * size];
-  return { kind: "bits", any: any.subarray(from, to), inName: inName.subarray(from, to) };
+/** The documents that contain a run, if it is a dense one. @param run one to three units */
+export function findDense(
+  { keys, sizes, named, words, any, inName }: DenseRuns,
+  run: string,
+): DocumentSet | undefined {
+  const key = keyOf(
+    run.charCodeAt(0),
+    run.length > 1 ? run.charCodeAt(1) : PAD,
+    run.length > 2 ? run.charCodeAt(2) : PAD,
+  );
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keys[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  if (keys[low] !== key) return undefined;
+  const [from, to] = [low * words, (low + 1) * words];
+  return {
+    kind: "bits",
+    any: any.subarray(from, to),
+    inName: inName.subarray(from, to),
+    size: sizes[low]!,
+    named: named[low]!,
+  };
 }

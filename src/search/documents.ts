@@ -7,25 +7,28 @@
  * them.
  */
 
+import { bitWords, countBits, type EntrySorter } from "./bits.ts";
 import { STEP, type Work } from "./slices.ts";
 
 /** A set of documents. */
 export type DocumentSet =
   /** Entries, document * 2 + flag, ascending, no document twice. */
   | { readonly kind: "list"; readonly entries: Uint32Array }
-  /** Bit d % 32 of word d / 32 is document d. */
-  | { readonly kind: "bits"; readonly any: Uint32Array; readonly inName: Uint32Array };
+  /** Bit d % 32 of word d / 32 is document d; all that are in the second are in the first. */
+  | {
+      readonly kind: "bits";
+      readonly any: Uint32Array;
+      readonly inName: Uint32Array;
+      /** How many bits are set in the first, and in the second. */
+      readonly size: number;
+      readonly named: number;
+    };
 
 /** The empty set. */
-export const NOTHING: DocumentSet = { kind: "list", entries: new Uint32Array(0) };
-
-/** Length of the bit array for so many documents. */
-export function bitWords(documents: number): number {
-  return (documents + 31) >>> 5;
-}
+export const NO_DOCUMENTS: DocumentSet = { kind: "list", entries: new Uint32Array(0) };
 
 /** A list is taken below this share of all documents. */
-const SPARSE = 1 / 512;
+const SPARSE = 1 / 32;
 
 /** Lists of entries: list w is `postings[starts[w]]` to `postings[starts[w + 1] - 1]`, ascending. */
 export interface Postings {
@@ -34,54 +37,81 @@ export interface Postings {
   readonly postings: Uint32Array;
 }
 
-/** The union of some lists, which together may hold a document many times. */
-export function* unite(
-  { documents, starts, postings }: Postings,
-  lists: ArrayLike<number>,
-): Work<DocumentSet> {
+/** How many entries some lists have together. */
+export function countEntries({ starts }: Postings, lists: ArrayLike<number>): number {
+  let total = 0;
+  for (let at = 0; at < lists.length; at++) total += starts[lists[at]! + 1]! - starts[lists[at]!]!;
+  return total;
+}
+
+/** Sets the bits of a list's documents. */
+export function addToBits(
+  { starts, postings }: Postings,
+  list: number,
+  any: Uint32Array,
+  inName: Uint32Array,
+): void {
+  const to = starts[list + 1]!;
+  for (let at = starts[list]!; at < to; at++) {
+    const entry = postings[at]!;
+    any[entry >>> 6]! |= 1 << (entry >>> 1);
+    // Without a branch, since no processor foresees the flag.
+    inName[entry >>> 6]! |= (entry & 1) << (entry >>> 1);
+  }
+}
+
+/**
+ * The union of some lists, which together may hold a document many times.
+ *
+ * @param sorter of as many documents; empty, and used without a pause
+ */
+export function* unite(all: Postings, lists: ArrayLike<number>, sorter: EntrySorter): Work<DocumentSet> {
+  const { documents, starts, postings } = all;
   if (lists.length === 1) {
     return { kind: "list", entries: postings.subarray(starts[lists[0]!]!, starts[lists[0]! + 1]!) };
   }
-  let total = 0;
-  for (let at = 0; at < lists.length; at++) total += starts[lists[at]! + 1]! - starts[lists[at]!]!;
-  const isSmall = total <= documents * SPARSE + 16;
-  const gathered = new Uint32Array(isSmall ? total : 0);
-  const any = new Uint32Array(isSmall ? 0 : bitWords(documents));
+  const total = countEntries(all, lists);
+  return total <= documents * SPARSE + 16
+    ? uniteFew(all, lists, total, sorter)
+    : yield* uniteMany(all, lists);
+}
+
+function uniteFew(
+  { starts, postings }: Postings,
+  lists: ArrayLike<number>,
+  total: number,
+  sorter: EntrySorter,
+): DocumentSet {
+  addLists({ starts, postings }, lists, sorter);
+  const entries = new Uint32Array(total);
+  return { kind: "list", entries: entries.subarray(0, sorter.drain(entries)) };
+}
+
+/** Adds all entries of some lists. */
+export function addLists(
+  { starts, postings }: Pick<Postings, "starts" | "postings">,
+  lists: ArrayLike<number>,
+  sorter: EntrySorter,
+): void {
+  for (let at = 0; at < lists.length; at++) {
+    sorter.add(postings, starts[lists[at]!]!, starts[lists[at]! + 1]!);
+  }
+}
+
+function* uniteMany(all: Postings, lists: ArrayLike<number>): Work<DocumentSet> {
+  const any = new Uint32Array(bitWords(all.documents));
   const inName = new Uint32Array(any.length);
-  let length = 0;
   let work = 0;
   for (let at = 0; at < lists.length; at++) {
-    const from = starts[lists[at]!]!;
-    const to = starts[lists[at]! + 1]!;
-    for (let place = from; place < to; place++) {
-      const entry = postings[place]!;
-      if (isSmall) {
-        gathered[length++] = entry;
-        continue;
-      }
-      const bit = 1 << (entry >>> 1);
-      any[entry >>> 6]! |= bit;
-      if (entry & 1) inName[entry >>> 6]! |= bit;
-    }
-    work += to - from + 1;
+    const list = lists[at]!;
+    addToBits(all, list, any, inName);
+    work += all.starts[list + 1]! - all.starts[list]! + 1;
     if (work > STEP) {
       work = 0;
       yield;
     }
   }
-  return isSmall ? { kind: "list", entries: sortEntries(gathered) } : { kind: "bits", any, inName };
-}
-
-/** Sorts entries in place and merges those of the same document. */
-function sortEntries(entries: Uint32Array): Uint32Array {
-  entries.sort();
-  let count = 0;
-  for (const entry of entries) {
-    // The entry with the flag sorts behind the one without and takes its place.
-    if (count > 0 && entries[count - 1]! >>> 1 === entry >>> 1) count--;
-    entries[count++] = entry;
-  }
-  return entries.subarray(0, count);
+  return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
 }
 
 function hasBit(bits: Uint32Array, document: number): boolean {
@@ -99,7 +129,7 @@ export function intersect(a: DocumentSet, b: DocumentSet): DocumentSet {
     inName[at] = a.inName[at]! & b.inName[at]!;
     any[at] = a.any[at]! & b.any[at]!;
   }
-  return { kind: "bits", any, inName };
+  return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
 }
 
 type BitSet = Extract<DocumentSet, { kind: "bits" }>;
@@ -115,30 +145,38 @@ function filterByBits(entries: Uint32Array, { any, inName }: BitSet): DocumentSe
   return { kind: "list", entries: kept.subarray(0, count) };
 }
 
-function intersectLists(a: Uint32Array, b: Uint32Array): DocumentSet {
-  const kept = new Uint32Array(Math.min(a.length, b.length));
+/** The first place from `at` on whose entry is not of a document before another: in steps that double, then by halves. */
+function seek(entries: Uint32Array, at: number, document: number): number {
+  let before = at;
+  let step = 1;
+  while (before + step < entries.length && entries[before + step]! >>> 1 < document) {
+    before += step;
+    step *= 2;
+  }
+  let found = Math.min(before + step, entries.length);
+  while (found - before > 1) {
+    const middle = (before + found) >>> 1;
+    if (entries[middle]! >>> 1 < document) before = middle;
+    else found = middle;
+  }
+  return found;
+}
+
+function intersectLists(some: Uint32Array, others: Uint32Array): DocumentSet {
+  const [few, many] = some.length < others.length ? [some, others] : [others, some];
+  const kept = new Uint32Array(few.length);
   let count = 0;
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    const difference = (a[i]! >>> 1) - (b[j]! >>> 1);
-    if (difference === 0) kept[count++] = (a[i]! & b[j]! & 1) + (a[i]! & ~1);
-    if (difference <= 0) i++;
-    if (difference >= 0) j++;
+  let at = 0;
+  for (const entry of few) {
+    const document = entry >>> 1;
+    if (at < many.length && many[at]! >>> 1 < document) at = seek(many, at, document);
+    if (at === many.length) break;
+    if (many[at]! >>> 1 === document) kept[count++] = document * 2 + (entry & many[at]! & 1);
   }
   return { kind: "list", entries: kept.subarray(0, count) };
 }
 
-/** How many bits are set. */
-export function countBits(bits: Uint32Array): number {
-  let count = 0;
-  for (let word of bits) {
-    word -= (word >>> 1) & 0x5555_5555;
-    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333);
-    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-  }
-  return count;
-}
-
 /** How many documents a set holds. */
 export function sizeOf(set: DocumentSet): number {
-  return set.kind === "list" ? set.entries.length : countBits(set.any);
+  return set.kind === "list" ? set.entries.length : set.size;
 }

@@ -7,9 +7,10 @@ const SLICE_MS = 8;
 
 /**
  * Work that can pause. It yields wherever it may, at the latest after a few
- * milliseconds, and returns its result.
+ * milliseconds, and returns its result. It says so when it sees that it will be
+ * long.
  */
-export type Work<Result> = Generator<void, Result>;
+export type Work<Result> = Generator<"long" | undefined, Result>;
 
 /** How much is done between two yields: loops count about one for each random access to memory. */
 export const STEP = 32_768;
@@ -23,7 +24,7 @@ export function runNow<Result>(work: Work<Result>): Result {
 }
 
 /** Does as much as fits into a slice. */
-function runSlice<Result>(work: Work<Result>): IteratorResult<void, Result> {
+function runSlice<Result>(work: Work<Result>): IteratorResult<unknown, Result> {
   const end = performance.now() + SLICE_MS;
   for (;;) {
     const step = work.next();

@@ -1,16 +1,27 @@
 /** Search over display names. The number of a name is its user's row, so ascending numbers are list order. */
 
 import { fold } from "./fold.ts";
-import { findNames, indexNames, type NameIndex } from "./names.ts";
+import type { Grams } from "./grams.ts";
+import { indexGrams } from "./index-grams.ts";
+import type { Matches } from "./matches.ts";
+import { findNames, type NameIndex, openNames } from "./names.ts";
 import type { Work } from "./slices.ts";
+import { TextsBuilder } from "./units.ts";
 
 /**
  * Indexes users.
  *
  * @param nameOf display name by row
  */
-export function indexUsers(rows: number, nameOf: (row: number) => string): NameIndex {
-  return indexNames(Array.from({ length: rows }, (_, row) => fold(nameOf(row))));
+export function indexUsers(rows: number, nameOf: (row: number) => string): Grams {
+  const names = new TextsBuilder();
+  for (let row = 0; row < rows; row++) names.add(fold(nameOf(row)));
+  return indexGrams(names.finish());
+}
+
+/** Makes an index searchable on the calling thread. */
+export function openUsers(index: Grams): NameIndex {
+  return openNames(index);
 }
 
 /**
@@ -19,6 +30,6 @@ export function indexUsers(rows: number, nameOf: (row: number) => string): NameI
  * @param term folded and trimmed, not empty
  * @returns user rows: names equal to the term, names that begin with it, the rest
  */
-export function searchUsers(names: NameIndex, term: string): Work<Uint32Array<ArrayBuffer>> {
+export function searchUsers(names: NameIndex, term: string): Work<Matches> {
   return findNames(names, term);
 }

@@ -4,30 +4,42 @@
  * Such a term lies within one word of a text, so it is enough to know the
  * distinct words and, for each, the documents it stands in:
  *
- *   term → its grams → candidate words (FlexSearch) → exact check on the word
- *        → postings of the words → documents
+ *   term → places in words (`places.ts`) → words → postings → documents
  *
- * FlexSearch holds, for each three-unit gram of the padded words, the words
- * that contain it. A term longer than that asks for its rarest gram alone and
- * checks the words that come back; intersecting long lists is what would cost.
- * A shorter term is the beginning of a range of grams, because a word is padded
- * at its end, and needs no check at all. Terms of up to three units that are in
- * very many documents were answered beforehand (`dense.ts`).
+ * Terms of up to three units that are in very many documents were answered
+ * beforehand (`dense.ts`).
  *
  * Units are UTF-16 code units; texts are folded before they come here.
  */
 
-import { enlarge } from "../store/bytes.ts";
+import { enlarge, sharedUint32 } from "../store/bytes.ts";
+import { EntrySorter } from "./bits.ts";
 import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
-import { type DocumentSet, intersect, NOTHING, type Postings, sizeOf, unite } from "./documents.ts";
-import { GRAM, type GramIndex, gramsThatBegin, indexGrams, listOfGram, mayHold } from "./grams.ts";
+import { type DocumentSet, intersect, NO_DOCUMENTS, type Postings, sizeOf, unite } from "./documents.ts";
+import { GRAM, type GramIndex, type Grams, openGrams, textAt } from "./grams.ts";
+import { indexGrams } from "./index-grams.ts";
+import { findPlaces } from "./places.ts";
 import { STEP, type Work } from "./slices.ts";
+import { TextsBuilder } from "./units.ts";
 
-/** A finished index. */
-export interface WordIndex extends Postings {
-  readonly words: readonly string[];
-  readonly grams: GramIndex;
+/** The words of all documents and where they stand. All of it lies in shared memory and can be handed to other threads. */
+export interface Words {
+  readonly postings: Postings;
+  readonly grams: Grams;
   readonly dense: DenseRuns;
+}
+
+/** Words that can be searched. */
+export interface WordIndex extends GramIndex {
+  readonly postings: Postings;
+  readonly dense: DenseRuns;
+  /** Empty between two searches, and used without a pause. */
+  readonly sorter: EntrySorter;
+}
+
+/** Makes words searchable on the calling thread. */
+export function openWords({ postings, grams, dense }: Words): WordIndex {
+  return { ...openGrams(grams), postings, dense, sorter: new EntrySorter(postings.documents) };
 }
 
 /** What separates words. */
@@ -75,110 +87,77 @@ export class WordIndexBuilder {
   }
 
   /** Makes the index; the builder is of no more use. */
-  finish(): WordIndex {
-    const words = [...this.#numbers.keys()];
-    const starts = new Uint32Array(words.length + 1);
-    for (let at = 0; at < this.#length; at += 2) starts[this.#pairs[at]! + 1]!++;
-    for (let word = 0; word < words.length; word++) starts[word + 1]! += starts[word]!;
+  finish(): Words {
+    const words = new TextsBuilder();
+    const places = this.#sortWords(words);
+    const starts = sharedUint32(this.#numbers.size + 1);
+    for (let at = 0; at < this.#length; at += 2) {
+      const word = places[this.#pairs[at]!]!;
+      this.#pairs[at] = word;
+      starts[word + 1]!++;
+    }
+    for (let word = 0; word < this.#numbers.size; word++) starts[word + 1]! += starts[word]!;
     const next = starts.slice();
-    const postings = new Uint32Array(this.#length / 2);
-    for (let at = 0; at < this.#length; at += 2) postings[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
-    const all: Postings = { documents: this.#documents, starts, postings };
-    const { index, found } = indexGrams(words, false);
-    return { ...all, words, grams: index, dense: indexDenseRuns(found, all) };
+    const entries = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) entries[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
+    const postings: Postings = { documents: this.#documents, starts, postings: entries };
+    const grams = indexGrams(words.finish());
+    return { postings, grams, dense: indexDenseRuns(grams, postings) };
   }
+
+  /**
+   * Adds the words in order of their units, so that those with the same
+   * beginning have their postings side by side: to gather documents from all
+   * over the postings took twice the time.
+   *
+   * @returns the new number of each word
+   */
+  #sortWords(words: TextsBuilder): Uint32Array {
+    const sorted = [...this.#numbers.keys()].sort();
+    const places = new Uint32Array(sorted.length);
+    for (let place = 0; place < sorted.length; place++) {
+      words.add(sorted[place]!);
+      places[this.#numbers.get(sorted[place]!)!] = place;
+    }
+    return places;
+  }
+}
+
+/** Words at some places; one that holds a term twice may come twice. */
+function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
+  const words = new Uint32Array(places.length);
+  for (let at = 0; at < places.length; at++) {
+    words[at] = textAt(grams, places[at]!);
+    if (at % STEP === STEP - 1) yield;
+  }
+  return words;
 }
 
 /**
- * Words that hold all grams of a term, or a few more: lists are intersected,
- * the shortest first, as long as passing over the next one costs less than
- * looking at the words that are left.
- */
-function candidatesOf({ grams }: WordIndex, term: string): Uint32Array {
-  if (!mayHold(grams, term)) return new Uint32Array(0);
-  const lists: Uint32Array[] = [];
-  for (let at = 0; at + GRAM <= term.length; at++) {
-    const list = listOfGram(grams, term.slice(at, at + GRAM));
-    if (list.length === 0) return list;
-    lists.push(list);
-  }
-  lists.sort((a, b) => a.length - b.length);
-  let left = lists[0]!;
-  for (const list of lists.slice(1)) {
-    if (list.length > left.length * LOOK_WORK) break;
-    if (list !== left) left = intersectWords(left, list);
-  }
-  return left;
-}
-
-/** To look at a word takes about as long as to pass over so many numbers in a list. */
-const LOOK_WORK = 16;
-
-function intersectWords(a: Uint32Array, b: Uint32Array): Uint32Array {
-  const both = new Uint32Array(a.length);
-  let count = 0;
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    const difference = a[i]! - b[j]!;
-    if (difference === 0) both[count++] = a[i]!;
-    if (difference <= 0) i++;
-    if (difference >= 0) j++;
-  }
-  return both.subarray(0, count);
-}
-
-/** Words that contain a term longer than a gram. */
-function* wordsOfLongTerm(index: WordIndex, term: string): Work<ArrayLike<number>> {
-  const kept: number[] = [];
-  let work = 0;
-  for (const word of candidatesOf(index, term)) {
-    const text = index.words[word]!;
-    if (text.includes(term)) kept.push(word);
-    work += LOOK_WORK + text.length;
-    if (work > STEP) {
-      work = 0;
-      yield;
-    }
-  }
-  return kept;
-}
-
-/** Words that contain a term no longer than a gram; some of them many times. */
-function* wordsOfShortTerm({ grams }: WordIndex, term: string): Work<ArrayLike<number>> {
-  if (term.length === GRAM) return listOfGram(grams, term);
-  const found: number[] = [];
-  let work = 0;
-  for (const gram of gramsThatBegin(grams, term)) {
-    const words = listOfGram(grams, gram);
-    for (const word of words) found.push(word);
-    work += LOOK_WORK + words.length;
-    if (work > STEP) {
-      work = 0;
-      yield;
-    }
-  }
-  return found;
-}
-
-/**
- * Finds every document that contains a term.
+ * Finds every document that contains a term, as a set or as the words whose
+ * documents they are.
  *
  * @param term folded, not empty, without white space
  */
-export function* findDocuments(index: WordIndex, term: string): Work<DocumentSet> {
+export function* findTerm(index: WordIndex, term: string): Work<DocumentSet | Uint32Array> {
   const dense = term.length <= GRAM ? findDense(index.dense, term) : undefined;
   if (dense !== undefined) return dense;
-  const words = yield* term.length <= GRAM ? wordsOfShortTerm(index, term) : wordsOfLongTerm(index, term);
-  return words.length === 0 ? NOTHING : yield* unite(index, words);
+  const places = yield* findPlaces(index, term);
+  return places.length === 0 ? NO_DOCUMENTS : yield* wordsAt(index.grams, places);
 }
 
-/** Finds the documents that contain every term. */
+function* findDocuments(index: WordIndex, term: string): Work<DocumentSet> {
+  const found = yield* findTerm(index, term);
+  return found instanceof Uint32Array ? yield* unite(index.postings, found, index.sorter) : found;
+}
+
+/** Finds the documents that contain every one of several terms. */
 export function* findAll(index: WordIndex, terms: readonly string[]): Work<DocumentSet> {
-  if (terms.length === 1) return yield* findDocuments(index, terms[0]!);
   const found: { set: DocumentSet; size: number }[] = [];
   for (const term of terms) {
     const set = yield* findDocuments(index, term);
     const size = sizeOf(set);
-    if (size === 0) return NOTHING;
+    if (size === 0) return NO_DOCUMENTS;
     found.push({ set, size });
     yield;
   }

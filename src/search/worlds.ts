@@ -3,17 +3,42 @@
  * all-time ranking, so document order is popularity order.
  */
 
+import { countEntries, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
-import { packNames } from "./names.ts";
+import type { Matches } from "./matches.ts";
+import { PickedWorlds } from "./picked.ts";
 import { headsOf, type Ranking, rank } from "./ranked.ts";
 import type { Work } from "./slices.ts";
-import { findAll, WHITE_SPACE, type WordIndex, WordIndexBuilder } from "./words.ts";
+import { TextsBuilder } from "./units.ts";
+import {
+  findAll,
+  findTerm,
+  openWords,
+  WHITE_SPACE,
+  type WordIndex,
+  WordIndexBuilder,
+  type Words,
+} from "./words.ts";
 
-/** The index over all worlds. */
+/** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
+export interface Worlds {
+  readonly words: Words;
+  readonly ranking: Ranking;
+}
+
+/** Worlds that can be searched. */
 export interface WorldIndex {
   readonly words: WordIndex;
   readonly ranking: Ranking;
 }
+
+/** Makes an index searchable on the calling thread. */
+export function openWorlds({ words, ranking }: Worlds): WorldIndex {
+  return { words: openWords(words), ranking };
+}
+
+/** Up to so many entries of words the first worlds are picked without a pause. */
+const MANY = 65_536;
 
 /** How many different terms of a query count. */
 const MAX_TERMS = 10;
@@ -29,24 +54,18 @@ export function indexWorlds(
   ranking: Uint32Array,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-): WorldIndex {
+): Worlds {
   const builder = new WordIndexBuilder();
-  const names: string[] = [];
+  const nameTexts = new TextsBuilder();
   for (const row of ranking) {
     const name = fold(nameOf(row));
-    names.push(name);
+    nameTexts.add(name);
     builder.beginDocument();
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  return {
-    words: builder.finish(),
-    ranking: {
-      names: packNames(names),
-      heads: headsOf(names),
-      rows: ranking,
-    },
-  };
+  const names = nameTexts.finish();
+  return { words: builder.finish(), ranking: { names, heads: headsOf(names), rows: ranking } };
 }
 
 /**
@@ -56,7 +75,11 @@ export function indexWorlds(
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Work<Uint32Array<ArrayBuffer>> {
+export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Work<Matches> {
   const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
-  return yield* rank(yield* findAll(words, terms), ranking, term);
+  if (terms.length > 1) return yield* rank(yield* findAll(words, terms), ranking, term);
+  const found = yield* findTerm(words, terms[0]!);
+  if (!(found instanceof Uint32Array)) return yield* rank(found, ranking, term);
+  if (countEntries(words.postings, found) <= MANY) return new PickedWorlds(words, ranking, found, term);
+  return yield* rank(yield* unite(words.postings, found, words.sorter), ranking, term);
 }

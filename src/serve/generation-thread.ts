@@ -7,11 +7,11 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { withCache, withPages } from "../search/cache.ts";
-import { createSearch, type Searches } from "../search/search.ts";
+import { withCache } from "../search/cache.ts";
+import { indexStore, openSearch, type SearchIndex } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { type Found, reviveStore, type Store, type WholeSearch } from "../store/generation.ts";
+import type { Found } from "../store/generation.ts";
 import { beginWork, standAside, standingAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
@@ -47,21 +47,18 @@ function giveAnswer(answer: SearchAnswer): void {
 /** What the thread works with, and what it tells of its loading. */
 interface Ready {
   readonly loaded: Loaded | undefined;
-  readonly search: Searches;
+  readonly index: SearchIndex;
   readonly indexMs: number;
 }
 
-function index(store: Store, loaded: Loaded | undefined): Ready {
-  const began = performance.now();
-  const search = createSearch(store);
-  return { loaded, search, indexMs: performance.now() - began };
-}
-
-/** Loads or takes a store and indexes it; what only that needed is garbage afterwards. */
+/** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
 async function prepare(task: Task): Promise<Ready | Refused> {
-  if (task.kind === "index") return index(reviveStore(task.store), undefined);
-  const result = await loadSnapshot(task.folder, optionsOf(task));
-  return result.ok ? index(result.store, result) : result;
+  if (task.kind === "search") return { loaded: undefined, index: task.index, indexMs: 0 };
+  const loaded = await loadSnapshot(task.folder, optionsOf(task));
+  if (!loaded.ok) return loaded;
+  const began = performance.now();
+  const index = indexStore(loaded.store);
+  return { loaded, index, indexMs: performance.now() - began };
 }
 
 async function run(task: Task): Promise<void> {
@@ -71,11 +68,14 @@ async function run(task: Task): Promise<void> {
     return;
   }
   // In slices, so that a search that takes long does not keep the others waiting.
-  const whole: WholeSearch = {
-    users: (term) => runInSlices(standingAside(ready.search.users(term), sendAnswers)),
-    worlds: (term) => runInSlices(standingAside(ready.search.worlds(term), sendAnswers)),
-  };
-  const search = withCache(withPages(whole), task.cacheBytes);
+  const searches = openSearch(ready.index);
+  const search = withCache(
+    {
+      users: (term) => runInSlices(standingAside(searches.users(term), sendAnswers)),
+      worlds: (term) => runInSlices(standingAside(searches.worlds(term), sendAnswers)),
+    },
+    task.cacheBytes,
+  );
   function answer({ number, name, term, page }: SearchRequest): void {
     // A copy, since the rows are a view of all that was found, which stays here.
     const give = ({ total, rows }: Found): void =>
@@ -94,7 +94,7 @@ async function run(task: Task): Promise<void> {
     if (answers.length === 0) beginWork();
     requests.forEach(answer);
   });
-  say({ kind: "ready", loaded: ready.loaded, indexMs: ready.indexMs });
+  say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
 }
 
 function optionsOf({ maxBytes }: Extract<Task, { kind: "load" }>): LoadOptions {

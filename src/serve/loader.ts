@@ -1,13 +1,16 @@
 /** Folders to stores with their searches: what a loader is. */
 
+import type { MatchSearch } from "../search/cache.ts";
+import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, LoadOptions, Refused } from "../snapshot/load.ts";
-import type { Search } from "../store/generation.ts";
 
 /** A snapshot that can be served, its searches included. */
 export interface LoadedSearchable extends Loaded {
-  readonly search: Search;
-  /** What a cache in front of the search may take, and how many rows of a result it should keep. */
-  readonly cache: { readonly bytes: number; readonly window: number };
+  readonly search: MatchSearch;
+  /** For other threads that search. */
+  readonly index: SearchIndex;
+  /** What a cache in front of the search may take. */
+  readonly cacheBytes: number;
   /** Milliseconds that indexing took. */
   readonly indexMs: number;
   /** Lets go of what the search holds, once its last answer is given. */

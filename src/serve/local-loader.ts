@@ -1,7 +1,6 @@
 /** Loading and searching on the calling thread. */
 
-import { withPages } from "../search/cache.ts";
-import { createSearch } from "../search/search.ts";
+import { indexStore, openSearch } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import type { Loader } from "./loader.ts";
@@ -16,13 +15,13 @@ export function createLocalLoader(cacheBytes: number): Loader {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
     const began = performance.now();
-    const searches = createSearch(result.store);
+    const index = indexStore(result.store);
     const indexMs = performance.now() - began;
-    const search = withPages({
-      users: (term) => runInSlices(searches.users(term)),
-      worlds: (term) => runInSlices(searches.worlds(term)),
-    });
-    const cache = { bytes: cacheBytes, window: Number.POSITIVE_INFINITY };
-    return { ...result, search, cache, indexMs, retire: () => {} };
+    const searches = openSearch(index);
+    const search = {
+      users: (term: string) => runInSlices(searches.users(term)),
+      worlds: (term: string) => runInSlices(searches.worlds(term)),
+    };
+    return { ...result, index, search, cacheBytes, indexMs, retire: () => {} };
   };
 }

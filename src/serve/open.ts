@@ -7,6 +7,7 @@ import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import type { CacheCounts } from "../search/cache.ts";
+import type { SearchIndex } from "../search/search.ts";
 import type { Generation } from "../store/generation.ts";
 import { keepKeys } from "./keyfile.ts";
 import { keepSnapshot } from "./snapshots.ts";
@@ -46,12 +47,14 @@ export interface OpenStateOptions {
 export interface Follower {
   readonly takeKeys: (keys: KeyRing) => void;
   /** Resolves when nothing more is asked of the generation before. */
-  readonly takeGeneration: (generation: Generation) => Promise<void>;
+  readonly takeGeneration: (generation: Generation, index: SearchIndex) => Promise<void>;
 }
 
 /** A state and what keeps it current. */
 export interface OpenState {
   readonly state: State;
+  /** What the searches of its generation run over, for other threads. */
+  readonly searchIndex: () => SearchIndex;
   /** From now on told of everything new. */
   readonly follow: (follower: Follower) => void;
   /** Reads keys and snapshot again. */
@@ -104,9 +107,9 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
       observe,
     },
-    (generation) => {
+    (generation, index) => {
       if (state) state.generation = generation;
-      return follower?.takeGeneration(generation);
+      return follower?.takeGeneration(generation, index);
     },
   ).catch((error: unknown) => {
     keys?.stop();
@@ -122,6 +125,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   if (options.watch > 0) snapshots.watch(options.watch * 1000);
   return {
     state,
+    searchIndex: snapshots.index,
     follow(newFollower) {
       follower = newFollower;
     },

@@ -38,7 +38,14 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { observe } = options;
   const count = options.servingThreads ?? 1;
-  const opened = await openState({ ...options, onReleased: collectGarbage, sharedCounters: count > 1 });
+  // Of the memory for search results half goes to the threads that serve, if there are several.
+  const searchCacheBytes = count > 1 ? Math.floor(options.searchCacheBytes / 2) : options.searchCacheBytes;
+  const opened = await openState({
+    ...options,
+    searchCacheBytes,
+    onReleased: collectGarbage,
+    sharedCounters: count > 1,
+  });
   const { state } = opened;
   const listener = await (count > 1
     ? listenInThreads(count, options, opened)
@@ -86,10 +93,11 @@ async function listenHere(
 
 async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listener> {
   const { host, port, http, prefixes, rateLimit, cors, accessLog, observe } = options;
-  const settings = { host, port, http, prefixes, rateLimit, cors, accessLog };
+  const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
+  const settings = { host, port, http, prefixes, rateLimit, cors, accessLog, cacheBytes };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./serving-threads.ts");
-  const threads = await startServingThreads(count, settings, opened.state, observe);
+  const threads = await startServingThreads(count, settings, opened, observe);
   opened.follow(threads);
   return threads;
 }

@@ -5,14 +5,16 @@ import type { Key } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
 import type { Observation } from "../observe.ts";
+import type { SearchIndex } from "../search/search.ts";
 import type { Found, PageOf, Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";
 import type { SearchName } from "./thread-messages.ts";
 
-/** A store and the number by which its searches are asked for. */
+/** A store, what its searches run over, and the number by which those are asked for that take long. */
 export interface NumberedStore {
   readonly number: number;
   readonly store: Store;
+  readonly index: SearchIndex;
 }
 
 /** What a serving thread is started with. */
@@ -25,6 +27,8 @@ export interface ServingTask {
   readonly rateLimit: number;
   readonly cors: boolean;
   readonly accessLog: boolean;
+  /** Memory for search results. */
+  readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
   readonly keys: ReadonlyMap<string, Key>;

@@ -1,7 +1,7 @@
 /**
- * A thread that serves: the same port as the others, the same store, the same
- * counters. Searches go to the main thread, which has the one cache and knows
- * who can search.
+ * A thread that serves: the same port as the others, the same store and index,
+ * the same counters. Searches that take long go to the main thread, which knows
+ * who can do them.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
@@ -9,17 +9,13 @@ import type { State } from "../answer.ts";
 import { KeyRing } from "../gate/keys.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
-import {
-  createGeneration,
-  type Found,
-  type Generation,
-  reviveStore,
-  type Search,
-} from "../store/generation.ts";
+import { withCache } from "../search/cache.ts";
+import { openSearch } from "../search/search.ts";
+import { createGeneration, type Found, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createHttpServer, drain, listen } from "./http.ts";
+import { type AskForPage, createNearSearch } from "./near-search.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
-import type { SearchName } from "./thread-messages.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
@@ -38,16 +34,22 @@ interface Waiting {
 const waiting = new Map<number, Waiting>();
 let questions = 0;
 
-function take({ number, store }: NumberedStore): Generation {
-  const find =
-    (name: SearchName): Search[SearchName] =>
-    (term, { limit, offset }) =>
-      new Promise((resolve, reject) => {
-        const question = questions++;
-        waiting.set(question, { resolve, reject });
-        say({ kind: "search", question, generation: number, name, term, page: { limit, offset } });
-      });
-  return createGeneration(reviveStore(store), { users: find("users"), worlds: find("worlds") });
+let tellOfCache = (): void => {};
+
+function take({ number, store, index }: NumberedStore): Generation {
+  const ask: AskForPage = (name, term, { limit, offset }) =>
+    new Promise((resolve, reject) => {
+      const question = questions++;
+      waiting.set(question, { resolve, reject });
+      say({ kind: "search", question, generation: number, name, term, page: { limit, offset } });
+    });
+  const search = withCache(createNearSearch(openSearch(index), ask), task.cacheBytes);
+  tellOfCache = () => {
+    const counts = search.counts();
+    if (counts.hits + counts.joined + counts.misses === 0) return;
+    observe({ kind: "search-cache", generation: store.id, ...counts });
+  };
+  return createGeneration(reviveStore(store), search);
 }
 
 const state: State = {
@@ -70,6 +72,7 @@ port.on("message", async (message: ToServing) => {
       state.gate.keys = new KeyRing(message.keys);
       break;
     case "generation":
+      tellOfCache();
       state.generation = take(message.generation);
       say({ kind: "taken", generation: message.generation.number });
       setTimeout(collectGarbage, RELEASE_MS).unref();
@@ -84,6 +87,7 @@ port.on("message", async (message: ToServing) => {
       break;
     case "drain":
       await drain(http);
+      tellOfCache();
       say({ kind: "drained" });
       break;
   }

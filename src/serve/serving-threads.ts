@@ -1,7 +1,7 @@
 /**
  * Several threads that serve on one port. The main thread keeps keys and
- * snapshot current, hands them out, passes searches on, and replaces a thread
- * that dies; it serves no requests itself.
+ * snapshot current, hands them out, passes long searches on, and replaces a
+ * thread that dies; it serves no requests itself.
  *
  * The system gives each new connection to one of the threads (`reusePort`), so
  * what a thread costs its clients when it dies are its own connections.
@@ -10,10 +10,9 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import type { State } from "../answer.ts";
 import type { Observe } from "../observe.ts";
 import type { Generation } from "../store/generation.ts";
-import type { Follower } from "./open.ts";
+import type { Follower, OpenState } from "./open.ts";
 import type { FromServing, Question, ServingTask, ToServing } from "./serving-messages.ts";
 
 const ENTRY = new URL("./serving-thread.mjs", import.meta.url);
@@ -66,13 +65,13 @@ interface Thread {
 /**
  * Starts threads.
  *
- * @param state what they serve; followed from here on
+ * @param opened what they serve; followed from here on
  * @throws the error of the system when the first cannot listen, with its code
  */
 export async function startServingThreads(
   count: number,
   settings: ServingSettings,
-  state: State,
+  { state, searchIndex }: Pick<OpenState, "state" | "searchIndex">,
   observe: Observe,
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
@@ -118,7 +117,7 @@ export async function startServingThreads(
         port,
         counters: state.gate.counters,
         keys: state.gate.keys.byHash,
-        generation: { number: newest, store: state.generation.store },
+        generation: { number: newest, store: state.generation.store, index: searchIndex() },
       };
       const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
       const thread: Thread = { worker, taken: newest, drained: false };
@@ -189,11 +188,11 @@ export async function startServingThreads(
     takeKeys(keys) {
       for (const thread of threads) tell(thread, { kind: "keys", keys: keys.byHash });
     },
-    async takeGeneration(generation) {
+    async takeGeneration(generation, index) {
       const number = ++newest;
       generations.set(number, generation);
-      for (const thread of threads)
-        tell(thread, { kind: "generation", generation: { number, store: generation.store } });
+      const numbered = { number, store: generation.store, index };
+      for (const thread of threads) tell(thread, { kind: "generation", generation: numbered });
       await until(() => [...threads].every(({ taken }) => taken >= number));
       for (const old of generations.keys()) if (old < number) generations.delete(old);
     },

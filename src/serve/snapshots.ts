@@ -7,6 +7,7 @@
 
 import type { Observe } from "../observe.ts";
 import { type CacheCounts, withCache } from "../search/cache.ts";
+import type { SearchIndex } from "../search/search.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
@@ -40,6 +41,8 @@ export class SnapshotError extends Error {
 export interface SnapshotKeeper {
   /** The generation to serve. */
   readonly current: () => Generation;
+  /** What its searches run over, for other threads. */
+  readonly index: () => SearchIndex;
   /** Loads again; resolves when the load that this call asked for is over. */
   readonly reload: () => Promise<void>;
   /** Looks at the folder every so many milliseconds. */
@@ -83,10 +86,11 @@ function countsOf(store: Store) {
  */
 export async function keepSnapshot(
   options: SnapshotOptions,
-  onGeneration: (generation: Generation) => Promise<void> | undefined,
+  onGeneration: (generation: Generation, index: SearchIndex) => Promise<void> | undefined,
 ): Promise<SnapshotKeeper> {
   const { folder, observe } = options;
   let generation: Generation | undefined;
+  let index: SearchIndex | undefined;
   let retire = (): void => {};
   let searchCounts = (): CacheCounts => NO_SEARCHES;
   /** What the files looked like at the newest load; undefined when the next look must load. */
@@ -98,7 +102,7 @@ export async function keepSnapshot(
   function accept(loaded: LoadedSearchable, began: number): void {
     const { store, bytes } = loaded;
     const before = generation?.store;
-    const search = withCache(loaded.search, loaded.cache.bytes, loaded.cache.window);
+    const search = withCache(loaded.search, loaded.cacheBytes);
     const next = createGeneration(store, search);
     if (before) {
       warnOfShrink(before, store);
@@ -106,8 +110,9 @@ export async function keepSnapshot(
     }
     searchCounts = search.counts;
     generation = next;
+    index = loaded.index;
     // The old one may still be searched until all who serve have taken the new one.
-    const released = onGeneration(next);
+    const released = onGeneration(next, index);
     if (released === undefined) retire();
     else void released.then(retire);
     retire = loaded.retire;
@@ -206,6 +211,7 @@ export async function keepSnapshot(
   await load();
   return {
     current: () => generation!,
+    index: () => index!,
     reload,
     watch(everyMs) {
       const next = (): void => {

@@ -39,6 +39,6 @@ export function* standingAside<Result>(work: Work<Result>, before: () => void): 
     const step = work.next();
     if (step.done) return step.value;
     standAside(before);
-    yield;
+    yield step.value;
   }
 }

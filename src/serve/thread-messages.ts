@@ -1,12 +1,13 @@
 /** What the serving thread and a generation's thread say to each other. */
 
+import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";
-import type { Found, PageOf, Store } from "../store/generation.ts";
+import type { Found, PageOf } from "../store/generation.ts";
 
 /** Which of the two searches. */
 export type SearchName = "users" | "worlds";
 
-/** What a thread is started for: a folder to load, or a store whose search died with its thread. */
+/** What a thread is started for: a folder to load, or an index whose search died with its thread. */
 export type Task =
   | {
       readonly kind: "load";
@@ -14,7 +15,7 @@ export type Task =
       readonly maxBytes: number | undefined;
       readonly cacheBytes: number;
     }
-  | { readonly kind: "index"; readonly store: Store; readonly cacheBytes: number };
+  | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number };
 
 /** One search; a generation's thread is sent all that came in at about the same time. */
 export interface SearchRequest {
@@ -33,6 +34,11 @@ export type SearchAnswer =
 export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
-  /** Of a store that was handed in, `loaded` is undefined. */
-  | { readonly kind: "ready"; readonly loaded: Loaded | undefined; readonly indexMs: number }
+  /** Of an index that was handed in, `loaded` is undefined. */
+  | {
+      readonly kind: "ready";
+      readonly loaded: Loaded | undefined;
+      readonly index: SearchIndex;
+      readonly indexMs: number;
+    }
   | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };

@@ -1,17 +1,18 @@
 /**
- * Loading and searching in a thread a generation.
+ * Loading, and searching what takes long, in a thread a generation.
  *
- * A store comes over as shared memory, so that taking it costs the serving
- * thread next to nothing. The index cannot be shared: it stays in its thread,
- * which is asked by message. A thread that dies is replaced by one that indexes
- * the same store again; its searches wait for that.
+ * Store and index come over as shared memory, so that taking them costs the
+ * serving thread next to nothing. A thread that dies is replaced by one that
+ * takes the same index; its searches wait for that.
  */
 
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
+import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
-import { type Found, type PageOf, reviveStore, type Search, type Store } from "../store/generation.ts";
+import { type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
+import { createNearSearch } from "./near-search.ts";
 import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
@@ -37,7 +38,7 @@ class GenerationThread {
   /** Those of them that the thread was not sent yet: what one turn of the event loop brings goes out together. */
   #asked: Waiting[] = [];
   #worker: Worker | undefined;
-  #store: Store | undefined;
+  #index: SearchIndex | undefined;
   #numbers = 0;
   #retired = false;
 
@@ -69,7 +70,7 @@ class GenerationThread {
         }
         ready = true;
         this.#worker = worker;
-        if (message.loaded) this.#store = message.loaded.store;
+        this.#index = message.index;
         this.#asked = [...this.#waiting.values()];
         this.#sendAsked();
         resolve(message);
@@ -141,7 +142,7 @@ class GenerationThread {
     // Nobody searches an old generation any more once its last answers are given.
     if (this.#retired && this.#waiting.size === 0) return;
     const began = performance.now();
-    const started = await this.start({ kind: "index", store: this.#store!, cacheBytes: this.#cacheBytes });
+    const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
       for (const { reject } of this.#waiting.values()) reject(new Error(started.problems[0]));
       this.#waiting.clear();
@@ -154,10 +155,8 @@ class GenerationThread {
   }
 }
 
-/** How many rows of a result are kept on the serving thread: as many as anybody pages through. */
-const WINDOW = 1024;
-/** The thread keeps whole results, which are larger. */
-const THREAD_SHARE = 3 / 4;
+/** Of the memory for results the share of the thread, which keeps whole ones of long searches. */
+const THREAD_SHARE = 1 / 2;
 
 /**
  * Makes a loader that gives every generation a thread of its own.
@@ -175,15 +174,15 @@ export function createThreadedLoader(observe: Observe, cacheBytes: number): Load
     const started = await thread.start(task, onProgress);
     if ("problems" in started) return started;
     const loaded = started.loaded!;
-    const search: Search = {
-      users: (term, page) => thread.search("users", term, page),
-      worlds: (term, page) => thread.search("worlds", term, page),
-    };
+    const search = createNearSearch(openSearch(started.index), (name, term, page) =>
+      thread.search(name, term, page),
+    );
     return {
       ...loaded,
       store: reviveStore(loaded.store),
       search,
-      cache: { bytes: cacheBytes - threadBytes, window: WINDOW },
+      index: started.index,
+      cacheBytes: cacheBytes - threadBytes,
       indexMs: started.indexMs,
       retire: () => thread.retire(),
     };

@@ -8,6 +8,16 @@ export function sharedUint32(length: number): Uint32Array {
   return new Uint32Array(new SharedArrayBuffer(length * 4));
 }
 
+/** A zeroed array in shared memory. */
+export function sharedUint16(length: number): Uint16Array {
+  return new Uint16Array(new SharedArrayBuffer(length * 2));
+}
+
+/** A zeroed array in shared memory. */
+export function sharedFloat64(length: number): Float64Array {
+  return new Float64Array(new SharedArrayBuffer(length * 8));
+}
+
 /** A zeroed byte buffer in shared memory. */
 export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
@@ -17,7 +27,9 @@ export function sharedBytes(length: number): Buffer {
 const GROWTH = 4;
 
 /** A larger copy of an array that is full; what is new is zero. */
-export function enlarge<Values extends Uint8Array | Uint32Array | Float64Array>(values: Values): Values {
+export function enlarge<Values extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
+  values: Values,
+): Values {
   const larger = new (values.constructor as new (length: number) => Values)(values.length * GROWTH);
   larger.set(values);
   return larger;

@@ -67,15 +67,6 @@ export interface Search {
   worlds(term: string, page: PageOf): Found | Promise<Found>;
 }
 
-/** All row numbers in the order of the answer, at once or later. */
-export type FoundRows = Uint32Array | Promise<Uint32Array>;
-
-/** Both searches, without paging. */
-export interface WholeSearch {
-  users(term: string): FoundRows;
-  worlds(term: string): FoundRows;
-}
-
 /** What the serving side holds: swapped as a whole. */
 export interface Generation {
   readonly store: Store;

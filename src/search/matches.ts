@@ -1,0 +1,154 @@
+/**
+ * What a search found, ranked: classes of matches, the better ones first.
+ *
+ * A class of many is kept as bits and walked over only as far as a page needs:
+ * to list a hundred thousand matches takes longer than to count them.
+ */
+
+import type { Found, PageOf } from "../store/generation.ts";
+import { countWord, lowestBit } from "./bits.ts";
+
+/** Everything that matches a term. */
+export interface Matches {
+  readonly total: number;
+  /** Memory that it takes. */
+  readonly bytes: number;
+  /** Whether all rows of a page are known. */
+  has(page: PageOf): boolean;
+  /** Rows of a page that is known, in order. */
+  page(page: PageOf): Uint32Array;
+}
+
+/** A page of matches. */
+export function pageOf(matches: Matches, page: PageOf): Found {
+  return { total: matches.total, rows: matches.page(page) };
+}
+
+/** Matches that are listed, best first. */
+export class ListedMatches implements Matches {
+  readonly #rows: Uint32Array;
+
+  constructor(rows: Uint32Array) {
+    this.#rows = rows;
+  }
+
+  get total(): number {
+    return this.#rows.length;
+  }
+
+  get bytes(): number {
+    return this.#rows.byteLength;
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  page({ limit, offset }: PageOf): Uint32Array {
+    const from = Math.min(offset, this.#rows.length);
+    return this.#rows.subarray(from, Math.min(from + limit, this.#rows.length));
+  }
+}
+
+/** Matches of which some neighbours are known, as another thread told them. */
+export class SomeMatches implements Matches {
+  readonly #from: number;
+  readonly #rows: Uint32Array;
+  readonly total: number;
+
+  /** @param from how many matches come before those that are known */
+  constructor({ total, rows }: Found, from: number) {
+    this.total = total;
+    this.#from = from;
+    this.#rows = rows;
+  }
+
+  get bytes(): number {
+    return this.#rows.byteLength;
+  }
+
+  has({ limit, offset }: PageOf): boolean {
+    const end = Math.min(offset + limit, this.total);
+    return offset >= this.total || (offset >= this.#from && end <= this.#from + this.#rows.length);
+  }
+
+  page({ limit, offset }: PageOf): Uint32Array {
+    const from = Math.min(offset - this.#from, this.#rows.length);
+    return this.#rows.subarray(from, Math.min(from + limit, this.#rows.length));
+  }
+}
+
+/** Numbers in ascending order: those of the first bits that are not among the second. */
+export interface MatchClass {
+  readonly count: number;
+  readonly bits: Uint32Array;
+  readonly butNot: Uint32Array | undefined;
+}
+
+/** Matches that are bits, but for those that come first. */
+export class BitMatches implements Matches {
+  readonly #first: Uint32Array;
+  readonly #classes: readonly MatchClass[];
+  readonly #rowOf: Uint32Array | undefined;
+  readonly total: number;
+
+  /**
+   * @param first numbers of the best matches, in order
+   * @param rowOf the row of each number; the number itself where there is none
+   */
+  constructor(first: Uint32Array, classes: readonly MatchClass[], rowOf?: Uint32Array) {
+    this.#first = first;
+    this.#classes = classes;
+    this.#rowOf = rowOf;
+    this.total = classes.reduce((sum, { count }) => sum + count, first.length);
+  }
+
+  get bytes(): number {
+    return this.#classes.reduce((sum, { bits }) => sum + bits.byteLength, this.#first.byteLength);
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  page({ limit, offset }: PageOf): Uint32Array {
+    const from = Math.min(offset, this.total);
+    const rows = new Uint32Array(Math.min(limit, this.total - from));
+    let skip = from;
+    let place = 0;
+    for (; skip < this.#first.length && place < rows.length; skip++) rows[place++] = this.#first[skip]!;
+    skip -= Math.min(skip, this.#first.length);
+    for (const one of this.#classes) {
+      if (place === rows.length) break;
+      if (skip >= one.count) skip -= one.count;
+      else {
+        place = takeBits(one, skip, rows, place);
+        skip = 0;
+      }
+    }
+    const rowOf = this.#rowOf;
+    if (rowOf !== undefined) for (let at = 0; at < rows.length; at++) rows[at] = rowOf[rows[at]!]!;
+    return rows;
+  }
+}
+
+/** Writes numbers until their class or the target ends. @returns the place behind the last */
+function takeBits({ bits, butNot }: MatchClass, skip: number, target: Uint32Array, place: number): number {
+  let left = skip;
+  let to = place;
+  for (let at = 0; at < bits.length && to < target.length; at++) {
+    let word = bits[at]!;
+    if (butNot !== undefined) word &= ~butNot[at]!;
+    if (word === 0) continue;
+    if (left > 0) {
+      const count = countWord(word);
+      if (count <= left) {
+        left -= count;
+        continue;
+      }
+      for (; left > 0; left--) word &= word - 1;
+    }
+    for (; word !== 0 && to < target.length; word &= word - 1) target[to++] = at * 32 + lowestBit(word);
+  }
+  return to;
+}

@@ -1,0 +1,174 @@
+/** Where texts hold a term: from lists of grams to exact places. */
+
+import {
+  GRAM,
+  type GramIndex,
+  type Grams,
+  mayHold,
+  NOTHING,
+  PIECE,
+  placeOf,
+  placesFollowedBy,
+  placesOfGram,
+  placesOfShort,
+  type Range,
+  REPEATED,
+  rangeOf,
+  textAt,
+  unitAt,
+} from "./grams.ts";
+import { STEP, type Work } from "./slices.ts";
+import { lengthOf, PAD } from "./units.ts";
+
+/** How a text goes on from a unit, against some units of a term: below 0 when it comes before them, 0 when they stand there. */
+function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
+  for (let unit = from; unit < to; unit++) {
+    // A text that ends has a pad here, which no term holds in such a place.
+    const difference = units[at + unit]! - term.charCodeAt(unit);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** Units of two grams: so many of what stands at a place are known without a look at the text. */
+const TWO_GRAMS = GRAM * 2;
+
+/**
+ * Of places at which the first two grams of a term stand, those that go on with
+ * the units of it from there up to another, where the order of lists may end.
+ */
+function narrowByText(grams: Grams, [from, to]: Range, term: string, end: number): Range {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareAt(grams, middle, term, end) < 0) low = middle + 1;
+    else high = middle;
+  }
+  if (low === to || compareAt(grams, low, term, end) !== 0) return NOTHING;
+  // Most terms are rare: the end is sought in steps that double, then by halves.
+  let last = low;
+  let step = 1;
+  while (last + step < to && compareAt(grams, last + step, term, end) === 0) {
+    last += step;
+    step *= 2;
+  }
+  high = Math.min(last + step, to);
+  while (high - last > 1) {
+    const middle = (last + high) >>> 1;
+    if (compareAt(grams, middle, term, end) === 0) last = middle;
+    else high = middle;
+  }
+  return [low, high];
+}
+
+function compareAt(grams: Grams, at: number, term: string, end: number): number {
+  return compare(grams.texts.units, unitAt(grams, grams.places[at]!), term, TWO_GRAMS, end);
+}
+
+/** Places of a run of up to two grams. */
+function placesOfRun(index: GramIndex, run: string): Range {
+  if (run.length < GRAM) return placesOfShort(index.grams, run);
+  const ofGram = placesOfGram(index, run.slice(0, GRAM));
+  if (run.length === GRAM || ofGram[0] === ofGram[1]) return ofGram;
+  return placesFollowedBy(index.grams, ofGram, run, GRAM, run.length);
+}
+
+const PAD_TEXT = String.fromCharCode(PAD);
+
+/**
+ * Of the places of a term those at which a text can end with it: exactly those
+ * as far as the lists are in order, and all of them beyond.
+ */
+export function placesAtEnd(grams: Grams, places: Uint32Array, term: string): Uint32Array {
+  const { length } = term;
+  if (length >= grams.depth || places.buffer !== grams.places.buffer) return places;
+  const range = rangeOf(grams, places);
+  if (length >= TWO_GRAMS) return placesIn(grams, narrowByText(grams, range, term + PAD_TEXT, length + 1));
+  if (length >= GRAM) {
+    const padded = term.padEnd(TWO_GRAMS, PAD_TEXT);
+    return placesIn(grams, placesFollowedBy(grams, range, padded, GRAM, TWO_GRAMS));
+  }
+  return placesIn(grams, placesOfShort(grams, term + PAD_TEXT));
+}
+
+/**
+ * All places at which texts hold a term, in no order that matters; a text may
+ * hold it several times, but its beginning comes only once.
+ *
+ * @param term folded, not empty
+ * @returns not to be changed: mostly a part of the index. What is not, tells of a
+ *   place that is no beginning only the text and whether it is repeated
+ */
+export function* findPlaces(index: GramIndex, term: string): Work<Uint32Array> {
+  const { grams } = index;
+  if (!mayHold(grams, term)) return placesIn(grams, NOTHING);
+  if (term.length <= TWO_GRAMS) return placesIn(grams, placesOfRun(index, term));
+  // The rarest two grams of a longer term are enough if the texts are looked at.
+  let rarest: Range | undefined;
+  let offset = 0;
+  const most = term.length - TWO_GRAMS;
+  const step = Math.max(GRAM, Math.ceil(most / MOST_RUNS));
+  for (let from = 0; from < most + step; from += step) {
+    const at = Math.min(from, most);
+    const range = placesOfRun(index, term.slice(at, at + TWO_GRAMS));
+    if (rarest === undefined || range[1] - range[0] < rarest[1] - rarest[0]) {
+      rarest = range;
+      offset = at;
+    }
+    if (rarest[1] - rarest[0] <= FEW) break;
+    yield;
+  }
+  if (rarest![1] - rarest![0] > FEW) {
+    if (term.length <= grams.depth) {
+      return placesIn(
+        grams,
+        narrowByText(grams, placesOfRun(index, term.slice(0, TWO_GRAMS)), term, term.length),
+      );
+    }
+    const rest = term.slice(offset, offset + grams.depth);
+    if (rest.length > TWO_GRAMS) rarest = narrowByText(grams, rarest!, rest, rest.length);
+  }
+  return yield* lookAt(grams, term, placesIn(grams, rarest!), offset);
+}
+
+/** So many runs of a term are counted, and as many again in a term of few more units. */
+const MOST_RUNS = 12;
+/** So few texts are looked at sooner than their order is made use of. */
+const FEW = 16;
+
+function placesIn({ places }: Grams, [from, to]: Range): Uint32Array {
+  return places.subarray(from, to);
+}
+
+/** To look at a text takes about as long as to pass over so many places. */
+const LOOK_WORK = 32;
+
+/** The places, moved back to the beginning of the term, at which it stands as a whole. */
+function* lookAt(grams: Grams, term: string, parts: Uint32Array, offset: number): Work<Uint32Array> {
+  const { texts } = grams;
+  const { units, starts } = texts;
+  const found = new Uint32Array(parts.length);
+  let count = 0;
+  let work = 0;
+  /** In a text of one letter a term stands at every place: one is enough, and its beginning. */
+  let latest = -1;
+  for (const part of parts) {
+    const text = textAt(grams, part);
+    const from = unitAt(grams, part) - offset - starts[text]!;
+    work++;
+    const fits = from >= 0 && from + term.length <= lengthOf(texts, text);
+    if (fits && (text !== latest || from === 0)) {
+      work += LOOK_WORK + term.length;
+      if (compare(units, starts[text]! + from, term, 0, term.length) === 0) {
+        found[count++] = placeOf(text, Math.min(from, PIECE - 1)) | (part & REPEATED);
+        latest = text;
+      }
+    }
+    if (work > STEP) {
+      work = 0;
+      yield;
+    }
+  }
+  return found.subarray(0, count);
+}
