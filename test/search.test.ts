@@ -14,7 +14,7 @@ import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
 import { TextsBuilder } from "../src/search/units.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
-import { createNearSearch } from "../src/serve/near-search.ts";
+import { createFarSearch, createNearSearch } from "../src/serve/near-search.ts";
 import type { Found, PageOf } from "../src/store/generation.ts";
 
 describe("sets of documents", () => {
@@ -112,6 +112,8 @@ const PIECES = [
   "①",
   "½",
   "😀",
+  "🐀",
+  "𠀀",
   "👩‍👩‍👧",
   "🏳️‍🌈",
   "𝔸𝕓",
@@ -262,6 +264,26 @@ test("worlds are found as a scan finds them, in every script", () => {
   assert.ok(found > 12_000, `${found} found`);
 });
 
+test("an emoji is not found in its neighbours, however many there are", () => {
+  // U+1F400 ends with the unit that elsewhere stands behind the end of a text.
+  const worlds = ["😂", "a😂", "🔥a", "a🔥", "🚀", "😎 b", "a🚀", "😂🔥", "a😎", "🐀", "a🐀"].flatMap(
+    (name) => [name, name],
+  );
+  const index = openWorlds(
+    indexWorlds(
+      Uint32Array.from(worlds, (_, row) => row),
+      (row) => worlds[row]!,
+      () => "",
+    ),
+  );
+  const users = openUsers(indexUsers(worlds.length, (row) => worlds[row]!));
+  for (const term of ["🐀", "a🐀", "😂", "a", "𠀀"]) {
+    const naive = scan(worlds.length, (at) => (worlds[at]!.includes(term) ? classOf(worlds[at]!, term) : -1));
+    checkMatches(runNow(searchWorlds(index, term)), naive, term);
+    checkMatches(runNow(searchUsers(users, term)), naive, term);
+  }
+});
+
 describe("many matches", () => {
   const random = createRandom(5, "many");
   /** Words of few letters: every run of them is in very many texts, often more than once. */
@@ -408,11 +430,12 @@ describe("searches where requests are answered", () => {
       if (term === "no") throw new Error("no");
       return busy(Number.parseFloat(term), 1, term.endsWith("!"));
     };
-    const near = createNearSearch({ users: work, worlds: work }, async (name, term, page) => {
+    const searches = { users: work, worlds: work };
+    const far = createFarSearch(searches, async (name, term, page) => {
       asked.push(`${name} ${term} ${page.limit} ${page.offset}`);
-      return { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
+      return term.startsWith("1") ? undefined : { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
     });
-    return { near, asked, begun };
+    return { near: createNearSearch(searches, far), asked, begun };
   }
 
   test("short ones are done here, long ones elsewhere", async () => {
@@ -426,7 +449,9 @@ describe("searches where requests are answered", () => {
       assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
     }
     await near.users("0!", { limit: 50, offset: 2000 });
-    assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000"]);
+    // Where nobody is left to be asked, it is done here after all.
+    assert.deepEqual([...(await near.users("1!", PAGE)).page(PAGE)], [1]);
+    assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000", "users 1! 1024 0"]);
   });
 
   test("many of them leave room for others in every turn, come in order, and fail alone", async () => {

@@ -41,11 +41,6 @@ export class BitSorter {
     this.#used = new Uint32Array(bitWords(this.#bits.length));
   }
 
-  /** How many there are. */
-  get count(): number {
-    return this.#count;
-  }
-
   /** Adds a number, unless it is there. */
   add(number: number): void {
     const at = number >>> 5;

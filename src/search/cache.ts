@@ -63,7 +63,7 @@ export function withCache(search: MatchSearch, maxBytes: number): CachedSearch {
     maxSize: Math.max(maxBytes, 1),
     sizeCalculation: bytesOf,
   });
-  /** Searches under way elsewhere: who asks the same meanwhile waits for the same answer. */
+  /** Searches whose results come later: who asks the same meanwhile waits for the same answer. */
   const underWay = new Map<string, Promise<Matches>>();
   let hits = 0;
   let joined = 0;
@@ -113,12 +113,14 @@ export function withCache(search: MatchSearch, maxBytes: number): CachedSearch {
           keep(key, matches, page);
           return matches;
         })
-        .finally(() => underWay.delete(key));
+        .finally(() => {
+          if (underWay.get(key) === settled) underWay.delete(key);
+        });
       underWay.set(key, settled);
       return settled.then((matches) => pageOf(matches, page));
     }
 
-    return (term, page) => {
+    function findPage(term: string, page: PageOf): Found | Promise<Found> {
       const key = prefix + term;
       const known = cache.get(key);
       if (known?.matches.has(page)) {
@@ -128,8 +130,10 @@ export function withCache(search: MatchSearch, maxBytes: number): CachedSearch {
       const coming = underWay.get(key);
       if (coming === undefined) return search(key, term, page);
       joined++;
-      return coming.then((matches) => (matches.has(page) ? pageOf(matches, page) : search(key, term, page)));
-    };
+      // What came may be another page; of all who wait for this one the first asks for it.
+      return coming.then((matches) => (matches.has(page) ? pageOf(matches, page) : findPage(term, page)));
+    }
+    return findPage;
   }
 
   return {

@@ -33,9 +33,12 @@ const LEAST = 64;
 /** To go to a word's documents takes about as long as to pass over so many of them. */
 const WORD_WORK = 8;
 
-/** A run in one number, as if it were padded to a gram. */
+/** Stands in a key for a unit that a run does not have; as a unit a pad could be half of a pair. */
+const NO_UNIT = 65_536;
+
+/** A run in one number. */
 function keyOf(first: number, second: number, third: number): number {
-  return (first * 65_536 + second) * 65_536 + third;
+  return (first * (NO_UNIT + 1) + second) * (NO_UNIT + 1) + third;
 }
 
 /** A run and the places of all grams that begin with it. */
@@ -50,15 +53,15 @@ function* runsOf({ pairs, thirds, starts }: Grams): Generator<Run> {
   for (let units = 1; units <= GRAM; units++) {
     for (let gram = 0, next = 0; gram < pairs.length; gram = next) {
       const first = pairs[gram]! >>> 16;
-      const second = units > 1 ? pairs[gram]! & 0xffff : PAD;
-      const third = units > 2 ? thirds[gram]! : PAD;
+      const second = units > 1 ? pairs[gram]! & 0xffff : NO_UNIT;
+      const third = units > 2 ? thirds[gram]! : NO_UNIT;
       for (next = gram + 1; next < pairs.length; next++) {
         if (pairs[next]! >>> 16 !== first) break;
         if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
         if (units > 2 && thirds[next] !== third) break;
       }
-      // What ends with a pad is a shorter run. So is what ends with the half of a pair that looks like one: it is not dense, no more.
-      if ((units > 1 && second === PAD) || (units > 2 && third === PAD)) continue;
+      // What ends with a pad is a shorter run. What ends with the half of a pair that looks like one is left out, too.
+      if (second === PAD || third === PAD) continue;
       yield { key: keyOf(first, second, third), from: starts[gram]!, to: starts[next]! };
     }
   }
@@ -110,8 +113,8 @@ export function findDense(
 ): DocumentSet | undefined {
   const key = keyOf(
     run.charCodeAt(0),
-    run.length > 1 ? run.charCodeAt(1) : PAD,
-    run.length > 2 ? run.charCodeAt(2) : PAD,
+    run.length > 1 ? run.charCodeAt(1) : NO_UNIT,
+    run.length > 2 ? run.charCodeAt(2) : NO_UNIT,
   );
   let low = 0;
   let high = keys.length;

@@ -27,12 +27,13 @@ export function fold(text: string): string {
 export const MAX_QUERY_UNITS = 256;
 
 /**
- * The text a query really asks for: cut, folded, trimmed.
+ * The text a query really asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
  *
  * @returns "" when there is nothing to search for
  */
 export function readTerm(query: string): string {
   let cut = query.slice(0, MAX_QUERY_UNITS);
   if (query.length > MAX_QUERY_UNITS && !cut.isWellFormed()) cut = cut.slice(0, -1);
-  return fold(cut).trim();
+  // No text that came as UTF-8 holds half of a pair, and the index has a use for one; see `PAD`.
+  return fold(cut.toWellFormed()).trim();
 }

@@ -104,7 +104,8 @@ export class BitMatches implements Matches {
   }
 
   get bytes(): number {
-    return this.#classes.reduce((sum, { bits }) => sum + bits.byteLength, this.#first.byteLength);
+    const all = new Set(this.#classes.flatMap(({ bits, butNot }) => (butNot ? [bits, butNot] : [bits])));
+    return [...all].reduce((sum, { byteLength }) => sum + byteLength, this.#first.byteLength);
   }
 
   has(): boolean {

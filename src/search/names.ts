@@ -42,37 +42,39 @@ const NO_MATCHES = new ListedMatches(new Uint32Array(0));
 export function* findNames(index: NameIndex, term: string): Work<Matches> {
   const places = yield* findPlaces(index, term);
   if (places.length === 0) return NO_MATCHES;
-  const equal = equalNames(index.grams, places, term);
-  if (term.length >= GRAM && places.length <= MANY) {
-    const repeated = repeatedNames(index.grams, places);
-    if (repeated !== undefined) {
-      const total = places.length - repeated.places + repeated.names.length;
-      return new PlacedNames(index, places, equal, repeated.names, total);
-    }
-  }
-  if (places.length <= FEW) return new ListedMatches(listNames(index, places, equal));
-  return yield* gatherNames(index, places, equal);
+  const isMany = places.length > MANY;
+  if (isMany) yield "long";
+  const equal = yield* equalNames(index.grams, places, term);
+  if (isMany) return yield* gatherNames(index, places, equal);
+  // Of a shorter term the grams do not tell which texts hold it twice.
+  const repeated = term.length < GRAM ? undefined : repeatedNames(index.grams, places);
+  if (repeated === undefined) return new ListedMatches(listNames(index, places, equal));
+  const total = places.length - repeated.places + repeated.names.length;
+  return new PlacedNames(index, places, equal, repeated.names, total);
 }
 
+/** With more places than these names are gathered as bits. Up to so many can be listed without a pause. */
+const MANY = STEP / 2;
+
 /** Names that are the term, ascending. */
-function equalNames(grams: Grams, places: Uint32Array, term: string): Uint32Array {
+function* equalNames(grams: Grams, places: Uint32Array, term: string): Work<Uint32Array> {
   // To ask every beginning for the length of its name would take longer than all else.
   const ends = placesAtEnd(grams, places, term);
   const equal: number[] = [];
+  let isSorted = true;
   for (let at = 0; at < ends.length; at++) {
+    if (at % STEP === STEP - 1) yield;
     if (!isBeginning(grams, ends[at]!)) continue;
     const name = textAt(grams, ends[at]!);
-    if (lengthOf(grams.texts, name) === term.length) equal.push(name);
+    if (lengthOf(grams.texts, name) !== term.length) continue;
+    if (equal.length > 0 && equal[equal.length - 1]! > name) isSorted = false;
+    equal.push(name);
   }
   const sorted = Uint32Array.from(equal);
-  // A call to the engine's sort takes longer than most searches.
-  return equal.length > 1 ? sorted.sort() : sorted;
+  return isSorted ? sorted : sorted.sort();
 }
 
-/** With up to so many places all names can be listed at once. */
-const FEW = 8192;
-/** With more places than these, or more names that may hold the term twice, names are gathered as bits. */
-const MANY = 65_536;
+/** With more places whose texts may hold the term twice, all names are listed. */
 const FEW_REPEATED = 1024;
 
 /**
@@ -101,19 +103,18 @@ function repeatedNames(
   return { names: names.subarray(0, count), places: found.length };
 }
 
-/** How far into the matches a first page may reach for which they are not listed. */
-const FIRST = 64;
+/** So many of the best are picked: a first page of the usual size, and some more. */
+const PICKED = 32;
 
 /**
- * Names known by the places of a term. Of the first page that is asked for only
- * its own names are picked; another one takes a list of all.
+ * Names known by the places of a term. The first are picked; a page behind them
+ * takes a list of all.
  */
 class PlacedNames implements Matches {
   readonly #index: NameIndex;
   readonly #places: Uint32Array;
   readonly #equal: Uint32Array;
-  readonly #repeated: Uint32Array;
-  #wasAsked = false;
+  readonly #picked: Uint32Array;
   #listed: ListedMatches | undefined;
   readonly total: number;
 
@@ -127,13 +128,13 @@ class PlacedNames implements Matches {
     this.#index = index;
     this.#places = places;
     this.#equal = equal;
-    this.#repeated = repeated;
     this.total = total;
+    this.#picked = this.#pick(repeated);
   }
 
-  /** As if they were listed. */
+  /** As if they were listed; the places may be a part of the index, or not. */
   get bytes(): number {
-    return this.total * Uint32Array.BYTES_PER_ELEMENT;
+    return (this.total + PICKED) * Uint32Array.BYTES_PER_ELEMENT + this.#places.byteLength;
   }
 
   has(): boolean {
@@ -141,21 +142,21 @@ class PlacedNames implements Matches {
   }
 
   page(page: PageOf): Uint32Array {
-    if (!this.#wasAsked && page.offset + page.limit <= FIRST) {
-      this.#wasAsked = true;
-      return this.#pick(page.offset + page.limit).subarray(page.offset);
+    const { length } = this.#picked;
+    if (page.offset + page.limit <= length || length === this.total) {
+      return this.#picked.subarray(Math.min(page.offset, length), page.offset + page.limit);
     }
     this.#listed ??= new ListedMatches(listNames(this.#index, this.#places, this.#equal));
     return this.#listed.page(page);
   }
 
-  /** The best ones. */
-  #pick(many: number): Uint32Array {
+  #pick(repeated: Uint32Array): Uint32Array {
     const { grams } = this.#index;
     const places = this.#places;
     const equal = this.#equal;
-    const first = new Smallest(Math.max(many - equal.length, 0));
-    const rest = new Smallest(Math.max(many - equal.length, 0));
+    const many = Math.max(Math.min(PICKED, this.total) - equal.length, 0);
+    const first = new Smallest(many);
+    const rest = new Smallest(many);
     for (let at = 0; at < places.length; at++) {
       const place = places[at]!;
       const name = textAt(grams, place);
@@ -165,13 +166,13 @@ class PlacedNames implements Matches {
       if (!isBeginning(grams, place)) rest.add(name);
       else if (name < first.limit && !equal.includes(name)) first.add(name);
     }
-    for (let at = 0; at < this.#repeated.length; at++) {
-      const name = this.#repeated[at]! >>> 1;
-      if (this.#repeated[at]! & 1) {
+    for (let at = 0; at < repeated.length; at++) {
+      const name = repeated[at]! >>> 1;
+      if (repeated[at]! & 1) {
         if (name < rest.limit) rest.add(name);
       } else if (name < first.limit && !equal.includes(name)) first.add(name);
     }
-    const picked = new Uint32Array(Math.min(many, this.total));
+    const picked = new Uint32Array(Math.min(PICKED, this.total));
     let to = 0;
     for (const part of [equal, first.numbers, rest.numbers]) {
       for (let at = 0; at < part.length && to < picked.length; at++) picked[to++] = part[at]!;
@@ -182,22 +183,23 @@ class PlacedNames implements Matches {
 
 /** All names, ranked. */
 function listNames({ grams, first, rest }: NameIndex, places: Uint32Array, equal: Uint32Array): Uint32Array {
+  // First of all what can fail: the sorters must be left empty.
+  const ranked = new Uint32Array(places.length);
+  ranked.set(equal);
   for (let at = 0; at < places.length; at++) {
     const place = places[at]!;
     (isBeginning(grams, place) ? first : rest).add(textAt(grams, place));
   }
   for (let at = 0; at < equal.length; at++) first.remove(equal[at]!);
-  const ranked = new Uint32Array(places.length);
-  ranked.set(equal);
   const end = first.drain(ranked, equal.length);
   // A name that begins with the term may hold it once more.
   for (let at = 0; at < end; at++) rest.remove(ranked[at]!);
-  return ranked.subarray(0, rest.drain(ranked, end));
+  const total = rest.drain(ranked, end);
+  return total === ranked.length ? ranked : ranked.slice(0, total);
 }
 
 /** Names of any number of places, as bits. */
 function* gatherNames({ grams }: NameIndex, places: Uint32Array, equal: Uint32Array): Work<Matches> {
-  if (places.length > STEP / 2) yield "long";
   const any = new Uint32Array(bitWords(grams.texts.count));
   const first = new Uint32Array(any.length);
   for (let at = 0; at < places.length; at++) {

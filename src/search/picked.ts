@@ -1,13 +1,14 @@
 /** Worlds that match one term, of which the first are picked and the rest are only counted. */
 
 import type { PageOf } from "../store/generation.ts";
-import { countWord, lowestBit } from "./bits.ts";
+import { lowestBit } from "./bits.ts";
 import { addLists, countEntries } from "./documents.ts";
 import type { Matches } from "./matches.ts";
-import { EQUAL, FIRST, matchOf, type Ranking, rankList } from "./ranked.ts";
+import { findNameRange, type Ranking, rankList } from "./ranked.ts";
+import { Smallest } from "./smallest.ts";
 import type { WordIndex } from "./words.ts";
 
-/** So many of the best are picked; the largest first page has fewer. */
+/** So many of the best are picked; the largest first page of a client has fewer. */
 const PICKED = 64;
 
 /** Worlds known by the words that hold a term. A page behind those that were picked takes a list of all. */
@@ -26,46 +27,45 @@ export class PickedWorlds implements Matches {
     this.#ranking = ranking;
     this.#words = words;
     this.#term = term;
-    addLists(index.postings, words, index.sorter);
-    const equal: number[] = [];
-    const first: number[] = [];
-    const inName: number[] = [];
-    const rest: number[] = [];
-    const { any, flagged, used } = index.sorter;
-    let total = 0;
-    for (let block = 0; block < used.length; block++) {
-      for (let blockLeft = used[block]!; blockLeft !== 0; blockLeft &= blockLeft - 1) {
-        const at = block * 32 + lowestBit(blockLeft);
-        const all = any[at]!;
-        const named = flagged[at]!;
-        total += countWord(all);
-        for (let word = named; word !== 0; word &= word - 1) {
-          const document = at * 32 + lowestBit(word);
-          const match = matchOf(ranking, document, term);
-          const those = match === EQUAL ? equal : match === FIRST ? first : inName;
-          if (those.length < PICKED) those.push(document);
-        }
-        for (let word = all & ~named; word !== 0 && rest.length < PICKED; word &= word - 1) {
-          rest.push(at * 32 + lowestBit(word));
-        }
-        any[at] = 0;
-        flagged[at] = 0;
-      }
-      used[block] = 0;
-    }
-    this.total = total;
-    this.#picked = new Uint32Array(Math.min(PICKED, total));
+    const { counter } = index;
+    const picked = new Uint32Array(PICKED);
+    this.total = counter.count(index.postings, words);
+    this.#picked = picked.subarray(0, this.total);
+    this.#pick();
+    counter.clear();
+  }
+
+  #pick(): void {
+    const { any, flagged } = this.#index.counter;
+    const { byName, places, rows } = this.#ranking;
+    const { from, equalEnd, end } = findNameRange(this.#ranking, this.#term);
+    const picked = this.#picked;
     let to = 0;
-    for (const those of [equal, first, inName, rest]) {
-      for (let at = 0; at < those.length && to < this.#picked.length; at++) {
-        this.#picked[to++] = ranking.rows[those[at]!]!;
+    for (let at = from; at < equalEnd && to < picked.length; at++) picked[to++] = byName[at]!;
+    if (to < picked.length && equalEnd < end) {
+      const first = new Smallest(picked.length - to);
+      for (let at = equalEnd; at < end; at++) if (byName[at]! < first.limit) first.add(byName[at]!);
+      picked.set(first.numbers, to);
+      to += first.numbers.length;
+    }
+    for (let at = 0; at < any.length && to < picked.length; at++) {
+      for (let word = flagged[at]!; word !== 0 && to < picked.length; word &= word - 1) {
+        const document = at * 32 + lowestBit(word);
+        const place = places[document]!;
+        if (place < from || place >= end) picked[to++] = document;
       }
     }
+    for (let at = 0; at < any.length && to < picked.length; at++) {
+      for (let word = any[at]! & ~flagged[at]!; word !== 0 && to < picked.length; word &= word - 1) {
+        picked[to++] = at * 32 + lowestBit(word);
+      }
+    }
+    for (let at = 0; at < picked.length; at++) picked[at] = rows[picked[at]!]!;
   }
 
   /** As if they were listed. */
   get bytes(): number {
-    return this.total * Uint32Array.BYTES_PER_ELEMENT;
+    return (this.total + PICKED) * Uint32Array.BYTES_PER_ELEMENT + this.#words.byteLength;
   }
 
   has(): boolean {
@@ -82,8 +82,8 @@ export class PickedWorlds implements Matches {
 
   #list(): Matches {
     const { postings, sorter } = this.#index;
-    addLists(postings, this.#words, sorter);
     const entries = new Uint32Array(countEntries(postings, this.#words));
+    addLists(postings, this.#words, sorter);
     return rankList(entries.subarray(0, sorter.drain(entries)), this.#ranking, this.#term);
   }
 }

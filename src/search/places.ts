@@ -170,5 +170,6 @@ function* lookAt(grams: Grams, term: string, parts: Uint32Array, offset: number)
       yield;
     }
   }
-  return found.subarray(0, count);
+  // A copy, since what is left may be kept for long.
+  return found.slice(0, count);
 }

@@ -1,18 +1,78 @@
 /** Sorting found worlds into match classes. */
 
-import { sharedUint16 } from "../store/bytes.ts";
-import { bitWords, lowestBit } from "./bits.ts";
+import { sharedUint32 } from "../store/bytes.ts";
+import { bitWords } from "./bits.ts";
 import type { DocumentSet } from "./documents.ts";
 import { BitMatches, ListedMatches, type Matches } from "./matches.ts";
 import { STEP, type Work } from "./slices.ts";
-import { lengthOf, type Texts } from "./units.ts";
+import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
 export interface Ranking {
   readonly names: Texts;
-  readonly heads: Heads;
+  /** Documents in order of their names, those of the same name ascending. */
+  readonly byName: Uint32Array;
+  /** By document: its place in that order. */
+  readonly places: Uint32Array;
   /** What stands for each document in a result. */
   readonly rows: Uint32Array;
+}
+
+/** Sorts documents by their names. */
+export function rankingOf(names: readonly string[], rows: Uint32Array): Ranking {
+  const texts = new TextsBuilder();
+  for (const name of names) texts.add(name);
+  const byName = sharedUint32(names.length);
+  for (let document = 0; document < names.length; document++) byName[document] = document;
+  byName.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a] === names[b] ? a - b : 1));
+  const places = sharedUint32(names.length);
+  for (let place = 0; place < byName.length; place++) places[byName[place]!] = place;
+  return { names: texts.finish(), byName, places, rows };
+}
+
+/** Places in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */
+export interface NameRange {
+  readonly from: number;
+  readonly equalEnd: number;
+  readonly end: number;
+}
+
+/** Below 0 when a name comes before a term and all that begins with it, 0 when it begins with it. */
+function compareName({ units, starts }: Texts, document: number, term: string): number {
+  const start = starts[document]!;
+  const length = starts[document + 1]! - 1 - start;
+  for (let at = 0; at < term.length; at++) {
+    if (at === length) return -1;
+    const difference = units[start + at]! - term.charCodeAt(at);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The names that begin with a term are neighbours in their order; those that are the term come first. */
+export function findNameRange({ names, byName }: Ranking, term: string): NameRange {
+  let from = 0;
+  let high = byName.length;
+  while (from < high) {
+    const middle = (from + high) >>> 1;
+    if (compareName(names, byName[middle]!, term) < 0) from = middle + 1;
+    else high = middle;
+  }
+  let end = from;
+  high = byName.length;
+  while (end < high) {
+    const middle = (end + high) >>> 1;
+    if (compareName(names, byName[middle]!, term) === 0) end = middle + 1;
+    else high = middle;
+  }
+  let equalEnd = from;
+  high = end;
+  while (equalEnd < high) {
+    const middle = (equalEnd + high) >>> 1;
+    if (lengthOf(names, byName[middle]!) === term.length) equalEnd = middle + 1;
+    else high = middle;
+  }
+  return { from, equalEnd, end };
 }
 
 /**
@@ -20,17 +80,12 @@ export interface Ranking {
  * contains it, and only the description contains it. Among equals they stay in
  * document order.
  *
- * No callbacks: two searches with different ones would make every call in these loops a slow one.
- *
+ * @param found among them all whose names begin with the term
  * @param term the whole query
  */
 export function* rank(found: DocumentSet, ranking: Ranking, term: string): Work<Matches> {
   if (found.kind === "list" && found.entries.length <= FEW) return rankList(found.entries, ranking, term);
-  return yield* rankBits(
-    found.kind === "list" ? yield* toBits(found.entries, ranking) : found,
-    ranking,
-    term,
-  );
+  return rankBits(found.kind === "list" ? yield* toBits(found.entries, ranking) : found, ranking, term);
 }
 
 /** Up to so many documents are listed at once. */
@@ -38,22 +93,24 @@ const FEW = 8192;
 
 /** Lists documents by their entries. */
 export function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
-  const { rows } = ranking;
-  const equal: number[] = [];
-  const first: number[] = [];
-  const inName: number[] = [];
+  const { rows, places } = ranking;
+  if (entries.length === 0) return new ListedMatches(new Uint32Array(0));
+  const { from, equalEnd, end } = findNameRange(ranking, term);
+  const ranked = new Uint32Array(entries.length);
+  let toEqual = 0;
+  let toFirst = equalEnd - from;
+  let toNamed = end - from;
   for (let at = 0; at < entries.length; at++) {
     if ((entries[at]! & 1) === 0) continue;
     const document = entries[at]! >>> 1;
-    const match = matchOf(ranking, document, term);
-    (match === EQUAL ? equal : match === FIRST ? first : inName).push(rows[document]!);
+    const place = places[document]!;
+    const row = rows[document]!;
+    if (place < from || place >= end) ranked[toNamed++] = row;
+    else if (place < equalEnd) ranked[toEqual++] = row;
+    else ranked[toFirst++] = row;
   }
-  const ranked = new Uint32Array(entries.length);
-  let to = 0;
-  for (const part of [equal, first, inName])
-    for (let at = 0; at < part.length; at++) ranked[to++] = part[at]!;
   for (let at = 0; at < entries.length; at++) {
-    if ((entries[at]! & 1) === 0) ranked[to++] = rows[entries[at]! >>> 1]!;
+    if ((entries[at]! & 1) === 0) ranked[toNamed++] = rows[entries[at]! >>> 1]!;
   }
   return new ListedMatches(ranked);
 }
@@ -75,75 +132,25 @@ function* toBits(entries: Uint32Array, { names }: Ranking): Work<BitSet> {
   return { kind: "bits", any, inName, size: entries.length, named };
 }
 
-/** Words of bits between two yields. */
-const WORDS = STEP / 32;
-
-function* rankBits({ any, inName, size, named }: BitSet, ranking: Ranking, term: string): Work<Matches> {
-  const equal: number[] = [];
-  const first: number[] = [];
-  for (let at = 0; at < inName.length; at++) {
-    for (let word = inName[at]!; word !== 0; word &= word - 1) {
-      const document = at * 32 + lowestBit(word);
-      const match = matchOf(ranking, document, term);
-      if (match !== REST) (match === EQUAL ? equal : first).push(document);
-    }
-    if (at % WORDS === WORDS - 1) yield;
-  }
-  const best = new Uint32Array(equal.length + first.length);
-  best.set(equal);
-  best.set(first, equal.length);
-  let butNot: Uint32Array | undefined;
-  if (best.length > 0) {
-    butNot = new Uint32Array(any.length);
-    for (let at = 0; at < best.length; at++) butNot[best[at]! >>> 5]! |= 1 << best[at]!;
-  }
+function rankBits({ any, inName, size, named }: BitSet, ranking: Ranking, term: string): Matches {
+  const { byName, rows } = ranking;
+  const { from, equalEnd, end } = findNameRange(ranking, term);
+  const equal = byName.subarray(from, equalEnd);
+  const beginning = bitsOf(byName.subarray(from, end), any.length);
   const classes = [
-    { count: named - best.length, bits: inName, butNot },
+    {
+      count: end - equalEnd,
+      bits: beginning,
+      butNot: equal.length > 0 ? bitsOf(equal, any.length) : undefined,
+    },
+    { count: named - (end - from), bits: inName, butNot: beginning },
     { count: size - named, bits: any, butNot: inName },
   ];
-  return new BitMatches(best, classes, ranking.rows);
+  return new BitMatches(equal, classes, rows);
 }
 
-/**
- * The beginnings of names: four numbers a name, its first three units and how
- * many it has in all. They tell how a short term matches without a look at the
- * text, which lies elsewhere: ranking 30,000 names takes half the time.
- */
-export type Heads = Uint16Array;
-
-const HEAD_UNITS = 3;
-const HEAD = HEAD_UNITS + 1;
-/** Stands for this many units and more; no term is as long. */
-const LONG = 0xffff;
-
-/** Takes the beginnings of names. */
-export function headsOf(names: Texts): Heads {
-  const heads = sharedUint16(names.count * HEAD);
-  for (let name = 0; name < names.count; name++) {
-    const length = lengthOf(names, name);
-    for (let unit = 0; unit < HEAD_UNITS && unit < length; unit++) {
-      heads[name * HEAD + unit] = names.units[names.starts[name]! + unit]!;
-    }
-    heads[name * HEAD + HEAD_UNITS] = Math.min(length, LONG);
-  }
-  return heads;
-}
-
-export const EQUAL = 0;
-export const FIRST = 1;
-export const REST = 2;
-
-/** How a document's name, which contains every term of a query, matches the whole of it. */
-export function matchOf({ names, heads }: Ranking, document: number, term: string): number {
-  const head = document * HEAD;
-  const units = heads[head + HEAD_UNITS]!;
-  if (units < term.length) return REST;
-  for (let unit = 0; unit < HEAD_UNITS && unit < term.length; unit++) {
-    if (heads[head + unit] !== term.charCodeAt(unit)) return REST;
-  }
-  const start = names.starts[document]!;
-  for (let unit = HEAD_UNITS; unit < term.length; unit++) {
-    if (names.units[start + unit] !== term.charCodeAt(unit)) return REST;
-  }
-  return units === term.length ? EQUAL : FIRST;
+function bitsOf(documents: Uint32Array, words: number): Uint32Array {
+  const bits = new Uint32Array(words);
+  for (let at = 0; at < documents.length; at++) bits[documents[at]! >>> 5]! |= 1 << documents[at]!;
+  return bits;
 }

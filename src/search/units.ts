@@ -2,7 +2,10 @@
 
 import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 
-/** Stands behind the end of a text. A lone surrogate: no folded text contains it, so no query can ask for it. */
+/**
+ * Stands behind the end of a text. The half of a surrogate pair: in texts and
+ * queries it comes behind the other half alone, and no text ends with that.
+ */
 export const PAD = 0xdc00;
 
 /** Texts that are known by their numbers, from 0. */

@@ -13,9 +13,18 @@
  */
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
-import { EntrySorter } from "./bits.ts";
+import { bitWords, EntrySorter } from "./bits.ts";
 import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
-import { type DocumentSet, intersect, NO_DOCUMENTS, type Postings, sizeOf, unite } from "./documents.ts";
+import {
+  countEntries,
+  DocumentCounter,
+  type DocumentSet,
+  intersect,
+  NO_DOCUMENTS,
+  type Postings,
+  sizeOf,
+  unite,
+} from "./documents.ts";
 import { GRAM, type GramIndex, type Grams, openGrams, textAt } from "./grams.ts";
 import { indexGrams } from "./index-grams.ts";
 import { findPlaces } from "./places.ts";
@@ -27,19 +36,32 @@ export interface Words {
   readonly postings: Postings;
   readonly grams: Grams;
   readonly dense: DenseRuns;
+  /** The words of document d are `words[starts[d]]` to `words[starts[d + 1] - 1]`: word * 2 + whether it is in the name. */
+  readonly byDocument: { readonly starts: Uint32Array; readonly words: Uint32Array };
 }
 
 /** Words that can be searched. */
 export interface WordIndex extends GramIndex {
   readonly postings: Postings;
   readonly dense: DenseRuns;
+  readonly byDocument: Words["byDocument"];
   /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
+  readonly counter: DocumentCounter;
 }
 
 /** Makes words searchable on the calling thread. */
-export function openWords({ postings, grams, dense }: Words): WordIndex {
-  return { ...openGrams(grams), postings, dense, sorter: new EntrySorter(postings.documents) };
+export function openWords({ postings, grams, dense, byDocument }: Words): WordIndex {
+  const { documents } = postings;
+  const sorter = new EntrySorter(documents);
+  return {
+    ...openGrams(grams),
+    postings,
+    dense,
+    byDocument,
+    sorter,
+    counter: new DocumentCounter(documents),
+  };
 }
 
 /** What separates words. */
@@ -102,7 +124,21 @@ export class WordIndexBuilder {
     for (let at = 0; at < this.#length; at += 2) entries[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
     const postings: Postings = { documents: this.#documents, starts, postings: entries };
     const grams = indexGrams(words.finish());
-    return { postings, grams, dense: indexDenseRuns(grams, postings) };
+    const byDocument = this.#listByDocument();
+    return { postings, grams, dense: indexDenseRuns(grams, postings), byDocument };
+  }
+
+  /** The pairs are in order of documents already. */
+  #listByDocument(): Words["byDocument"] {
+    const starts = sharedUint32(this.#documents + 1);
+    const words = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) {
+      const entry = this.#pairs[at + 1]!;
+      starts[(entry >>> 1) + 1]!++;
+      words[at / 2] = this.#pairs[at]! * 2 + (entry & 1);
+    }
+    for (let document = 0; document < this.#documents; document++) starts[document + 1]! += starts[document]!;
+    return { starts, words };
   }
 
   /**
@@ -146,21 +182,76 @@ export function* findTerm(index: WordIndex, term: string): Work<DocumentSet | Ui
   return places.length === 0 ? NO_DOCUMENTS : yield* wordsAt(index.grams, places);
 }
 
-function* findDocuments(index: WordIndex, term: string): Work<DocumentSet> {
-  const found = yield* findTerm(index, term);
-  return found instanceof Uint32Array ? yield* unite(index.postings, found, index.sorter) : found;
+/** What a term was found in, and how much work it is to make a set of it: entries, or numbers of a set. */
+interface FoundTerm {
+  readonly found: DocumentSet | Uint32Array;
+  readonly work: number;
 }
+
+function* settle({ postings, sorter }: WordIndex, { found }: FoundTerm): Work<DocumentSet> {
+  return found instanceof Uint32Array ? yield* unite(postings, found, sorter) : found;
+}
+
+/** To go through a document's words takes about as long as to unite so many entries. */
+const DOCUMENT_WORK = 32;
+/** To go to a word's entries, as many as to unite so many of them. */
+const WORD_WORK = 8;
 
 /** Finds the documents that contain every one of several terms. */
 export function* findAll(index: WordIndex, terms: readonly string[]): Work<DocumentSet> {
-  const found: { set: DocumentSet; size: number }[] = [];
+  const all: FoundTerm[] = [];
   for (const term of terms) {
-    const set = yield* findDocuments(index, term);
-    const size = sizeOf(set);
-    if (size === 0) return NO_DOCUMENTS;
-    found.push({ set, size });
+    const found = yield* findTerm(index, term);
+    const isWords = found instanceof Uint32Array;
+    const work = isWords ? countEntries(index.postings, found) + found.length * WORD_WORK : sizeOf(found);
+    if (work === 0) return NO_DOCUMENTS;
+    all.push({ found, work });
     yield;
   }
-  found.sort((a, b) => a.size - b.size);
-  return found.map(({ set }) => set).reduce(intersect);
+  all.sort((a, b) => a.work - b.work);
+  const [smallest, ...others] = all;
+  if (smallest!.work > STEP) yield "long";
+  let set = yield* settle(index, smallest!);
+  for (const other of others) {
+    const { found, work } = other;
+    const isFew = set.kind === "list" && set.entries.length * DOCUMENT_WORK < work;
+    if (isFew && found instanceof Uint32Array) set = yield* keepWithWords(index, set as ListSet, found);
+    else set = intersect(set, yield* settle(index, other));
+    yield;
+  }
+  return set;
+}
+
+type ListSet = Extract<DocumentSet, { kind: "list" }>;
+
+/** The documents of a few that hold one of many words; the flag stays where one of these is in the name. */
+function* keepWithWords(
+  { byDocument, grams }: WordIndex,
+  { entries }: ListSet,
+  words: Uint32Array,
+): Work<DocumentSet> {
+  const wanted = new Uint32Array(bitWords(grams.texts.count));
+  for (let at = 0; at < words.length; at++) wanted[words[at]! >>> 5]! |= 1 << words[at]!;
+  const kept = new Uint32Array(entries.length);
+  let count = 0;
+  let work = 0;
+  for (let at = 0; at < entries.length; at++) {
+    const document = entries[at]! >>> 1;
+    const to = byDocument.starts[document + 1]!;
+    let isThere = 0;
+    let inName = 0;
+    for (let place = byDocument.starts[document]!; place < to; place++) {
+      const word = byDocument.words[place]! >>> 1;
+      const isWanted = (wanted[word >>> 5]! >>> word) & 1;
+      isThere |= isWanted;
+      inName |= isWanted & byDocument.words[place]!;
+    }
+    if (isThere) kept[count++] = document * 2 + (entries[at]! & inName & 1);
+    work += DOCUMENT_WORK + to - byDocument.starts[document]!;
+    if (work > STEP) {
+      work = 0;
+      yield;
+    }
+  }
+  return { kind: "list", entries: kept.subarray(0, count) };
 }

@@ -7,9 +7,8 @@ import { countEntries, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
 import type { Matches } from "./matches.ts";
 import { PickedWorlds } from "./picked.ts";
-import { headsOf, type Ranking, rank } from "./ranked.ts";
-import type { Work } from "./slices.ts";
-import { TextsBuilder } from "./units.ts";
+import { type Ranking, rank, rankingOf } from "./ranked.ts";
+import { STEP, type Work } from "./slices.ts";
 import {
   findAll,
   findTerm,
@@ -37,8 +36,8 @@ export function openWorlds({ words, ranking }: Worlds): WorldIndex {
   return { words: openWords(words), ranking };
 }
 
-/** Up to so many entries of words the first worlds are picked without a pause. */
-const MANY = 65_536;
+/** Up to so many entries of words the first worlds are picked, and all are listed, without a pause. */
+const MANY = STEP / 2;
 
 /** How many different terms of a query count. */
 const MAX_TERMS = 10;
@@ -56,16 +55,15 @@ export function indexWorlds(
   descriptionOf: (row: number) => string,
 ): Worlds {
   const builder = new WordIndexBuilder();
-  const nameTexts = new TextsBuilder();
+  const names: string[] = [];
   for (const row of ranking) {
     const name = fold(nameOf(row));
-    nameTexts.add(name);
+    names.push(name);
     builder.beginDocument();
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  const names = nameTexts.finish();
-  return { words: builder.finish(), ranking: { names, heads: headsOf(names), rows: ranking } };
+  return { words: builder.finish(), ranking: rankingOf(names, ranking) };
 }
 
 /**
@@ -80,6 +78,8 @@ export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Wor
   if (terms.length > 1) return yield* rank(yield* findAll(words, terms), ranking, term);
   const found = yield* findTerm(words, terms[0]!);
   if (!(found instanceof Uint32Array)) return yield* rank(found, ranking, term);
-  if (countEntries(words.postings, found) <= MANY) return new PickedWorlds(words, ranking, found, term);
+  const entries = countEntries(words.postings, found);
+  if (entries <= MANY) return new PickedWorlds(words, ranking, found, term);
+  if (entries > STEP) yield "long";
   return yield* rank(yield* unite(words.postings, found, words.sorter), ranking, term);
 }

@@ -8,10 +8,10 @@
  */
 
 import { setImmediate } from "node:timers";
-import type { MatchSearch } from "../search/cache.ts";
+import type { FindMatches, MatchSearch } from "../search/cache.ts";
 import { type Matches, SomeMatches } from "../search/matches.ts";
 import type { Searches } from "../search/search.ts";
-import type { Work } from "../search/slices.ts";
+import { runInSlices, type Work } from "../search/slices.ts";
 import type { Found, PageOf } from "../store/generation.ts";
 import type { SearchName } from "./thread-messages.ts";
 
@@ -28,19 +28,39 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Asks whoever does long searches for a page. */
-export type AskForPage = (name: SearchName, term: string, page: PageOf) => Promise<Found>;
+/** Asks whoever does long searches for a page; undefined when there is nobody any more. */
+export type AskForPage = (name: SearchName, term: string, page: PageOf) => Promise<Found | undefined>;
 
 /** What long searches find stays where it was found, but for so many rows; pages behind them are asked for one by one. */
 const WINDOW: PageOf = { limit: 1024, offset: 0 };
 
-/** Makes a search that does what is short here, and asks for the rest. */
-export function createNearSearch(searches: Searches, ask: AskForPage): MatchSearch {
+/**
+ * Makes a search that asks for everything. A generation that was replaced has
+ * nobody to ask; what is left to be searched in it is done here, in slices.
+ */
+export function createFarSearch(searches: Searches, ask: AskForPage): MatchSearch {
+  const search =
+    (name: SearchName): FindMatches =>
+    async (term, page) => {
+      // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
+      const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
+      const found = await ask(name, term, asked);
+      return found === undefined ? runInSlices(searches[name](term)) : new SomeMatches(found, asked.offset);
+    };
+  return { users: search("users"), worlds: search("worlds") };
+}
+
+/**
+ * Makes a search that does here what is short.
+ *
+ * @param far takes what is long
+ */
+export function createNearSearch(searches: Searches, far: MatchSearch): MatchSearch {
   const waiting: Waiting[] = [];
   let turnHasBegun = false;
   let spent = 0;
 
-  function endTurn(): void {
+  function nextTurn(): void {
     spent = 0;
     turnHasBegun = false;
     while (waiting.length > 0 && spent < TURN_MS) {
@@ -57,13 +77,7 @@ export function createNearSearch(searches: Searches, ask: AskForPage): MatchSear
   function beginTurn(): void {
     if (turnHasBegun) return;
     turnHasBegun = true;
-    setImmediate(endTurn);
-  }
-
-  async function searchFar(name: SearchName, term: string, page: PageOf): Promise<Matches> {
-    // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
-    const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
-    return new SomeMatches(await ask(name, term, asked), asked.offset);
+    setImmediate(nextTurn);
   }
 
   function search(name: SearchName, term: string, page: PageOf): Matches | Promise<Matches> {
@@ -71,7 +85,7 @@ export function createNearSearch(searches: Searches, ask: AskForPage): MatchSear
     const began = performance.now();
     const matches = runShort(searches[name](term), began);
     spent += performance.now() - began;
-    return matches ?? searchFar(name, term, page);
+    return matches ?? far[name](term, page);
   }
 
   function searchInTurn(name: SearchName, term: string, page: PageOf): Matches | Promise<Matches> {

@@ -38,6 +38,8 @@ export interface OpenStateOptions {
   readonly threads?: boolean;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: () => void;
+  /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
+  readonly searchesHere?: boolean;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
   readonly observe: Observe;
@@ -94,7 +96,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   // Imported when it is needed: what loads and indexes is half of all code, and with threads only they need it.
   const load =
     (options.threads ?? true)
-      ? createThreadedLoader(observe, options.searchCacheBytes)
+      ? createThreadedLoader(observe, options.searchCacheBytes, options.searchesHere ?? true)
       : (await import("./local-loader.ts")).createLocalLoader(options.searchCacheBytes);
   let state: State | undefined;
   const snapshots = await keepSnapshot(

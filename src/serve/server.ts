@@ -44,6 +44,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...options,
     searchCacheBytes,
     onReleased: collectGarbage,
+    searchesHere: count === 1,
     sharedCounters: count > 1,
   });
   const { state } = opened;

@@ -39,7 +39,8 @@ export interface ServingTask {
 export type ToServing =
   | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
   | { readonly kind: "generation"; readonly generation: NumberedStore }
-  | { readonly kind: "found"; readonly question: number; readonly found: Found }
+  /** Without `found` the generation is gone, and with it who searched it. */
+  | { readonly kind: "found"; readonly question: number; readonly found: Found | undefined }
   | { readonly kind: "failed"; readonly question: number; readonly message: string }
   | { readonly kind: "drain" };
 
@@ -57,7 +58,7 @@ export interface Question {
 export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
-  /** Nothing more will be asked of the generations before this one. */
+  /** No new request asks anything of the generations before this one. */
   | { readonly kind: "taken"; readonly generation: number }
   | ({ readonly kind: "search" } & Question)
   | { readonly kind: "observation"; readonly observation: Observation }

@@ -14,7 +14,7 @@ import { openSearch } from "../search/search.ts";
 import { createGeneration, type Found, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createHttpServer, drain, listen } from "./http.ts";
-import { type AskForPage, createNearSearch } from "./near-search.ts";
+import { type AskForPage, createFarSearch, createNearSearch } from "./near-search.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
 
 const port = parentPort!;
@@ -27,7 +27,7 @@ function say(message: FromServing): void {
 const observe: Observe = (observation) => say({ kind: "observation", observation });
 
 interface Waiting {
-  readonly resolve: (found: Found) => void;
+  readonly resolve: (found: Found | undefined) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -43,7 +43,8 @@ function take({ number, store, index }: NumberedStore): Generation {
       waiting.set(question, { resolve, reject });
       say({ kind: "search", question, generation: number, name, term, page: { limit, offset } });
     });
-  const search = withCache(createNearSearch(openSearch(index), ask), task.cacheBytes);
+  const searches = openSearch(index);
+  const search = withCache(createNearSearch(searches, createFarSearch(searches, ask)), task.cacheBytes);
   tellOfCache = () => {
     const counts = search.counts();
     if (counts.hits + counts.joined + counts.misses === 0) return;

@@ -101,7 +101,12 @@ export async function startServingThreads(
 
   async function search(thread: Thread, { question, generation, name, term, page }: Question): Promise<void> {
     try {
-      const { total, rows } = await generations.get(generation)!.search[name](term, page);
+      const asked = generations.get(generation);
+      if (asked === undefined) {
+        tell(thread, { kind: "found", question, found: undefined });
+        return;
+      }
+      const { total, rows } = await asked.search[name](term, page);
       // A copy of the page alone: the rows are a view of all that was found.
       tell(thread, { kind: "found", question, found: { total, rows: rows.slice() } });
     } catch (error) {

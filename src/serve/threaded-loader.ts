@@ -12,7 +12,7 @@ import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
-import { createNearSearch } from "./near-search.ts";
+import { createFarSearch, createNearSearch } from "./near-search.ts";
 import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
 const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
@@ -86,7 +86,11 @@ class GenerationThread {
     });
   }
 
-  search(name: SearchName, term: string, { limit, offset }: PageOf): Promise<Found> {
+  /** Resolves with undefined when the thread has ended for good. */
+  search(name: SearchName, term: string, { limit, offset }: PageOf): Promise<Found | undefined> {
+    // While others wait, the thread is there or is being replaced.
+    const isGone = this.#retired && this.#worker === undefined && this.#waiting.size === 0;
+    if (isGone) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const page = { limit, offset };
       const waiting: Waiting = { number: this.#numbers++, name, term, page, deaths: 0, resolve, reject };
@@ -162,8 +166,9 @@ const THREAD_SHARE = 1 / 2;
  * Makes a loader that gives every generation a thread of its own.
  *
  * @param cacheBytes memory for search results, in the thread and here
+ * @param searchesHere whether short searches are done on the calling thread
  */
-export function createThreadedLoader(observe: Observe, cacheBytes: number): Loader {
+export function createThreadedLoader(observe: Observe, cacheBytes: number, searchesHere: boolean): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   return async (
     folder: string,
@@ -174,9 +179,9 @@ export function createThreadedLoader(observe: Observe, cacheBytes: number): Load
     const started = await thread.start(task, onProgress);
     if ("problems" in started) return started;
     const loaded = started.loaded!;
-    const search = createNearSearch(openSearch(started.index), (name, term, page) =>
-      thread.search(name, term, page),
-    );
+    const searches = openSearch(started.index);
+    const far = createFarSearch(searches, (name, term, page) => thread.search(name, term, page));
+    const search = searchesHere ? createNearSearch(searches, far) : far;
     return {
       ...loaded,
       store: reviveStore(loaded.store),
