@@ -39,21 +39,34 @@ function termsOf(query: string, { descriptions }: Corpus): string[] {
   return descriptions === undefined ? [query] : [...new Set(query.split(/\s+/u))].slice(0, 10);
 }
 
-function ours(corpus: Corpus): Find {
+/** Bytes of all shared memory that a value's arrays lie in; JavaScript does not count them as its own. */
+function sharedBytes(value: unknown): number {
+  const buffers = new Set<ArrayBufferLike>();
+  const look = (some: unknown): void => {
+    if (ArrayBuffer.isView(some)) buffers.add(some.buffer);
+    else if (typeof some === "object" && some !== null) Object.values(some).forEach(look);
+  };
+  look(value);
+  return [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+function ours(corpus: Corpus): Engine {
   const { names, descriptions } = corpus;
   if (descriptions === undefined) {
-    const index = openUsers(indexUsers(names.length, (row) => names[row]!));
-    return (query) => firstPage(runNow(searchUsers(index, query)));
+    const users = indexUsers(names.length, (row) => names[row]!);
+    const index = openUsers(users);
+    const find: Find = (query) => firstPage(runNow(searchUsers(index, query)));
+    return { find, nativeBytes: sharedBytes(users) };
   }
   const ranking = Uint32Array.from(names, (_, row) => row);
-  const index = openWorlds(
-    indexWorlds(
-      ranking,
-      (row) => names[row]!,
-      (row) => descriptions[row]!,
-    ),
+  const worlds = indexWorlds(
+    ranking,
+    (row) => names[row]!,
+    (row) => descriptions[row]!,
   );
-  return (query) => firstPage(runNow(searchWorlds(index, query)));
+  const index = openWorlds(worlds);
+  const find: Find = (query) => firstPage(runNow(searchWorlds(index, query)));
+  return { find, nativeBytes: sharedBytes(worlds) };
 }
 
 function firstPage(matches: Matches): Found {
@@ -193,7 +206,7 @@ function sqliteCheapest(corpus: Corpus): Engine {
 /** All engines by name; the scan comes first, since its totals are the right ones. */
 export const ENGINES: Readonly<Record<string, (corpus: Corpus) => Engine>> = {
   scan: (corpus) => ({ find: scan(corpus), nativeBytes: 0 }),
-  orrery: (corpus) => ({ find: ours(corpus), nativeBytes: 0 }),
+  orrery: ours,
   "SQLite FTS5": sqlite,
   "SQLite FTS5, unordered": sqliteCheapest,
   "FlexSearch as in its README": (corpus) => ({ find: flexsearch(corpus), nativeBytes: 0 }),
