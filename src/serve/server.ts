@@ -98,7 +98,5 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
   const settings = { host, port, http, prefixes, rateLimit, cors, accessLog, cacheBytes };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./serving-threads.ts");
-  const threads = await startServingThreads(count, settings, opened, observe);
-  opened.follow(threads);
-  return threads;
+  return await startServingThreads(count, settings, opened, observe);
 }

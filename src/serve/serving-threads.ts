@@ -12,7 +12,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import type { Generation } from "../store/generation.ts";
-import type { Follower, OpenState } from "./open.ts";
+import type { OpenState } from "./open.ts";
 import type { FromServing, Question, ServingTask, ToServing } from "./serving-messages.ts";
 
 const ENTRY = new URL("./serving-thread.mjs", import.meta.url);
@@ -49,7 +49,7 @@ export function threadsFrom(text: string): number | undefined {
 export type ServingSettings = Omit<ServingTask, "keys" | "generation" | "counters">;
 
 /** The threads. */
-export interface ServingThreads extends Follower {
+export interface ServingThreads {
   readonly address: AddressInfo;
   /** Stops all of them without losing a request. */
   readonly drain: () => Promise<void>;
@@ -71,7 +71,7 @@ interface Thread {
 export async function startServingThreads(
   count: number,
   settings: ServingSettings,
-  { state, searchIndex }: Pick<OpenState, "state" | "searchIndex">,
+  { state, searchIndex, follow }: Pick<OpenState, "state" | "searchIndex" | "follow">,
   observe: Observe,
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
@@ -181,15 +181,8 @@ export async function startServingThreads(
     }
   }
 
-  const address = await start(settings.port);
-  const others = Array.from({ length: count - 1 }, () => start(address.port));
-  await Promise.all(others).catch(async (error: unknown) => {
-    draining = true;
-    for (const { worker } of threads) await worker.terminate();
-    throw error;
-  });
-  return {
-    address,
+  // Before the first one starts: what is new while they start must reach them, too.
+  follow({
     takeKeys(keys) {
       for (const thread of threads) tell(thread, { kind: "keys", keys: keys.byHash });
     },
@@ -201,6 +194,16 @@ export async function startServingThreads(
       await until(() => [...threads].every(({ taken }) => taken >= number));
       for (const old of generations.keys()) if (old < number) generations.delete(old);
     },
+  });
+  const address = await start(settings.port);
+  const others = Array.from({ length: count - 1 }, () => start(address.port));
+  await Promise.all(others).catch(async (error: unknown) => {
+    draining = true;
+    for (const { worker } of threads) await worker.terminate();
+    throw error;
+  });
+  return {
+    address,
     async drain() {
       draining = true;
       for (const thread of threads) tell(thread, { kind: "drain" });
