@@ -1,6 +1,7 @@
 /** Recent search results, bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
+import type { Observe } from "../observe.ts";
 import type { Found, PageOf, Search } from "../store/generation.ts";
 import { type Matches, pageOf } from "./matches.ts";
 
@@ -17,6 +18,12 @@ export interface CacheCounts {
   readonly misses: number;
   readonly entries: number;
   readonly bytes: number;
+}
+
+/** Tells what became of the searches of a generation, if there were any. */
+export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
+  if (counts.hits + counts.joined + counts.misses === 0) return;
+  observe({ kind: "search-cache", generation, ...counts });
 }
 
 /** A search behind a cache. */

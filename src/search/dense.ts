@@ -9,7 +9,7 @@
 
 import { sharedFloat64, sharedUint32 } from "../store/bytes.ts";
 import { bitWords, countBits } from "./bits.ts";
-import { addToBits, type DocumentSet, type Postings } from "./documents.ts";
+import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./documents.ts";
 import { GRAM, type Grams, textAt } from "./grams.ts";
 import { PAD } from "./units.ts";
 
@@ -30,8 +30,6 @@ export interface DenseRuns {
 const DENSE = 1 / 8;
 /** Not worth it below so much work. */
 const LEAST = 64;
-/** To go to a word's documents takes about as long as to pass over so many of them. */
-const WORD_WORK = 8;
 
 /** Stands in a key for a unit that a run does not have; as a unit a pad could be half of a pair. */
 const NO_UNIT = 65_536;
@@ -75,7 +73,7 @@ export function indexDenseRuns(grams: Grams, postings: Postings): DenseRuns {
   const workBefore = new Float64Array(places.length + 1);
   for (let at = 0; at < places.length; at++) {
     const word = textAt(grams, places[at]!);
-    workBefore[at + 1] = workBefore[at]! + starts[word + 1]! - starts[word]! + WORD_WORK;
+    workBefore[at + 1] = workBefore[at]! + starts[word + 1]! - starts[word]! + LIST_WORK;
   }
   const least = Math.max(documents * DENSE, LEAST);
   const dense: Run[] = [];
@@ -97,7 +95,7 @@ export function indexDenseRuns(grams: Grams, postings: Postings): DenseRuns {
       const word = textAt(grams, places[at]!);
       if (latest[word] === run + 1) continue;
       latest[word] = run + 1;
-      addToBits(postings, word, anyOfRun, inNameOfRun);
+      addToBits(postings.postings, starts[word]!, starts[word + 1]!, anyOfRun, inNameOfRun);
     }
     keys[run] = key;
     sizes[run] = countBits(anyOfRun);

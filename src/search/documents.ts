@@ -10,19 +10,24 @@
 import { bitWords, countBits, type EntrySorter } from "./bits.ts";
 import { STEP, type Work } from "./slices.ts";
 
+/** Entries, document * 2 + flag, ascending, no document twice. */
+export interface ListSet {
+  readonly kind: "list";
+  readonly entries: Uint32Array;
+}
+
+/** Bit d % 32 of word d / 32 is document d; all that are in the second are in the first. */
+export interface BitSet {
+  readonly kind: "bits";
+  readonly any: Uint32Array;
+  readonly inName: Uint32Array;
+  /** How many bits are set in the first, and in the second. */
+  readonly size: number;
+  readonly named: number;
+}
+
 /** A set of documents. */
-export type DocumentSet =
-  /** Entries, document * 2 + flag, ascending, no document twice. */
-  | { readonly kind: "list"; readonly entries: Uint32Array }
-  /** Bit d % 32 of word d / 32 is document d; all that are in the second are in the first. */
-  | {
-      readonly kind: "bits";
-      readonly any: Uint32Array;
-      readonly inName: Uint32Array;
-      /** How many bits are set in the first, and in the second. */
-      readonly size: number;
-      readonly named: number;
-    };
+export type DocumentSet = ListSet | BitSet;
 
 /** The empty set. */
 export const NO_DOCUMENTS: DocumentSet = { kind: "list", entries: new Uint32Array(0) };
@@ -44,20 +49,34 @@ export function countEntries({ starts }: Postings, lists: ArrayLike<number>): nu
   return total;
 }
 
-/** Sets the bits of a list's documents. */
+/** To go to a list takes about as long as to pass over so many of its entries. */
+export const LIST_WORK = 8;
+
+/** Sets the bits of the documents of neighbouring entries. */
 export function addToBits(
-  { starts, postings }: Postings,
-  list: number,
+  entries: Uint32Array,
+  from: number,
+  to: number,
   any: Uint32Array,
   inName: Uint32Array,
 ): void {
-  const to = starts[list + 1]!;
-  for (let at = starts[list]!; at < to; at++) {
-    const entry = postings[at]!;
+  for (let at = from; at < to; at++) {
+    const entry = entries[at]!;
     any[entry >>> 6]! |= 1 << (entry >>> 1);
     // Without a branch, since no processor foresees the flag.
     inName[entry >>> 6]! |= (entry & 1) << (entry >>> 1);
   }
+}
+
+/** A list as bits. */
+export function* toBits({ entries }: ListSet, documents: number): Work<BitSet> {
+  const any = new Uint32Array(bitWords(documents));
+  const inName = new Uint32Array(any.length);
+  for (let at = 0; at < entries.length; at += STEP) {
+    if (at > 0) yield;
+    addToBits(entries, at, Math.min(at + STEP, entries.length), any, inName);
+  }
+  return { kind: "bits", any, inName, size: entries.length, named: countBits(inName) };
 }
 
 /**
@@ -70,43 +89,30 @@ export function* unite(all: Postings, lists: ArrayLike<number>, sorter: EntrySor
   if (lists.length === 1) {
     return { kind: "list", entries: postings.subarray(starts[lists[0]!]!, starts[lists[0]! + 1]!) };
   }
-  const total = countEntries(all, lists);
-  return total <= documents * SPARSE + 16
-    ? uniteFew(all, lists, total, sorter)
-    : yield* uniteMany(all, lists);
+  const isFew = countEntries(all, lists) <= documents * SPARSE + 16;
+  return isFew ? uniteFew(all, lists, sorter) : yield* uniteMany(all, lists);
 }
 
-function uniteFew(
-  { starts, postings }: Postings,
-  lists: ArrayLike<number>,
-  total: number,
-  sorter: EntrySorter,
-): DocumentSet {
+/** The union of lists that hold little: without a pause. @param sorter as of {@link unite} */
+export function uniteFew(all: Postings, lists: ArrayLike<number>, sorter: EntrySorter): ListSet {
+  const { starts, postings } = all;
   // First of all what can fail: the sorter must be left empty.
-  const entries = new Uint32Array(total);
-  addLists({ starts, postings }, lists, sorter);
-  return { kind: "list", entries: entries.subarray(0, sorter.drain(entries)) };
-}
-
-/** Adds all entries of some lists. */
-export function addLists(
-  { starts, postings }: Pick<Postings, "starts" | "postings">,
-  lists: ArrayLike<number>,
-  sorter: EntrySorter,
-): void {
+  const entries = new Uint32Array(countEntries(all, lists));
   for (let at = 0; at < lists.length; at++) {
     sorter.add(postings, starts[lists[at]!]!, starts[lists[at]! + 1]!);
   }
+  return { kind: "list", entries: entries.subarray(0, sorter.drain(entries)) };
 }
 
-function* uniteMany(all: Postings, lists: ArrayLike<number>): Work<DocumentSet> {
-  const any = new Uint32Array(bitWords(all.documents));
+function* uniteMany({ documents, starts, postings }: Postings, lists: ArrayLike<number>): Work<DocumentSet> {
+  const any = new Uint32Array(bitWords(documents));
   const inName = new Uint32Array(any.length);
   let work = 0;
   for (let at = 0; at < lists.length; at++) {
-    const list = lists[at]!;
-    addToBits(all, list, any, inName);
-    work += all.starts[list + 1]! - all.starts[list]! + 1;
+    const from = starts[lists[at]!]!;
+    const to = starts[lists[at]! + 1]!;
+    addToBits(postings, from, to, any, inName);
+    work += to - from + 1;
     if (work > STEP) {
       work = 0;
       yield;
@@ -168,8 +174,6 @@ export function intersect(a: DocumentSet, b: DocumentSet): DocumentSet {
   }
   return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
 }
-
-type BitSet = Extract<DocumentSet, { kind: "bits" }>;
 
 function filterByBits(entries: Uint32Array, { any, inName }: BitSet): DocumentSet {
   const kept = new Uint32Array(entries.length);

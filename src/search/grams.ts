@@ -159,7 +159,7 @@ function gramsThatBegin({ pairs, thirds, slots }: Grams, text: string, from: num
   return [low, lowerBound(pairs, most, low, pairs.length)];
 }
 
-/** The places of all grams that begin with a term of one or two units: their lists stand side by side. */
+/** The places of all grams that begin with one to three units: their lists stand side by side. */
 export function placesOfShort(grams: Grams, term: string): Range {
   const [from, to] = gramsThatBegin(grams, term, 0, term.length);
   return [grams.starts[from]!, grams.starts[to]!];
@@ -206,8 +206,8 @@ export function textAt({ texts, pieceTexts }: Grams, place: number): number {
 }
 
 /** Whether a place is the beginning of its text. */
-export function isBeginning({ texts }: Grams, place: number): boolean {
-  return (place >>> 1) % PIECE === 0 && place >>> NUMBER_SHIFT < texts.count;
+export function isBeginning(grams: Grams, place: number): boolean {
+  return beginningMask(grams, place) !== 0;
 }
 
 /** All bits, if a place is the beginning of its text; else none. */

@@ -24,32 +24,6 @@ export function pageOf(matches: Matches, page: PageOf): Found {
   return { total: matches.total, rows: matches.page(page) };
 }
 
-/** Matches that are listed, best first. */
-export class ListedMatches implements Matches {
-  readonly #rows: Uint32Array;
-
-  constructor(rows: Uint32Array) {
-    this.#rows = rows;
-  }
-
-  get total(): number {
-    return this.#rows.length;
-  }
-
-  get bytes(): number {
-    return this.#rows.byteLength;
-  }
-
-  has(): boolean {
-    return true;
-  }
-
-  page({ limit, offset }: PageOf): Uint32Array {
-    const from = Math.min(offset, this.#rows.length);
-    return this.#rows.subarray(from, Math.min(from + limit, this.#rows.length));
-  }
-}
-
 /** Matches of which some neighbours are known, as another thread told them. */
 export class SomeMatches implements Matches {
   readonly #from: number;
@@ -75,6 +49,47 @@ export class SomeMatches implements Matches {
   page({ limit, offset }: PageOf): Uint32Array {
     const from = Math.min(offset - this.#from, this.#rows.length);
     return this.#rows.subarray(from, Math.min(from + limit, this.#rows.length));
+  }
+}
+
+/** Matches that are listed, best first. */
+export class ListedMatches extends SomeMatches {
+  constructor(rows: Uint32Array) {
+    super({ total: rows.length, rows }, 0);
+  }
+}
+
+/** Matches of which the best are picked. A page behind them takes a list of all. */
+export class PickedMatches implements Matches {
+  readonly #picked: Uint32Array;
+  readonly #list: () => Matches;
+  #listed: Matches | undefined;
+  readonly total: number;
+  readonly bytes: number;
+
+  /**
+   * @param picked rows of the best, in order
+   * @param heldBytes memory of what the list is made from
+   */
+  constructor(total: number, picked: Uint32Array, heldBytes: number, list: () => Matches) {
+    this.total = total;
+    this.#picked = picked;
+    // As if they were listed.
+    this.bytes = total * Uint32Array.BYTES_PER_ELEMENT + picked.byteLength + heldBytes;
+    this.#list = list;
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  page(page: PageOf): Uint32Array {
+    const { length } = this.#picked;
+    if (page.offset + page.limit <= length || length === this.total) {
+      return this.#picked.subarray(Math.min(page.offset, length), page.offset + page.limit);
+    }
+    this.#listed ??= this.#list();
+    return this.#listed.page(page);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Names in a ranking by how they match a term: equal to it, beginning with it, the rest. */
 
-import type { PageOf } from "../store/generation.ts";
-import { BitSorter, bitWords, countBits } from "./bits.ts";
+import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import {
   beginningMask,
   GRAM,
@@ -12,7 +11,7 @@ import {
   openGrams,
   textAt,
 } from "./grams.ts";
-import { BitMatches, ListedMatches, type Matches } from "./matches.ts";
+import { BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
@@ -20,15 +19,13 @@ import { lengthOf } from "./units.ts";
 
 /** Names that can be searched. */
 export interface NameIndex extends GramIndex {
-  /** For names that begin with a term, and the rest. Empty between two searches, and used without a pause. */
-  readonly first: BitSorter;
-  readonly rest: BitSorter;
+  /** Empty between two searches, and used without a pause. */
+  readonly sorter: EntrySorter;
 }
 
 /** Makes indexed names searchable on the calling thread. */
 export function openNames(grams: Grams): NameIndex {
-  const { count } = grams.texts;
-  return { ...openGrams(grams), first: new BitSorter(count), rest: new BitSorter(count) };
+  return { ...openGrams(grams), sorter: new EntrySorter(grams.texts.count) };
 }
 
 const NO_MATCHES = new ListedMatches(new Uint32Array(0));
@@ -50,7 +47,14 @@ export function* findNames(index: NameIndex, term: string): Work<Matches> {
   const repeated = term.length < GRAM ? undefined : repeatedNames(index.grams, places);
   if (repeated === undefined) return new ListedMatches(listNames(index, places, equal));
   const total = places.length - repeated.places + repeated.names.length;
-  return new PlacedNames(index, places, equal, repeated.names, total);
+  const picked = pickNames(index.grams, places, equal, repeated.names, Math.min(PICKED, total));
+  // The places may be a part of the index, or not.
+  return new PickedMatches(
+    total,
+    picked,
+    places.byteLength,
+    () => new ListedMatches(listNames(index, places, equal)),
+  );
 }
 
 /** With more places than these names are gathered as bits. Up to so many can be listed without a pause. */
@@ -106,96 +110,60 @@ function repeatedNames(
 /** So many of the best are picked: a first page of the usual size, and some more. */
 const PICKED = 32;
 
-/**
- * Names known by the places of a term. The first are picked; a page behind them
- * takes a list of all.
- */
-class PlacedNames implements Matches {
-  readonly #index: NameIndex;
-  readonly #places: Uint32Array;
-  readonly #equal: Uint32Array;
-  readonly #picked: Uint32Array;
-  #listed: ListedMatches | undefined;
-  readonly total: number;
-
-  constructor(
-    index: NameIndex,
-    places: Uint32Array,
-    equal: Uint32Array,
-    repeated: Uint32Array,
-    total: number,
-  ) {
-    this.#index = index;
-    this.#places = places;
-    this.#equal = equal;
-    this.total = total;
-    this.#picked = this.#pick(repeated);
+/** Takes the best names. @param many no more than there are */
+function pickNames(
+  grams: Grams,
+  places: Uint32Array,
+  equal: Uint32Array,
+  repeated: Uint32Array,
+  many: number,
+): Uint32Array {
+  const first = new Smallest(Math.max(many - equal.length, 0));
+  const rest = new Smallest(Math.max(many - equal.length, 0));
+  for (let at = 0; at < places.length; at++) {
+    const place = places[at]!;
+    const name = textAt(grams, place);
+    // Most names are too far behind, and that is all that is asked of them.
+    if (name >= rest.limit && (name >= first.limit || !isBeginning(grams, place))) continue;
+    if (isRepeated(place)) continue;
+    if (!isBeginning(grams, place)) rest.add(name);
+    else if (name < first.limit && !equal.includes(name)) first.add(name);
   }
-
-  /** As if they were listed; the places may be a part of the index, or not. */
-  get bytes(): number {
-    return (this.total + PICKED) * Uint32Array.BYTES_PER_ELEMENT + this.#places.byteLength;
+  for (let at = 0; at < repeated.length; at++) {
+    const name = repeated[at]! >>> 1;
+    if (repeated[at]! & 1) {
+      if (name < rest.limit) rest.add(name);
+    } else if (name < first.limit && !equal.includes(name)) first.add(name);
   }
-
-  has(): boolean {
-    return true;
+  const picked = new Uint32Array(many);
+  let to = 0;
+  for (const part of [equal, first.numbers, rest.numbers]) {
+    for (let at = 0; at < part.length && to < many; at++) picked[to++] = part[at]!;
   }
-
-  page(page: PageOf): Uint32Array {
-    const { length } = this.#picked;
-    if (page.offset + page.limit <= length || length === this.total) {
-      return this.#picked.subarray(Math.min(page.offset, length), page.offset + page.limit);
-    }
-    this.#listed ??= new ListedMatches(listNames(this.#index, this.#places, this.#equal));
-    return this.#listed.page(page);
-  }
-
-  #pick(repeated: Uint32Array): Uint32Array {
-    const { grams } = this.#index;
-    const places = this.#places;
-    const equal = this.#equal;
-    const many = Math.max(Math.min(PICKED, this.total) - equal.length, 0);
-    const first = new Smallest(many);
-    const rest = new Smallest(many);
-    for (let at = 0; at < places.length; at++) {
-      const place = places[at]!;
-      const name = textAt(grams, place);
-      // Most names are too far behind, and that is all that is asked of them.
-      if (name >= rest.limit && (name >= first.limit || !isBeginning(grams, place))) continue;
-      if (isRepeated(place)) continue;
-      if (!isBeginning(grams, place)) rest.add(name);
-      else if (name < first.limit && !equal.includes(name)) first.add(name);
-    }
-    for (let at = 0; at < repeated.length; at++) {
-      const name = repeated[at]! >>> 1;
-      if (repeated[at]! & 1) {
-        if (name < rest.limit) rest.add(name);
-      } else if (name < first.limit && !equal.includes(name)) first.add(name);
-    }
-    const picked = new Uint32Array(Math.min(PICKED, this.total));
-    let to = 0;
-    for (const part of [equal, first.numbers, rest.numbers]) {
-      for (let at = 0; at < part.length && to < picked.length; at++) picked[to++] = part[at]!;
-    }
-    return picked;
-  }
+  return picked;
 }
 
 /** All names, ranked. */
-function listNames({ grams, first, rest }: NameIndex, places: Uint32Array, equal: Uint32Array): Uint32Array {
-  // First of all what can fail: the sorters must be left empty.
-  const ranked = new Uint32Array(places.length);
-  ranked.set(equal);
+function listNames({ grams, sorter }: NameIndex, places: Uint32Array, equal: Uint32Array): Uint32Array {
+  const entries = new Uint32Array(places.length);
   for (let at = 0; at < places.length; at++) {
-    const place = places[at]!;
-    (isBeginning(grams, place) ? first : rest).add(textAt(grams, place));
+    entries[at] = textAt(grams, places[at]!) * 2 + (isBeginning(grams, places[at]!) ? 1 : 0);
   }
-  for (let at = 0; at < equal.length; at++) first.remove(equal[at]!);
-  const end = first.drain(ranked, equal.length);
-  // A name that begins with the term may hold it once more.
-  for (let at = 0; at < end; at++) rest.remove(ranked[at]!);
-  const total = rest.drain(ranked, end);
-  return total === ranked.length ? ranked : ranked.slice(0, total);
+  sorter.add(entries, 0, entries.length);
+  // Each name once; one that begins with the term may hold it once more.
+  const total = sorter.drain(entries);
+  const ranked = new Uint32Array(total);
+  ranked.set(equal);
+  let to = equal.length;
+  // Both are ascending.
+  for (let at = 0, skipped = 0; at < total; at++) {
+    const name = entries[at]! >>> 1;
+    if ((entries[at]! & 1) === 0) continue;
+    if (name === equal[skipped]) skipped++;
+    else ranked[to++] = name;
+  }
+  for (let at = 0; at < total; at++) if ((entries[at]! & 1) === 0) ranked[to++] = entries[at]! >>> 1;
+  return ranked;
 }
 
 /** Names of any number of places, as bits. */

@@ -105,31 +105,26 @@ export function* findPlaces(index: GramIndex, term: string): Work<Uint32Array> {
   if (!mayHold(grams, term)) return placesIn(grams, NOTHING);
   if (term.length <= TWO_GRAMS) return placesIn(grams, placesOfRun(index, term));
   // The rarest two grams of a longer term are enough if the texts are looked at.
-  let rarest: Range | undefined;
+  const beginning = placesOfRun(index, term.slice(0, TWO_GRAMS));
+  let rarest = beginning;
   let offset = 0;
   const most = term.length - TWO_GRAMS;
   const step = Math.max(GRAM, Math.ceil(most / MOST_RUNS));
-  for (let from = 0; from < most + step; from += step) {
+  for (let from = step; from < most + step && rarest[1] - rarest[0] > FEW; from += step) {
+    yield;
     const at = Math.min(from, most);
     const range = placesOfRun(index, term.slice(at, at + TWO_GRAMS));
-    if (rarest === undefined || range[1] - range[0] < rarest[1] - rarest[0]) {
+    if (range[1] - range[0] < rarest[1] - rarest[0]) {
       rarest = range;
       offset = at;
     }
-    if (rarest[1] - rarest[0] <= FEW) break;
-    yield;
   }
-  if (rarest![1] - rarest![0] > FEW) {
-    if (term.length <= grams.depth) {
-      return placesIn(
-        grams,
-        narrowByText(grams, placesOfRun(index, term.slice(0, TWO_GRAMS)), term, term.length),
-      );
-    }
+  if (rarest[1] - rarest[0] > FEW) {
+    if (term.length <= grams.depth) return placesIn(grams, narrowByText(grams, beginning, term, term.length));
     const rest = term.slice(offset, offset + grams.depth);
-    if (rest.length > TWO_GRAMS) rarest = narrowByText(grams, rarest!, rest, rest.length);
+    if (rest.length > TWO_GRAMS) rarest = narrowByText(grams, rarest, rest, rest.length);
   }
-  return yield* lookAt(grams, term, placesIn(grams, rarest!), offset);
+  return yield* lookAt(grams, term, placesIn(grams, rarest), offset);
 }
 
 /** So many runs of a term are counted, and as many again in a term of few more units. */

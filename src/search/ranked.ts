@@ -1,10 +1,10 @@
 /** Sorting found worlds into match classes. */
 
 import { sharedUint32 } from "../store/bytes.ts";
-import { bitWords } from "./bits.ts";
-import type { DocumentSet } from "./documents.ts";
+import { bitsOf } from "./bits.ts";
+import { type BitSet, type DocumentSet, toBits } from "./documents.ts";
 import { BitMatches, ListedMatches, type Matches } from "./matches.ts";
-import { STEP, type Work } from "./slices.ts";
+import type { Work } from "./slices.ts";
 import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
@@ -85,7 +85,7 @@ export function findNameRange({ names, byName }: Ranking, term: string): NameRan
  */
 export function* rank(found: DocumentSet, ranking: Ranking, term: string): Work<Matches> {
   if (found.kind === "list" && found.entries.length <= FEW) return rankList(found.entries, ranking, term);
-  return rankBits(found.kind === "list" ? yield* toBits(found.entries, ranking) : found, ranking, term);
+  return rankBits(found.kind === "list" ? yield* toBits(found, ranking.names.count) : found, ranking, term);
 }
 
 /** Up to so many documents are listed at once. */
@@ -115,23 +115,6 @@ export function rankList(entries: Uint32Array, ranking: Ranking, term: string): 
   return new ListedMatches(ranked);
 }
 
-type BitSet = Extract<DocumentSet, { kind: "bits" }>;
-
-/** A list as bits. */
-function* toBits(entries: Uint32Array, { names }: Ranking): Work<BitSet> {
-  const any = new Uint32Array(bitWords(names.count));
-  const inName = new Uint32Array(any.length);
-  let named = 0;
-  for (let at = 0; at < entries.length; at++) {
-    const entry = entries[at]!;
-    any[entry >>> 6]! |= 1 << (entry >>> 1);
-    inName[entry >>> 6]! |= (entry & 1) << (entry >>> 1);
-    named += entry & 1;
-    if (at % STEP === STEP - 1) yield;
-  }
-  return { kind: "bits", any, inName, size: entries.length, named };
-}
-
 function rankBits({ any, inName, size, named }: BitSet, ranking: Ranking, term: string): Matches {
   const { byName, rows } = ranking;
   const { from, equalEnd, end } = findNameRange(ranking, term);
@@ -147,10 +130,4 @@ function rankBits({ any, inName, size, named }: BitSet, ranking: Ranking, term: 
     { count: size - named, bits: any, butNot: inName },
   ];
   return new BitMatches(equal, classes, rows);
-}
-
-function bitsOf(documents: Uint32Array, words: number): Uint32Array {
-  const bits = new Uint32Array(words);
-  for (let at = 0; at < documents.length; at++) bits[documents[at]! >>> 5]! |= 1 << documents[at]!;
-  return bits;
 }

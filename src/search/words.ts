@@ -13,13 +13,15 @@
  */
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
-import { bitWords, EntrySorter } from "./bits.ts";
+import { bitsOf, bitWords, EntrySorter } from "./bits.ts";
 import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
 import {
   countEntries,
   DocumentCounter,
   type DocumentSet,
   intersect,
+  LIST_WORK,
+  type ListSet,
   NO_DOCUMENTS,
   type Postings,
   sizeOf,
@@ -194,8 +196,6 @@ function* settle({ postings, sorter }: WordIndex, { found }: FoundTerm): Work<Do
 
 /** To go through a document's words takes about as long as to unite so many entries. */
 const DOCUMENT_WORK = 32;
-/** To go to a word's entries, as many as to unite so many of them. */
-const WORD_WORK = 8;
 
 /** Finds the documents that contain every one of several terms. */
 export function* findAll(index: WordIndex, terms: readonly string[]): Work<DocumentSet> {
@@ -203,7 +203,7 @@ export function* findAll(index: WordIndex, terms: readonly string[]): Work<Docum
   for (const term of terms) {
     const found = yield* findTerm(index, term);
     const isWords = found instanceof Uint32Array;
-    const work = isWords ? countEntries(index.postings, found) + found.length * WORD_WORK : sizeOf(found);
+    const work = isWords ? countEntries(index.postings, found) + found.length * LIST_WORK : sizeOf(found);
     if (work === 0) return NO_DOCUMENTS;
     all.push({ found, work });
     yield;
@@ -214,15 +214,13 @@ export function* findAll(index: WordIndex, terms: readonly string[]): Work<Docum
   let set = yield* settle(index, smallest!);
   for (const other of others) {
     const { found, work } = other;
-    const isFew = set.kind === "list" && set.entries.length * DOCUMENT_WORK < work;
-    if (isFew && found instanceof Uint32Array) set = yield* keepWithWords(index, set as ListSet, found);
+    const list = set.kind === "list" && set.entries.length * DOCUMENT_WORK < work ? set : undefined;
+    if (list && found instanceof Uint32Array) set = yield* keepWithWords(index, list, found);
     else set = intersect(set, yield* settle(index, other));
     yield;
   }
   return set;
 }
-
-type ListSet = Extract<DocumentSet, { kind: "list" }>;
 
 /** The documents of a few that hold one of many words; the flag stays where one of these is in the name. */
 function* keepWithWords(
@@ -230,8 +228,7 @@ function* keepWithWords(
   { entries }: ListSet,
   words: Uint32Array,
 ): Work<DocumentSet> {
-  const wanted = new Uint32Array(bitWords(grams.texts.count));
-  for (let at = 0; at < words.length; at++) wanted[words[at]! >>> 5]! |= 1 << words[at]!;
+  const wanted = bitsOf(words, bitWords(grams.texts.count));
   const kept = new Uint32Array(entries.length);
   let count = 0;
   let work = 0;

@@ -6,7 +6,7 @@
 import { countEntries, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
 import type { Matches } from "./matches.ts";
-import { PickedWorlds } from "./picked.ts";
+import { pickWorlds } from "./picked.ts";
 import { type Ranking, rank, rankingOf } from "./ranked.ts";
 import { STEP, type Work } from "./slices.ts";
 import {
@@ -79,7 +79,7 @@ export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Wor
   const found = yield* findTerm(words, terms[0]!);
   if (!(found instanceof Uint32Array)) return yield* rank(found, ranking, term);
   const entries = countEntries(words.postings, found);
-  if (entries <= MANY) return new PickedWorlds(words, ranking, found, term);
+  if (entries <= MANY) return pickWorlds(words, ranking, found, term);
   if (entries > STEP) yield "long";
   return yield* rank(yield* unite(words.postings, found, words.sorter), ranking, term);
 }

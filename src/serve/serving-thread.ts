@@ -9,7 +9,7 @@ import type { State } from "../answer.ts";
 import { KeyRing } from "../gate/keys.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
-import { withCache } from "../search/cache.ts";
+import { observeSearches, withCache } from "../search/cache.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Found, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
@@ -45,11 +45,7 @@ function take({ number, store, index }: NumberedStore): Generation {
     });
   const searches = openSearch(index);
   const search = withCache(createNearSearch(searches, createFarSearch(searches, ask)), task.cacheBytes);
-  tellOfCache = () => {
-    const counts = search.counts();
-    if (counts.hits + counts.joined + counts.misses === 0) return;
-    observe({ kind: "search-cache", generation: store.id, ...counts });
-  };
+  tellOfCache = () => observeSearches(observe, store.id, search.counts());
   return createGeneration(reviveStore(store), search);
 }
 

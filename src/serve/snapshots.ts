@@ -6,7 +6,7 @@
  */
 
 import type { Observe } from "../observe.ts";
-import { type CacheCounts, withCache } from "../search/cache.ts";
+import { type CacheCounts, observeSearches, withCache } from "../search/cache.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
@@ -130,9 +130,7 @@ export async function keepSnapshot(
   }
 
   function tellOfCache(): void {
-    const counts = searchCounts();
-    if (counts.hits + counts.joined + counts.misses === 0) return;
-    observe({ kind: "search-cache", generation: generation!.store.id, ...counts });
+    observeSearches(observe, generation!.store.id, searchCounts());
   }
 
   function warnOfShrink(before: Store, after: Store): void {
