@@ -322,6 +322,30 @@ describe("many matches", () => {
     assert.deepEqual(depths, [9, 6]);
   });
 
+  test("of searches that take turns, and of one that is given up, do not mix", () => {
+    const names = Array.from({ length: 120_000 }, () => someWord(9));
+    const index = openUsers(indexUsers(names.length, (row) => names[row]!));
+    const expected = (term: string): number[] =>
+      scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
+    for (let round = 0; round < 2; round++) {
+      const givenUp = searchUsers(index, "c");
+      for (let step = 0; step < 3; step++) assert.ok(!givenUp.next().done, "it is under way");
+      const terms = ["a", "b", "ab"];
+      const under = new Map(terms.map((term) => [term, searchUsers(index, term)]));
+      let turns = 0;
+      while (under.size > 0) {
+        for (const [term, work] of under) {
+          const step = work.next();
+          turns++;
+          if (!step.done) continue;
+          checkMatches(step.value, expected(term), term);
+          under.delete(term);
+        }
+      }
+      assert.ok(turns > terms.length * 3, "none of them ends at once");
+    }
+  });
+
   test("of worlds come out as a scan finds them", () => {
     const worlds = Array.from({ length: 30_000 }, () => ({
       name: random.below(3) === 0 ? `abcd ${someWord(2)}` : `${someWord(6)} ${someWord(2)}`,

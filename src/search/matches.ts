@@ -19,6 +19,9 @@ export interface Matches {
   page(page: PageOf): Uint32Array;
 }
 
+/** So many of the best of many matches are at hand; pages behind them are rare. */
+export const AT_HAND = 1024;
+
 /** A page of matches. */
 export function pageOf(matches: Matches, page: PageOf): Found {
   return { total: matches.total, rows: matches.page(page) };
@@ -69,13 +72,12 @@ export class PickedMatches implements Matches {
 
   /**
    * @param picked rows of the best, in order
-   * @param heldBytes memory of what the list is made from
+   * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
    */
-  constructor(total: number, picked: Uint32Array, heldBytes: number, list: () => Matches) {
+  constructor(total: number, picked: Uint32Array, listBytes: number, list: () => Matches) {
     this.total = total;
     this.#picked = picked;
-    // As if they were listed.
-    this.bytes = total * Uint32Array.BYTES_PER_ELEMENT + picked.byteLength + heldBytes;
+    this.bytes = picked.byteLength + listBytes;
     this.#list = list;
   }
 

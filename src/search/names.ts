@@ -11,7 +11,7 @@ import {
   openGrams,
   textAt,
 } from "./grams.ts";
-import { BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
+import { AT_HAND, BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
@@ -21,11 +21,20 @@ import { lengthOf } from "./units.ts";
 export interface NameIndex extends GramIndex {
   /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
+  /** Empty sets that no search works with at the moment. */
+  readonly spare: NameSets[];
+}
+
+/** Names that match, as bits. */
+interface NameSets {
+  readonly any: Uint32Array;
+  /** Those that begin with the term. */
+  readonly first: Uint32Array;
 }
 
 /** Makes indexed names searchable on the calling thread. */
 export function openNames(grams: Grams): NameIndex {
-  return { ...openGrams(grams), sorter: new EntrySorter(grams.texts.count) };
+  return { ...openGrams(grams), sorter: new EntrySorter(grams.texts.count), spare: [] };
 }
 
 const NO_MATCHES = new ListedMatches(new Uint32Array(0));
@@ -48,13 +57,10 @@ export function* findNames(index: NameIndex, term: string): Work<Matches> {
   if (repeated === undefined) return new ListedMatches(listNames(index, places, equal));
   const total = places.length - repeated.places + repeated.names.length;
   const picked = pickNames(index.grams, places, equal, repeated.names, Math.min(PICKED, total));
-  // The places may be a part of the index, or not.
-  return new PickedMatches(
-    total,
-    picked,
-    places.byteLength,
-    () => new ListedMatches(listNames(index, places, equal)),
-  );
+  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
+  return new PickedMatches(total, picked, listBytes + ownBytes(index.grams, places), () => {
+    return new ListedMatches(listNames(index, places, equal));
+  });
 }
 
 /** With more places than these names are gathered as bits. Up to so many can be listed without a pause. */
@@ -166,12 +172,44 @@ function listNames({ grams, sorter }: NameIndex, places: Uint32Array, equal: Uin
   return ranked;
 }
 
-/** Names of any number of places, as bits. */
-function* gatherNames({ grams }: NameIndex, places: Uint32Array, equal: Uint32Array): Work<Matches> {
-  const any = new Uint32Array(bitWords(grams.texts.count));
-  const first = new Uint32Array(any.length);
-  for (let at = 0; at < places.length; at++) {
-    if (at % STEP === STEP - 1) yield;
+/**
+ * Names of any number of places. What they are gathered in is used again: a
+ * quarter of a megabyte of garbage a search, at a million names, makes the
+ * thread collect garbage several times a second, on a processor that others need.
+ */
+function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array): Work<Matches> {
+  const { grams, spare } = index;
+  // A search that is given up takes them with it.
+  const sets = spare.pop() ?? newSets(grams);
+  for (let at = 0; at < places.length; at += STEP) {
+    if (at > 0) yield;
+    addToSets(sets, grams, places, at, Math.min(at + STEP, places.length));
+  }
+  const matches = rankSets(sets, equal);
+  const picked = matches.page({ limit: AT_HAND, offset: 0 });
+  sets.any.fill(0);
+  sets.first.fill(0);
+  spare.push(sets);
+  const setBytes = sets.any.byteLength + sets.first.byteLength;
+  return new PickedMatches(matches.total, picked, setBytes + ownBytes(grams, places), () => {
+    const all = newSets(grams);
+    addToSets(all, grams, places, 0, places.length);
+    return rankSets(all, equal);
+  });
+}
+
+function newSets({ texts }: Grams): NameSets {
+  return { any: new Uint32Array(bitWords(texts.count)), first: new Uint32Array(bitWords(texts.count)) };
+}
+
+function addToSets(
+  { any, first }: NameSets,
+  grams: Grams,
+  places: Uint32Array,
+  from: number,
+  to: number,
+): void {
+  for (let at = from; at < to; at++) {
     const place = places[at]!;
     const name = textAt(grams, place);
     const bit = 1 << name;
@@ -179,6 +217,10 @@ function* gatherNames({ grams }: NameIndex, places: Uint32Array, equal: Uint32Ar
     // Nothing here is foreseen by a processor; without a branch it takes half the time.
     first[name >>> 5]! |= bit & beginningMask(grams, place);
   }
+}
+
+/** The classes of some sets, out of which the names that are the term are taken. */
+function rankSets({ any, first }: NameSets, equal: Uint32Array): BitMatches {
   for (let at = 0; at < equal.length; at++) {
     const name = equal[at]!;
     first[name >>> 5]! &= ~(1 << name);
@@ -189,4 +231,9 @@ function* gatherNames({ grams }: NameIndex, places: Uint32Array, equal: Uint32Ar
     { count: firstCount, bits: first, butNot: undefined },
     { count: countBits(any) - firstCount, bits: any, butNot: first },
   ]);
+}
+
+/** Memory of places that are not a part of the index. */
+function ownBytes(grams: Grams, places: Uint32Array): number {
+  return places.buffer === grams.places.buffer ? 0 : places.byteLength;
 }

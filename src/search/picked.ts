@@ -22,7 +22,8 @@ export function pickWorlds(index: WordIndex, ranking: Ranking, words: Uint32Arra
   const best = picked.subarray(0, total);
   pick(index, ranking, term, best);
   counter.clear();
-  return new PickedMatches(total, best, words.byteLength, () =>
+  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
+  return new PickedMatches(total, best, listBytes + words.byteLength, () =>
     rankList(uniteFew(postings, words, sorter).entries, ranking, term),
   );
 }

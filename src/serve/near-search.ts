@@ -9,7 +9,7 @@
 
 import { setImmediate } from "node:timers";
 import type { FindMatches, MatchSearch } from "../search/cache.ts";
-import { type Matches, SomeMatches } from "../search/matches.ts";
+import { AT_HAND, type Matches, SomeMatches } from "../search/matches.ts";
 import type { Searches } from "../search/search.ts";
 import { runInSlices, type Work } from "../search/slices.ts";
 import type { Found, PageOf } from "../store/generation.ts";
@@ -32,7 +32,7 @@ interface Waiting {
 export type AskForPage = (name: SearchName, term: string, page: PageOf) => Promise<Found | undefined>;
 
 /** What long searches find stays where it was found, but for so many rows; pages behind them are asked for one by one. */
-const WINDOW: PageOf = { limit: 1024, offset: 0 };
+const WINDOW: PageOf = { limit: AT_HAND, offset: 0 };
 
 /**
  * Makes a search that asks for everything. A generation that was replaced has
