@@ -4,9 +4,15 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
-import { EntrySorter } from "../src/search/bits.ts";
 import { withCache } from "../src/search/cache.ts";
-import { type DocumentSet, intersect, sizeOf, unite } from "../src/search/documents.ts";
+import {
+  createScratch,
+  type DocumentSet,
+  intersect,
+  type Postings,
+  sizeOf,
+  unite,
+} from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { indexGrams } from "../src/search/index-grams.ts";
 import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
@@ -19,7 +25,7 @@ import type { Found, PageOf } from "../src/store/generation.ts";
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;
-  const sorter = new EntrySorter(DOCUMENTS);
+  const scratch = createScratch(DOCUMENTS);
   /** Lists of entries, each ascending, no document twice. */
   const someLists = fc.array(
     fc
@@ -41,14 +47,16 @@ describe("sets of documents", () => {
     return union;
   }
 
-  function setOf(lists: readonly (readonly number[])[]): DocumentSet {
+  function postingsOf(lists: readonly (readonly number[])[]): Postings {
     const starts = new Uint32Array(lists.length + 1);
     lists.forEach((list, at) => {
       starts[at + 1] = starts[at]! + list.length;
     });
-    const postings = Uint32Array.from(lists.flat());
-    const all = { documents: DOCUMENTS, starts, postings };
-    return runNow(unite(all, [...lists.keys()], sorter));
+    return { documents: DOCUMENTS, starts, postings: Uint32Array.from(lists.flat()) };
+  }
+
+  function setOf(lists: readonly (readonly number[])[]): DocumentSet {
+    return runNow(unite(postingsOf(lists), [...lists.keys()], scratch.sorter));
   }
 
   const has = (bits: Uint32Array, at: number): boolean => ((bits[at >>> 5]! >>> (at & 31)) & 1) === 1;
@@ -78,18 +86,21 @@ describe("sets of documents", () => {
   test("intersect to what is in both, whatever their kinds", () => {
     const kinds = new Set<string>();
     fc.assert(
-      fc.property(someLists, someLists, (a, b) => {
-        const [setA, setB] = [setOf(a), setOf(b)];
-        kinds.add(`${setA.kind} ${setB.kind}`);
+      fc.property(someLists, someLists, fc.boolean(), fc.boolean(), (a, b, isSetA, isSetB) => {
+        const postings = postingsOf([...a, ...b]);
+        const foundA = isSetA ? setOf(a) : Uint32Array.from(a.keys());
+        const foundB = isSetB ? setOf(b) : Uint32Array.from(b.keys(), (list) => a.length + list);
+        kinds.add([foundA, foundB].map((found) => ("kind" in found ? found.kind : "lists")).join(" "));
         const naiveB = naiveUnion(b);
         const both = [...naiveUnion(a)]
           .filter(([document]) => naiveB.has(document))
           .map(([document, flag]): [number, boolean] => [document, flag && naiveB.get(document)!]);
-        assert.deepEqual(entriesIn(intersect(setA, setB)), naiveEntries(new Map(both)));
+        const naive = naiveEntries(new Map(both));
+        assert.deepEqual(entriesIn(intersect(foundA, foundB, postings, scratch)), naive);
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     );
-    assert.equal(kinds.size, 4);
+    assert.equal(kinds.size, 9);
   });
 });
 

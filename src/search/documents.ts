@@ -7,7 +7,7 @@
  * them.
  */
 
-import { bitWords, countBits, type EntrySorter } from "./bits.ts";
+import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import { STEP, type Work } from "./slices.ts";
 
 /** Entries, document * 2 + flag, ascending, no document twice. */
@@ -68,17 +68,6 @@ export function addToBits(
   }
 }
 
-/** A list as bits. */
-export function* toBits({ entries }: ListSet, documents: number): Work<BitSet> {
-  const any = new Uint32Array(bitWords(documents));
-  const inName = new Uint32Array(any.length);
-  for (let at = 0; at < entries.length; at += STEP) {
-    if (at > 0) yield;
-    addToBits(entries, at, Math.min(at + STEP, entries.length), any, inName);
-  }
-  return { kind: "bits", any, inName, size: entries.length, named: countBits(inName) };
-}
-
 /**
  * The union of some lists, which together may hold a document many times.
  *
@@ -121,11 +110,7 @@ function* uniteMany({ documents, starts, postings }: Postings, lists: ArrayLike<
   return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
 }
 
-function hasBit(bits: Uint32Array, document: number): boolean {
-  return (bits[document >>> 5]! & (1 << document)) !== 0;
-}
-
-/** Counts the documents of some lists. Its sets are to be read before they are cleared, without a pause. */
+/** Marks and counts documents. Its sets are to be read before they are cleared, without a pause. */
 export class DocumentCounter {
   readonly any: Uint32Array;
   /** Those whose name counts. */
@@ -155,17 +140,120 @@ export class DocumentCounter {
     return count;
   }
 
+  /** Adds the documents of some lists. */
+  addLists({ starts, postings }: Postings, lists: Uint32Array): void {
+    for (let at = 0; at < lists.length; at++) {
+      addToBits(postings, starts[lists[at]!]!, starts[lists[at]! + 1]!, this.any, this.flagged);
+    }
+  }
+
+  /** Adds the documents of a set. */
+  add(entries: Uint32Array): void {
+    addToBits(entries, 0, entries.length, this.any, this.flagged);
+  }
+
+  /** Removes all that were added from a set: for a few less work than to clear. */
+  remove(entries: Uint32Array): void {
+    for (let at = 0; at < entries.length; at++) {
+      this.any[entries[at]! >>> 6] = 0;
+      this.flagged[entries[at]! >>> 6] = 0;
+    }
+  }
+
   clear(): void {
     this.any.fill(0);
     this.flagged.fill(0);
   }
 }
 
-/** Documents in both sets; the flag stays where both have it. */
-export function intersect(a: DocumentSet, b: DocumentSet): DocumentSet {
-  if (a.kind === "list" && b.kind === "list") return intersectLists(a.entries, b.entries);
-  if (a.kind === "list") return a.entries.length === 0 ? a : filterByBits(a.entries, b as BitSet);
-  if (b.kind === "list") return intersect(b, a);
+/** What was found: a set, or the lists of postings whose documents they are. */
+export type Found = DocumentSet | Uint32Array;
+
+/** What works on sets of documents share; all of it is used without a pause. */
+export interface Scratch {
+  /** Empty between two of them. */
+  readonly counter: DocumentCounter;
+  /** Empty between two of them. */
+  readonly sorter: EntrySorter;
+  /** Room for all documents. */
+  readonly kept: Uint32Array;
+}
+
+/** Makes what searches over so many documents share. */
+export function createScratch(documents: number): Scratch {
+  return {
+    counter: new DocumentCounter(documents),
+    sorter: new EntrySorter(documents),
+    kept: new Uint32Array(documents),
+  };
+}
+
+/**
+ * Documents that are in both; the flag stays where both have it. What holds
+ * less is marked in bits and the other passed over: to unite lists, or to walk
+ * two of them side by side, takes twice the time and more.
+ *
+ * @param less what holds less
+ * @param more whatever are lists of postings, in both, must hold so little that there is no need to pause
+ */
+export function intersect(less: Found, more: Found, postings: Postings, scratch: Scratch): DocumentSet {
+  if (isBits(less))
+    return isBits(more) ? andBits(less, more) : listOf(keep(more, less, postings, scratch), scratch);
+  if (isBits(more)) return listOf(keep(less, more, postings, scratch), scratch);
+  if (isList(less) && isList(more) && less.entries.length * MUCH_LESS < more.entries.length) {
+    return seekAll(less.entries, more.entries);
+  }
+  const { counter } = scratch;
+  if (isList(less)) counter.add(less.entries);
+  else counter.addLists(postings, less);
+  const count = keep(more, { any: counter.any, inName: counter.flagged }, postings, scratch);
+  if (isList(less)) counter.remove(less.entries);
+  else counter.clear();
+  return listOf(count, scratch);
+}
+
+/** A list of so much less is sought in another. */
+const MUCH_LESS = 16;
+
+function isBits(found: Found): found is BitSet {
+  return !(found instanceof Uint32Array) && found.kind === "bits";
+}
+
+function isList(found: Found): found is ListSet {
+  return !(found instanceof Uint32Array) && found.kind === "list";
+}
+
+function listOf(count: number, { kept }: Scratch): ListSet {
+  return { kind: "list", entries: kept.slice(0, count) };
+}
+
+/** Writes the marked documents of a list or of some lists. @returns how many there are */
+function keep(
+  found: ListSet | Uint32Array,
+  { any, inName }: Pick<BitSet, "any" | "inName">,
+  { starts, postings }: Postings,
+  { sorter, kept }: Scratch,
+): number {
+  if (isList(found)) return keepOfList(found.entries, any, inName, kept);
+  for (let at = 0; at < found.length; at++) {
+    sorter.addSome(postings, starts[found[at]!]!, starts[found[at]! + 1]!, any, inName);
+  }
+  return sorter.drain(kept);
+}
+
+function keepOfList(entries: Uint32Array, any: Uint32Array, inName: Uint32Array, kept: Uint32Array): number {
+  let count = 0;
+  for (let at = 0; at < entries.length; at++) {
+    const entry = entries[at]!;
+    const bit = entry >>> 1;
+    // Without a branch, since no processor foresees what is marked.
+    kept[count] = (entry & ~1) | (entry & (inName[entry >>> 6]! >>> bit) & 1);
+    count += (any[entry >>> 6]! >>> bit) & 1;
+  }
+  return count;
+}
+
+function andBits(a: BitSet, b: BitSet): BitSet {
   const any = new Uint32Array(a.any.length);
   const inName = new Uint32Array(any.length);
   for (let at = 0; at < any.length; at++) {
@@ -173,17 +261,6 @@ export function intersect(a: DocumentSet, b: DocumentSet): DocumentSet {
     any[at] = a.any[at]! & b.any[at]!;
   }
   return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
-}
-
-function filterByBits(entries: Uint32Array, { any, inName }: BitSet): DocumentSet {
-  const kept = new Uint32Array(entries.length);
-  let count = 0;
-  for (const entry of entries) {
-    const document = entry >>> 1;
-    if (!hasBit(any, document)) continue;
-    kept[count++] = hasBit(inName, document) ? entry : document * 2;
-  }
-  return { kind: "list", entries: kept.subarray(0, count) };
 }
 
 /** The first place from `at` on whose entry is not of a document before another: in steps that double, then by halves. */
@@ -203,8 +280,8 @@ function seek(entries: Uint32Array, at: number, document: number): number {
   return found;
 }
 
-function intersectLists(some: Uint32Array, others: Uint32Array): DocumentSet {
-  const [few, many] = some.length < others.length ? [some, others] : [others, some];
+/** Seeks the documents of a short list in a long one. */
+function seekAll(few: Uint32Array, many: Uint32Array): ListSet {
   const kept = new Uint32Array(few.length);
   let count = 0;
   let at = 0;

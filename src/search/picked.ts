@@ -1,51 +1,46 @@
-/** Worlds that match one term, of which the first are picked and the rest are only counted. */
+/**
+ * The best of found worlds, for a first page: most searches are asked for no
+ * other, and to list all of them in order takes longer than to find them.
+ */
 
 import { lowestBit } from "./bits.ts";
-import { uniteFew } from "./documents.ts";
-import { type Matches, PickedMatches } from "./matches.ts";
-import { findNameRange, type Ranking, rankList } from "./ranked.ts";
+import type { DocumentCounter } from "./documents.ts";
+import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
 import { Smallest } from "./smallest.ts";
-import type { WordIndex } from "./words.ts";
 
-/** So many of the best are picked; the largest first page of a client has fewer. */
-const PICKED = 64;
+/** So many are picked; the largest first page of a client has fewer. */
+export const PICKED = 64;
 
-/**
- * Picks the best of the worlds that are known by the words that hold a term.
- *
- * @param words their entries are so few that there is no need to pause
- */
-export function pickWorlds(index: WordIndex, ranking: Ranking, words: Uint32Array, term: string): Matches {
-  const { counter, postings, sorter } = index;
+/** Picks the rows of the best out of a list. @param entries more than are picked */
+export function pickFromList(entries: Uint32Array, ranking: Ranking, term: string): Uint32Array {
+  const range = findNameRange(ranking, term);
   const picked = new Uint32Array(PICKED);
-  const total = counter.count(postings, words);
-  const best = picked.subarray(0, total);
-  pick(index, ranking, term, best);
-  counter.clear();
-  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
-  return new PickedMatches(total, best, listBytes + words.byteLength, () =>
-    rankList(uniteFew(postings, words, sorter).entries, ranking, term),
-  );
+  let to = pickBeginning(ranking, range, picked);
+  for (let at = 0; at < entries.length && to < PICKED; at++) {
+    if ((entries[at]! & 1) === 1 && !beginsWithTerm(ranking, range, entries[at]! >>> 1)) {
+      picked[to++] = entries[at]! >>> 1;
+    }
+  }
+  for (let at = 0; at < entries.length && to < PICKED; at++) {
+    if ((entries[at]! & 1) === 0) picked[to++] = entries[at]! >>> 1;
+  }
+  return toRows(ranking, picked);
 }
 
-/** Takes the best of the counted worlds, as many as there is room for. */
-function pick({ counter }: WordIndex, ranking: Ranking, term: string, picked: Uint32Array): void {
-  const { any, flagged } = counter;
-  const { byName, places, rows } = ranking;
-  const { from, equalEnd, end } = findNameRange(ranking, term);
-  let to = 0;
-  for (let at = from; at < equalEnd && to < picked.length; at++) picked[to++] = byName[at]!;
-  if (to < picked.length && equalEnd < end) {
-    const first = new Smallest(picked.length - to);
-    for (let at = equalEnd; at < end; at++) if (byName[at]! < first.limit) first.add(byName[at]!);
-    picked.set(first.numbers, to);
-    to += first.numbers.length;
-  }
+/** Picks the rows of the best out of counted documents. @param total how many these are */
+export function pickFromCounter(
+  { any, flagged }: DocumentCounter,
+  total: number,
+  ranking: Ranking,
+  term: string,
+): Uint32Array {
+  const range = findNameRange(ranking, term);
+  const picked = new Uint32Array(Math.min(total, PICKED));
+  let to = pickBeginning(ranking, range, picked);
   for (let at = 0; at < any.length && to < picked.length; at++) {
     for (let word = flagged[at]!; word !== 0 && to < picked.length; word &= word - 1) {
       const document = at * 32 + lowestBit(word);
-      const place = places[document]!;
-      if (place < from || place >= end) picked[to++] = document;
+      if (!beginsWithTerm(ranking, range, document)) picked[to++] = document;
     }
   }
   for (let at = 0; at < any.length && to < picked.length; at++) {
@@ -53,5 +48,26 @@ function pick({ counter }: WordIndex, ranking: Ranking, term: string, picked: Ui
       picked[to++] = at * 32 + lowestBit(word);
     }
   }
+  return toRows(ranking, picked);
+}
+
+/** Picks documents whose names begin with a term, those first that are the term. @returns how many */
+function pickBeginning({ byName }: Ranking, { from, equalEnd, end }: NameRange, picked: Uint32Array): number {
+  let to = 0;
+  for (let at = from; at < equalEnd && to < picked.length; at++) picked[to++] = byName[at]!;
+  if (to === picked.length || equalEnd === end) return to;
+  const first = new Smallest(picked.length - to);
+  for (let at = equalEnd; at < end; at++) if (byName[at]! < first.limit) first.add(byName[at]!);
+  picked.set(first.numbers, to);
+  return to + first.numbers.length;
+}
+
+function beginsWithTerm({ places }: Ranking, { from, end }: NameRange, document: number): boolean {
+  // For most queries there is no such name, and no need to go to a place that is anywhere in memory.
+  return from < end && places[document]! >= from && places[document]! < end;
+}
+
+function toRows({ rows }: Ranking, picked: Uint32Array): Uint32Array {
   for (let at = 0; at < picked.length; at++) picked[at] = rows[picked[at]!]!;
+  return picked;
 }

@@ -1,98 +1,58 @@
-/** Sorting found worlds into match classes. */
+/** Found worlds as matches, ranked: name is the term, begins with it, contains it, and only the description contains it. */
 
-import { sharedUint32 } from "../store/bytes.ts";
 import { bitsOf } from "./bits.ts";
-import { type BitSet, type DocumentSet, toBits } from "./documents.ts";
-import { BitMatches, ListedMatches, type Matches } from "./matches.ts";
-import type { Work } from "./slices.ts";
-import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
-
-/** What found documents are ranked by. All of it lies in shared memory. */
-export interface Ranking {
-  readonly names: Texts;
-  /** Documents in order of their names, those of the same name ascending. */
-  readonly byName: Uint32Array;
-  /** By document: its place in that order. */
-  readonly places: Uint32Array;
-  /** What stands for each document in a result. */
-  readonly rows: Uint32Array;
-}
-
-/** Sorts documents by their names. */
-export function rankingOf(names: readonly string[], rows: Uint32Array): Ranking {
-  const texts = new TextsBuilder();
-  for (const name of names) texts.add(name);
-  const byName = sharedUint32(names.length);
-  for (let document = 0; document < names.length; document++) byName[document] = document;
-  byName.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a] === names[b] ? a - b : 1));
-  const places = sharedUint32(names.length);
-  for (let place = 0; place < byName.length; place++) places[byName[place]!] = place;
-  return { names: texts.finish(), byName, places, rows };
-}
-
-/** Places in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */
-export interface NameRange {
-  readonly from: number;
-  readonly equalEnd: number;
-  readonly end: number;
-}
-
-/** Below 0 when a name comes before a term and all that begins with it, 0 when it begins with it. */
-function compareName({ units, starts }: Texts, document: number, term: string): number {
-  const start = starts[document]!;
-  const length = starts[document + 1]! - 1 - start;
-  for (let at = 0; at < term.length; at++) {
-    if (at === length) return -1;
-    const difference = units[start + at]! - term.charCodeAt(at);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
-/** The names that begin with a term are neighbours in their order; those that are the term come first. */
-export function findNameRange({ names, byName }: Ranking, term: string): NameRange {
-  let from = 0;
-  let high = byName.length;
-  while (from < high) {
-    const middle = (from + high) >>> 1;
-    if (compareName(names, byName[middle]!, term) < 0) from = middle + 1;
-    else high = middle;
-  }
-  let end = from;
-  high = byName.length;
-  while (end < high) {
-    const middle = (end + high) >>> 1;
-    if (compareName(names, byName[middle]!, term) === 0) end = middle + 1;
-    else high = middle;
-  }
-  let equalEnd = from;
-  high = end;
-  while (equalEnd < high) {
-    const middle = (equalEnd + high) >>> 1;
-    if (lengthOf(names, byName[middle]!) === term.length) equalEnd = middle + 1;
-    else high = middle;
-  }
-  return { from, equalEnd, end };
-}
+import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
+import { BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
+import { PICKED, pickFromCounter, pickFromList } from "./picked.ts";
+import { findNameRange, type Ranking } from "./ranking.ts";
+import type { WordIndex } from "./words.ts";
 
 /**
- * Orders documents by how they match: name is the term, begins with it,
- * contains it, and only the description contains it. Among equals they stay in
- * document order.
+ * Orders documents by how they match. Among equals they stay in document order.
  *
  * @param found among them all whose names begin with the term
  * @param term the whole query
  */
-export function* rank(found: DocumentSet, ranking: Ranking, term: string): Work<Matches> {
-  if (found.kind === "list" && found.entries.length <= FEW) return rankList(found.entries, ranking, term);
-  return rankBits(found.kind === "list" ? yield* toBits(found, ranking.names.count) : found, ranking, term);
+export function rank(found: DocumentSet, ranking: Ranking, term: string): Matches {
+  return found.kind === "bits" ? rankBits(found, ranking, term) : rankList(found.entries, ranking, term);
 }
 
-/** Up to so many documents are listed at once. */
-const FEW = 8192;
+function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
+  if (entries.length <= PICKED) return listAll(entries, ranking, term);
+  const picked = pickFromList(entries, ranking, term);
+  // The entries may be a part of the index, or not.
+  return new PickedMatches(entries.length, picked, entries.byteLength * 2, () =>
+    listAll(entries, ranking, term),
+  );
+}
 
-/** Lists documents by their entries. */
-export function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
+/** With fewer entries it takes less time to list the documents than to look for the best. */
+const FEW = 256;
+
+/**
+ * Orders the documents of words as {@link rank} does.
+ *
+ * @param words so few, and with so few entries, that there is no need to pause
+ * @param entries how many
+ */
+export function rankWords(
+  index: WordIndex,
+  words: Uint32Array,
+  entries: number,
+  ranking: Ranking,
+  term: string,
+): Matches {
+  const { counter, postings, sorter } = index;
+  const list = (): Matches => listAll(uniteFew(postings, words, sorter).entries, ranking, term);
+  if (entries <= FEW) return list();
+  const total = counter.count(postings, words);
+  const picked = pickFromCounter(counter, total, ranking, term);
+  counter.clear();
+  return new PickedMatches(total, picked, total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength, list);
+}
+
+/** Lists all documents of some entries. */
+function listAll(entries: Uint32Array, ranking: Ranking, term: string): Matches {
   const { rows, places } = ranking;
   if (entries.length === 0) return new ListedMatches(new Uint32Array(0));
   const { from, equalEnd, end } = findNameRange(ranking, term);

@@ -6,30 +6,31 @@
  *
  *   term → places in words (`places.ts`) → words → postings → documents
  *
- * Terms of up to three units that are in very many documents were answered
- * beforehand (`dense.ts`).
+ * Most terms of up to three units were answered beforehand (`runs.ts`).
  *
  * Units are UTF-16 code units; texts are folded before they come here.
  */
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
-import { bitsOf, bitWords, EntrySorter } from "./bits.ts";
-import { type DenseRuns, findDense, indexDenseRuns } from "./dense.ts";
+import { bitsOf, bitWords } from "./bits.ts";
 import {
   countEntries,
-  DocumentCounter,
+  createScratch,
   type DocumentSet,
+  type Found,
   intersect,
   LIST_WORK,
   type ListSet,
   NO_DOCUMENTS,
   type Postings,
+  type Scratch,
   sizeOf,
   unite,
 } from "./documents.ts";
 import { GRAM, type GramIndex, type Grams, openGrams, textAt } from "./grams.ts";
 import { indexGrams } from "./index-grams.ts";
 import { findPlaces } from "./places.ts";
+import { findRun, indexRuns, type Runs } from "./runs.ts";
 import { STEP, type Work } from "./slices.ts";
 import { TextsBuilder } from "./units.ts";
 
@@ -37,33 +38,21 @@ import { TextsBuilder } from "./units.ts";
 export interface Words {
   readonly postings: Postings;
   readonly grams: Grams;
-  readonly dense: DenseRuns;
+  readonly runs: Runs;
   /** The words of document d are `words[starts[d]]` to `words[starts[d + 1] - 1]`: word * 2 + whether it is in the name. */
   readonly byDocument: { readonly starts: Uint32Array; readonly words: Uint32Array };
 }
 
 /** Words that can be searched. */
-export interface WordIndex extends GramIndex {
+export interface WordIndex extends GramIndex, Scratch {
   readonly postings: Postings;
-  readonly dense: DenseRuns;
+  readonly runs: Runs;
   readonly byDocument: Words["byDocument"];
-  /** Empty between two searches, and used without a pause. */
-  readonly sorter: EntrySorter;
-  readonly counter: DocumentCounter;
 }
 
 /** Makes words searchable on the calling thread. */
-export function openWords({ postings, grams, dense, byDocument }: Words): WordIndex {
-  const { documents } = postings;
-  const sorter = new EntrySorter(documents);
-  return {
-    ...openGrams(grams),
-    postings,
-    dense,
-    byDocument,
-    sorter,
-    counter: new DocumentCounter(documents),
-  };
+export function openWords({ postings, grams, runs, byDocument }: Words): WordIndex {
+  return { ...openGrams(grams), ...createScratch(postings.documents), postings, runs, byDocument };
 }
 
 /** What separates words. */
@@ -127,7 +116,7 @@ export class WordIndexBuilder {
     const postings: Postings = { documents: this.#documents, starts, postings: entries };
     const grams = indexGrams(words.finish());
     const byDocument = this.#listByDocument();
-    return { postings, grams, dense: indexDenseRuns(grams, postings), byDocument };
+    return { postings, grams, runs: indexRuns(grams, postings), byDocument };
   }
 
   /** The pairs are in order of documents already. */
@@ -177,33 +166,35 @@ function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
  *
  * @param term folded, not empty, without white space
  */
-export function* findTerm(index: WordIndex, term: string): Work<DocumentSet | Uint32Array> {
-  const dense = term.length <= GRAM ? findDense(index.dense, term) : undefined;
-  if (dense !== undefined) return dense;
+export function* findTerm(index: WordIndex, term: string): Work<Found> {
+  const known = term.length <= GRAM ? findRun(index.runs, term) : undefined;
+  if (known !== undefined) return known;
   const places = yield* findPlaces(index, term);
   return places.length === 0 ? NO_DOCUMENTS : yield* wordsAt(index.grams, places);
 }
 
 /** What a term was found in, and how much work it is to make a set of it: entries, or numbers of a set. */
 interface FoundTerm {
-  readonly found: DocumentSet | Uint32Array;
+  readonly found: Found;
   readonly work: number;
 }
 
-function* settle({ postings, sorter }: WordIndex, { found }: FoundTerm): Work<DocumentSet> {
-  return found instanceof Uint32Array ? yield* unite(postings, found, sorter) : found;
+/** Of words that hold much, a set, with pauses; anything else as it is. */
+function* settle({ postings, sorter }: WordIndex, { found, work }: FoundTerm): Work<Found> {
+  return found instanceof Uint32Array && work > STEP ? yield* unite(postings, found, sorter) : found;
 }
 
-/** To go through a document's words takes about as long as to unite so many entries. */
-const DOCUMENT_WORK = 32;
+/** To go through a document's words takes about as long as to pass over so many entries. */
+const DOCUMENT_WORK = 64;
 
 /** Finds the documents that contain every one of several terms. */
 export function* findAll(index: WordIndex, terms: readonly string[]): Work<DocumentSet> {
+  const { postings, sorter } = index;
   const all: FoundTerm[] = [];
   for (const term of terms) {
     const found = yield* findTerm(index, term);
     const isWords = found instanceof Uint32Array;
-    const work = isWords ? countEntries(index.postings, found) + found.length * LIST_WORK : sizeOf(found);
+    const work = isWords ? countEntries(postings, found) + found.length * LIST_WORK : sizeOf(found);
     if (work === 0) return NO_DOCUMENTS;
     all.push({ found, work });
     yield;
@@ -214,12 +205,14 @@ export function* findAll(index: WordIndex, terms: readonly string[]): Work<Docum
   let set = yield* settle(index, smallest!);
   for (const other of others) {
     const { found, work } = other;
-    const list = set.kind === "list" && set.entries.length * DOCUMENT_WORK < work ? set : undefined;
-    if (list && found instanceof Uint32Array) set = yield* keepWithWords(index, list, found);
-    else set = intersect(set, yield* settle(index, other));
+    const size = set instanceof Uint32Array ? countEntries(postings, set) : sizeOf(set);
+    const isFew = found instanceof Uint32Array && size * DOCUMENT_WORK < work;
+    if (isFew && set instanceof Uint32Array) set = yield* unite(postings, set, sorter);
+    if (isFew && "kind" in set && set.kind === "list") set = yield* keepWithWords(index, set, found);
+    else set = intersect(set, yield* settle(index, other), postings, index);
     yield;
   }
-  return set;
+  return set instanceof Uint32Array ? yield* unite(postings, set, sorter) : set;
 }
 
 /** The documents of a few that hold one of many words; the flag stays where one of these is in the name. */

@@ -6,8 +6,8 @@
 import { countEntries, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
 import type { Matches } from "./matches.ts";
-import { pickWorlds } from "./picked.ts";
-import { type Ranking, rank, rankingOf } from "./ranked.ts";
+import { rank, rankWords } from "./ranked.ts";
+import { type Ranking, rankingOf } from "./ranking.ts";
 import { STEP, type Work } from "./slices.ts";
 import {
   findAll,
@@ -75,11 +75,11 @@ export function indexWorlds(
  */
 export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Work<Matches> {
   const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
-  if (terms.length > 1) return yield* rank(yield* findAll(words, terms), ranking, term);
+  if (terms.length > 1) return rank(yield* findAll(words, terms), ranking, term);
   const found = yield* findTerm(words, terms[0]!);
-  if (!(found instanceof Uint32Array)) return yield* rank(found, ranking, term);
+  if (!(found instanceof Uint32Array)) return rank(found, ranking, term);
   const entries = countEntries(words.postings, found);
-  if (entries <= MANY) return pickWorlds(words, ranking, found, term);
+  if (entries <= MANY) return rankWords(words, found, entries, ranking, term);
   if (entries > STEP) yield "long";
-  return yield* rank(yield* unite(words.postings, found, words.sorter), ranking, term);
+  return rank(yield* unite(words.postings, found, words.sorter), ranking, term);
 }

@@ -1,0 +1,72 @@
+/** What worlds are ranked by, and the range of names that a term begins. */
+
+import { sharedUint32 } from "../store/bytes.ts";
+import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
+
+/** What found documents are ranked by. All of it lies in shared memory. */
+export interface Ranking {
+  readonly names: Texts;
+  /** Documents in order of their names, those of the same name ascending. */
+  readonly byName: Uint32Array;
+  /** By document: its place in that order. */
+  readonly places: Uint32Array;
+  /** What stands for each document in a result. */
+  readonly rows: Uint32Array;
+}
+
+/** Sorts documents by their names. */
+export function rankingOf(names: readonly string[], rows: Uint32Array): Ranking {
+  const texts = new TextsBuilder();
+  for (const name of names) texts.add(name);
+  const byName = sharedUint32(names.length);
+  for (let document = 0; document < names.length; document++) byName[document] = document;
+  byName.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a] === names[b] ? a - b : 1));
+  const places = sharedUint32(names.length);
+  for (let place = 0; place < byName.length; place++) places[byName[place]!] = place;
+  return { names: texts.finish(), byName, places, rows };
+}
+
+/** Places in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */
+export interface NameRange {
+  readonly from: number;
+  readonly equalEnd: number;
+  readonly end: number;
+}
+
+/** Below 0 when a name comes before a term and all that begins with it, 0 when it begins with it. */
+function compareName({ units, starts }: Texts, document: number, term: string): number {
+  const start = starts[document]!;
+  const length = starts[document + 1]! - 1 - start;
+  for (let at = 0; at < term.length; at++) {
+    if (at === length) return -1;
+    const difference = units[start + at]! - term.charCodeAt(at);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The names that begin with a term are neighbours in their order; those that are the term come first. */
+export function findNameRange({ names, byName }: Ranking, term: string): NameRange {
+  let from = 0;
+  let high = byName.length;
+  while (from < high) {
+    const middle = (from + high) >>> 1;
+    if (compareName(names, byName[middle]!, term) < 0) from = middle + 1;
+    else high = middle;
+  }
+  let end = from;
+  high = byName.length;
+  while (end < high) {
+    const middle = (end + high) >>> 1;
+    if (compareName(names, byName[middle]!, term) === 0) end = middle + 1;
+    else high = middle;
+  }
+  let equalEnd = from;
+  high = end;
+  while (equalEnd < high) {
+    const middle = (equalEnd + high) >>> 1;
+    if (lengthOf(names, byName[middle]!) === term.length) equalEnd = middle + 1;
+    else high = middle;
+  }
+  return { from, equalEnd, end };
+}

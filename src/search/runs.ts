@@ -1,0 +1,187 @@
+/**
+ * Runs of one to three units with the documents that contain them: as bits
+ * those that stand in a good part of all documents, as lists most others.
+ *
+ * These are the queries that would cost most: "a" is in a hundred thousand
+ * words and most descriptions, three letters are in a hundred words that lie
+ * anywhere in memory. So their answers are made while indexing.
+ */
+
+import { sharedFloat64, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { bitWords, countBits, EntrySorter } from "./bits.ts";
+import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./documents.ts";
+import { GRAM, type Grams, textAt } from "./grams.ts";
+import { PAD } from "./units.ts";
+
+/** Runs whose documents are kept, in shared memory. */
+export interface Runs {
+  readonly many: DenseRuns;
+  readonly few: ListedRuns;
+}
+
+/** Runs of very many documents. */
+interface DenseRuns {
+  /** Keys of the runs, ascending; see {@link keyOf}. */
+  readonly keys: Float64Array;
+  /** By run: how many documents contain it, and how many of them in their name. */
+  readonly sizes: Uint32Array;
+  readonly named: Uint32Array;
+  /** Words of a set; that of run r begins at `r * words`. */
+  readonly words: number;
+  readonly any: Uint32Array;
+  readonly inName: Uint32Array;
+}
+
+/** Runs of fewer documents. */
+interface ListedRuns {
+  readonly keys: Float64Array;
+  /** The documents of run r are `entries[starts[r]]` to `entries[starts[r + 1] - 1]`; see {@link DocumentSet}. */
+  readonly starts: Uint32Array;
+  readonly entries: Uint32Array;
+}
+
+/** A run is dense when to unite its words' documents would take at least this share of the work of looking at every document. */
+const DENSE = 1 / 8;
+/** Not worth it below so much work: a microsecond or two. */
+const LEAST = 256;
+
+/** Stands in a key for a unit that a run does not have; as a unit a pad could be half of a pair. */
+const NO_UNIT = 65_536;
+
+/** A run in one number. */
+function keyOf(first: number, second: number, third: number): number {
+  return (first * (NO_UNIT + 1) + second) * (NO_UNIT + 1) + third;
+}
+
+/** A run and the places of all grams that begin with it. */
+interface Run {
+  readonly key: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** All runs. Grams are in order of their units, so those that begin with a run stand side by side. */
+function* runsOf({ pairs, thirds, starts }: Grams): Generator<Run> {
+  for (let units = 1; units <= GRAM; units++) {
+    for (let gram = 0, next = 0; gram < pairs.length; gram = next) {
+      const first = pairs[gram]! >>> 16;
+      const second = units > 1 ? pairs[gram]! & 0xffff : NO_UNIT;
+      const third = units > 2 ? thirds[gram]! : NO_UNIT;
+      for (next = gram + 1; next < pairs.length; next++) {
+        if (pairs[next]! >>> 16 !== first) break;
+        if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
+        if (units > 2 && thirds[next] !== third) break;
+      }
+      // What ends with a pad is a shorter run. What ends with the half of a pair that looks like one is left out, too.
+      if (second === PAD || third === PAD) continue;
+      yield { key: keyOf(first, second, third), from: starts[gram]!, to: starts[next]! };
+    }
+  }
+}
+
+/** Collects the documents of all runs that are worth it. @param grams of the words whose documents are given */
+export function indexRuns(grams: Grams, postings: Postings): Runs {
+  const { starts, documents } = postings;
+  const { places } = grams;
+  /** Work of all places before one. */
+  const workBefore = new Float64Array(places.length + 1);
+  for (let at = 0; at < places.length; at++) {
+    const word = textAt(grams, places[at]!);
+    workBefore[at + 1] = workBefore[at]! + starts[word + 1]! - starts[word]! + LIST_WORK;
+  }
+  const dense: Run[] = [];
+  const listed: Run[] = [];
+  for (const run of runsOf(grams)) {
+    const work = workBefore[run.to]! - workBefore[run.from]!;
+    if (work >= Math.max(documents * DENSE, LEAST)) dense.push(run);
+    // The documents of one word are a list already.
+    else if (work >= LEAST && run.to - run.from > 1) listed.push(run);
+  }
+  return { many: gatherRuns(dense, grams, postings), few: listRuns(listed, grams, postings) };
+}
+
+function keysOf(runs: Run[]): Float64Array {
+  runs.sort((a, b) => a.key - b.key);
+  const keys = sharedFloat64(runs.length);
+  for (const [at, { key }] of runs.entries()) keys[at] = key;
+  return keys;
+}
+
+function gatherRuns(runs: Run[], grams: Grams, { documents, starts, postings }: Postings): DenseRuns {
+  const keys = keysOf(runs);
+  const words = bitWords(documents);
+  const any = sharedUint32(runs.length * words);
+  const inName = sharedUint32(any.length);
+  const sizes = sharedUint32(runs.length);
+  const named = sharedUint32(runs.length);
+  /** By word: the run it was last taken for, plus one. */
+  const latest = new Uint32Array(grams.texts.count);
+  for (const [run, { from, to }] of runs.entries()) {
+    const anyOfRun = any.subarray(run * words, (run + 1) * words);
+    const inNameOfRun = inName.subarray(run * words, (run + 1) * words);
+    for (let at = from; at < to; at++) {
+      const word = textAt(grams, grams.places[at]!);
+      if (latest[word] === run + 1) continue;
+      latest[word] = run + 1;
+      addToBits(postings, starts[word]!, starts[word + 1]!, anyOfRun, inNameOfRun);
+    }
+    sizes[run] = countBits(anyOfRun);
+    named[run] = countBits(inNameOfRun);
+  }
+  return { keys, sizes, named, words, any, inName };
+}
+
+function listRuns(runs: Run[], grams: Grams, { documents, starts, postings }: Postings): ListedRuns {
+  const keys = keysOf(runs);
+  const sorter = new EntrySorter(documents);
+  const target = new Uint32Array(documents);
+  const column = new Uint32Column();
+  const startsOfRuns = sharedUint32(runs.length + 1);
+  for (const [run, { from, to }] of runs.entries()) {
+    for (let at = from; at < to; at++) {
+      const word = textAt(grams, grams.places[at]!);
+      sorter.add(postings, starts[word]!, starts[word + 1]!);
+    }
+    const size = sorter.drain(target);
+    for (let at = 0; at < size; at++) column.push(target[at]!);
+    startsOfRuns[run + 1] = column.length;
+  }
+  const entries = sharedUint32(column.length);
+  entries.set(column.values.subarray(0, column.length));
+  return { keys, starts: startsOfRuns, entries };
+}
+
+/** The place of a key, or -1. */
+function placeOfKey(keys: Float64Array, key: number): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keys[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return keys[low] === key ? low : -1;
+}
+
+/** The documents that contain a run, if they are kept. @param run one to three units */
+export function findRun({ many, few }: Runs, run: string): DocumentSet | undefined {
+  const key = keyOf(
+    run.charCodeAt(0),
+    run.length > 1 ? run.charCodeAt(1) : NO_UNIT,
+    run.length > 2 ? run.charCodeAt(2) : NO_UNIT,
+  );
+  const listed = placeOfKey(few.keys, key);
+  if (listed >= 0) {
+    return { kind: "list", entries: few.entries.subarray(few.starts[listed]!, few.starts[listed + 1]!) };
+  }
+  const dense = placeOfKey(many.keys, key);
+  if (dense < 0) return undefined;
+  const [from, to] = [dense * many.words, (dense + 1) * many.words];
+  return {
+    kind: "bits",
+    any: many.any.subarray(from, to),
+    inName: many.inName.subarray(from, to),
+    size: many.sizes[dense]!,
+    named: many.named[dense]!,
+  };
+}
