@@ -66,19 +66,28 @@ export class ListedMatches extends SomeMatches {
 export class PickedMatches implements Matches {
   readonly #picked: Uint32Array;
   readonly #list: () => Matches;
+  readonly #rowOf: Uint32Array | undefined;
   #listed: Matches | undefined;
   readonly total: number;
   readonly bytes: number;
 
   /**
-   * @param picked rows of the best, in order
+   * @param picked numbers of the best, in order
    * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
+   * @param rowOf the row of each number; the number itself where there is none
    */
-  constructor(total: number, picked: Uint32Array, listBytes: number, list: () => Matches) {
+  constructor(
+    total: number,
+    picked: Uint32Array,
+    listBytes: number,
+    list: () => Matches,
+    rowOf?: Uint32Array,
+  ) {
     this.total = total;
     this.#picked = picked;
     this.bytes = picked.byteLength + listBytes;
     this.#list = list;
+    this.#rowOf = rowOf;
   }
 
   has(): boolean {
@@ -88,7 +97,8 @@ export class PickedMatches implements Matches {
   page(page: PageOf): Uint32Array {
     const { length } = this.#picked;
     if (page.offset + page.limit <= length || length === this.total) {
-      return this.#picked.subarray(Math.min(page.offset, length), page.offset + page.limit);
+      const picked = this.#picked.slice(Math.min(page.offset, length), page.offset + page.limit);
+      return toRows(picked, this.#rowOf);
     }
     this.#listed ??= this.#list();
     return this.#listed.page(page);
@@ -144,10 +154,14 @@ export class BitMatches implements Matches {
         skip = 0;
       }
     }
-    const rowOf = this.#rowOf;
-    if (rowOf !== undefined) for (let at = 0; at < rows.length; at++) rows[at] = rowOf[rows[at]!]!;
-    return rows;
+    return toRows(rows, this.#rowOf);
   }
+}
+
+/** Puts rows in the place of numbers: of a page only, since they are anywhere in memory. */
+function toRows(numbers: Uint32Array, rowOf: Uint32Array | undefined): Uint32Array {
+  if (rowOf !== undefined) for (let at = 0; at < numbers.length; at++) numbers[at] = rowOf[numbers[at]!]!;
+  return numbers;
 }
 
 /** Writes numbers until their class or the target ends. @returns the place behind the last */

@@ -9,25 +9,25 @@ import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
 import { Smallest } from "./smallest.ts";
 
 /** So many are picked; the largest first page of a client has fewer. */
-export const PICKED = 64;
+const PICKED = 32;
 
-/** Picks the rows of the best out of a list. @param entries more than are picked */
+/** Picks the best out of a list. */
 export function pickFromList(entries: Uint32Array, ranking: Ranking, term: string): Uint32Array {
   const range = findNameRange(ranking, term);
-  const picked = new Uint32Array(PICKED);
+  const picked = new Uint32Array(Math.min(entries.length, PICKED));
   let to = pickBeginning(ranking, range, picked);
-  for (let at = 0; at < entries.length && to < PICKED; at++) {
+  for (let at = 0; at < entries.length && to < picked.length; at++) {
     if ((entries[at]! & 1) === 1 && !beginsWithTerm(ranking, range, entries[at]! >>> 1)) {
       picked[to++] = entries[at]! >>> 1;
     }
   }
-  for (let at = 0; at < entries.length && to < PICKED; at++) {
+  for (let at = 0; at < entries.length && to < picked.length; at++) {
     if ((entries[at]! & 1) === 0) picked[to++] = entries[at]! >>> 1;
   }
-  return toRows(ranking, picked);
+  return picked;
 }
 
-/** Picks the rows of the best out of counted documents. @param total how many these are */
+/** Picks the best out of counted documents. @param total how many these are */
 export function pickFromCounter(
   { any, flagged }: DocumentCounter,
   total: number,
@@ -48,7 +48,7 @@ export function pickFromCounter(
       picked[to++] = at * 32 + lowestBit(word);
     }
   }
-  return toRows(ranking, picked);
+  return picked;
 }
 
 /** Picks documents whose names begin with a term, those first that are the term. @returns how many */
@@ -65,9 +65,4 @@ function pickBeginning({ byName }: Ranking, { from, equalEnd, end }: NameRange, 
 function beginsWithTerm({ places }: Ranking, { from, end }: NameRange, document: number): boolean {
   // For most queries there is no such name, and no need to go to a place that is anywhere in memory.
   return from < end && places[document]! >= from && places[document]! < end;
-}
-
-function toRows({ rows }: Ranking, picked: Uint32Array): Uint32Array {
-  for (let at = 0; at < picked.length; at++) picked[at] = rows[picked[at]!]!;
-  return picked;
 }

@@ -3,7 +3,7 @@
 import { bitsOf } from "./bits.ts";
 import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
 import { BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
-import { PICKED, pickFromCounter, pickFromList } from "./picked.ts";
+import { pickFromCounter, pickFromList } from "./picked.ts";
 import { findNameRange, type Ranking } from "./ranking.ts";
 import type { WordIndex } from "./words.ts";
 
@@ -18,16 +18,23 @@ export function rank(found: DocumentSet, ranking: Ranking, term: string): Matche
 }
 
 function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
-  if (entries.length <= PICKED) return listAll(entries, ranking, term);
+  if (entries.length === 0) return NO_MATCHES;
   const picked = pickFromList(entries, ranking, term);
   // The entries may be a part of the index, or not.
-  return new PickedMatches(entries.length, picked, entries.byteLength * 2, () =>
-    listAll(entries, ranking, term),
+  const listBytes = entries.byteLength * 2;
+  return new PickedMatches(
+    entries.length,
+    picked,
+    listBytes,
+    () => listAll(entries, ranking, term),
+    ranking.rows,
   );
 }
 
-/** With fewer entries it takes less time to list the documents than to look for the best. */
-const FEW = 256;
+const NO_MATCHES = new ListedMatches(new Uint32Array(0));
+
+/** Fewer entries take less time to sort than to count in bits, which are all walked over. */
+const FEW = 512;
 
 /**
  * Orders the documents of words as {@link rank} does.
@@ -43,18 +50,22 @@ export function rankWords(
   term: string,
 ): Matches {
   const { counter, postings, sorter } = index;
-  const list = (): Matches => listAll(uniteFew(postings, words, sorter).entries, ranking, term);
-  if (entries <= FEW) return list();
+  if (entries <= FEW) return rankList(uniteFew(postings, words, sorter).entries, ranking, term);
   const total = counter.count(postings, words);
   const picked = pickFromCounter(counter, total, ranking, term);
   counter.clear();
-  return new PickedMatches(total, picked, total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength, list);
+  return new PickedMatches(
+    total,
+    picked,
+    total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
+    () => listAll(uniteFew(postings, words, sorter).entries, ranking, term),
+    ranking.rows,
+  );
 }
 
 /** Lists all documents of some entries. */
 function listAll(entries: Uint32Array, ranking: Ranking, term: string): Matches {
   const { rows, places } = ranking;
-  if (entries.length === 0) return new ListedMatches(new Uint32Array(0));
   const { from, equalEnd, end } = findNameRange(ranking, term);
   const ranked = new Uint32Array(entries.length);
   let toEqual = 0;

@@ -5,6 +5,7 @@ import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
 export interface Ranking {
+  /** Names in their order, which is that of their units. */
   readonly names: Texts;
   /** Documents in order of their names, those of the same name ascending. */
   readonly byName: Uint32Array;
@@ -16,13 +17,15 @@ export interface Ranking {
 
 /** Sorts documents by their names. */
 export function rankingOf(names: readonly string[], rows: Uint32Array): Ranking {
-  const texts = new TextsBuilder();
-  for (const name of names) texts.add(name);
   const byName = sharedUint32(names.length);
   for (let document = 0; document < names.length; document++) byName[document] = document;
   byName.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a] === names[b] ? a - b : 1));
   const places = sharedUint32(names.length);
-  for (let place = 0; place < byName.length; place++) places[byName[place]!] = place;
+  const texts = new TextsBuilder();
+  for (let place = 0; place < byName.length; place++) {
+    places[byName[place]!] = place;
+    texts.add(names[byName[place]!]!);
+  }
   return { names: texts.finish(), byName, places, rows };
 }
 
@@ -34,9 +37,9 @@ export interface NameRange {
 }
 
 /** Below 0 when a name comes before a term and all that begins with it, 0 when it begins with it. */
-function compareName({ units, starts }: Texts, document: number, term: string): number {
-  const start = starts[document]!;
-  const length = starts[document + 1]! - 1 - start;
+function compareName({ units, starts }: Texts, place: number, term: string): number {
+  const start = starts[place]!;
+  const length = starts[place + 1]! - 1 - start;
   for (let at = 0; at < term.length; at++) {
     if (at === length) return -1;
     const difference = units[start + at]! - term.charCodeAt(at);
@@ -51,21 +54,27 @@ export function findNameRange({ names, byName }: Ranking, term: string): NameRan
   let high = byName.length;
   while (from < high) {
     const middle = (from + high) >>> 1;
-    if (compareName(names, byName[middle]!, term) < 0) from = middle + 1;
+    if (compareName(names, middle, term) < 0) from = middle + 1;
     else high = middle;
   }
+  // Mostly there are few, or none: their end is sought in steps that double, then by halves.
   let end = from;
-  high = byName.length;
+  let step = 1;
+  while (end < byName.length && compareName(names, Math.min(end + step, byName.length) - 1, term) === 0) {
+    end = Math.min(end + step, byName.length);
+    step *= 2;
+  }
+  high = Math.min(end + step, byName.length);
   while (end < high) {
     const middle = (end + high) >>> 1;
-    if (compareName(names, byName[middle]!, term) === 0) end = middle + 1;
+    if (compareName(names, middle, term) === 0) end = middle + 1;
     else high = middle;
   }
   let equalEnd = from;
   high = end;
   while (equalEnd < high) {
     const middle = (equalEnd + high) >>> 1;
-    if (lengthOf(names, byName[middle]!) === term.length) equalEnd = middle + 1;
+    if (lengthOf(names, middle) === term.length) equalEnd = middle + 1;
     else high = middle;
   }
   return { from, equalEnd, end };
