@@ -19,7 +19,8 @@ import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
 import { TextsBuilder } from "../src/search/units.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { findTerm } from "../src/search/words.ts";
+import { indexWorlds, openWorlds, searchWorlds, type WorldIndex } from "../src/search/worlds.ts";
 import { createFarSearch, createNearSearch } from "../src/serve/near-search.ts";
 import type { Found, PageOf } from "../src/store/generation.ts";
 
@@ -357,35 +358,59 @@ describe("many matches", () => {
     }
   });
 
-  test("of worlds come out as a scan finds them", () => {
-    const worlds = Array.from({ length: 30_000 }, () => ({
-      name: random.below(3) === 0 ? `abcd ${someWord(2)}` : `${someWord(6)} ${someWord(2)}`,
-      description: `${someWord(9)} ${random.below(2) === 0 ? "abcd" : someWord(3)}`,
-    }));
-    const index = openWorlds(
+  function checkWorlds(
+    worlds: readonly { readonly name: string; readonly description: string }[],
+    index: WorldIndex,
+    queries: readonly string[],
+  ): void {
+    for (const query of queries) {
+      const terms = query.split(" ");
+      const classAt = (at: number): number => {
+        const { name, description } = worlds[at]!;
+        if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
+        return terms.every((each) => name.includes(each)) ? classOf(name, query) : 3;
+      };
+      checkMatches(runNow(searchWorlds(index, query)), scan(worlds.length, classAt), query);
+    }
+  }
+
+  const indexOf = (worlds: readonly { readonly name: string; readonly description: string }[]): WorldIndex =>
+    openWorlds(
       indexWorlds(
         Uint32Array.from(worlds, (_, row) => row),
         (row) => worlds[row]!.name,
         (row) => worlds[row]!.description,
       ),
     );
-    for (const term of [
-      ...TERMS.slice(0, 7),
-      "abcd",
-      "abcd a",
-      "abcd ab",
-      "a abcd",
-      "abca abcd",
-      "ab bcab c a",
-    ]) {
-      const terms = term.split(" ");
-      const classAt = (at: number): number => {
-        const { name, description } = worlds[at]!;
-        if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
-        return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
-      };
-      checkMatches(runNow(searchWorlds(index, term)), scan(worlds.length, classAt), term);
+
+  test("of worlds come out as a scan finds them", () => {
+    const worlds = Array.from({ length: 30_000 }, () => ({
+      name: random.below(3) === 0 ? `abcd ${someWord(2)}` : `${someWord(6)} ${someWord(2)}`,
+      description: `${someWord(9)} ${random.below(2) === 0 ? "abcd" : someWord(3)}`,
+    }));
+    const more = ["abcd", "abcd a", "abcd ab", "a abcd", "abca abcd", "ab bcab c a"];
+    checkWorlds(worlds, indexOf(worlds), [...TERMS.slice(0, 7), ...more]);
+  });
+
+  test("of worlds with runs that are listed and runs that are bits come out as a scan finds them", () => {
+    const someText = (words: number): string =>
+      Array.from({ length: words }, () =>
+        Array.from({ length: 1 + random.below(7) }, () => "abcdefghijklmn"[random.below(14)]).join(""),
+      ).join(" ");
+    const worlds = Array.from({ length: 6000 }, () => ({ name: someText(2), description: someText(8) }));
+    const index = indexOf(worlds);
+    const { few, many } = index.words.runs;
+    assert.ok(few.keys.length > 100 && many.keys.length > 10, `${few.keys.length} and ${many.keys.length}`);
+    const kinds = new Set<string>();
+    const queries = Array.from({ length: 150 }, () =>
+      Array.from({ length: 1 + random.below(3) }, () => someText(1).slice(0, 1 + random.below(5))).join(" "),
+    );
+    for (const term of queries.flatMap((query) => query.split(" "))) {
+      const found = runNow(findTerm(index.words, term));
+      kinds.add("kind" in found ? found.kind : "words");
     }
+    assert.equal(kinds.size, 3);
+    checkWorlds(worlds, index, queries);
   });
 });
 

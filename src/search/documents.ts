@@ -90,7 +90,8 @@ export function uniteFew(all: Postings, lists: ArrayLike<number>, sorter: EntryS
   for (let at = 0; at < lists.length; at++) {
     sorter.add(postings, starts[lists[at]!]!, starts[lists[at]! + 1]!);
   }
-  return { kind: "list", entries: entries.subarray(0, sorter.drain(entries)) };
+  // A copy, since what is left may be kept for long.
+  return { kind: "list", entries: entries.slice(0, sorter.drain(entries)) };
 }
 
 function* uniteMany({ documents, starts, postings }: Postings, lists: ArrayLike<number>): Work<DocumentSet> {
@@ -166,8 +167,8 @@ export class DocumentCounter {
   }
 }
 
-/** What was found: a set, or the lists of postings whose documents they are. */
-export type Found = DocumentSet | Uint32Array;
+/** A set of documents, or the numbers of lists of postings whose documents are meant. */
+export type SetOrLists = DocumentSet | Uint32Array;
 
 /** What works on sets of documents share; all of it is used without a pause. */
 export interface Scratch {
@@ -196,7 +197,12 @@ export function createScratch(documents: number): Scratch {
  * @param less what holds less
  * @param more whatever are lists of postings, in both, must hold so little that there is no need to pause
  */
-export function intersect(less: Found, more: Found, postings: Postings, scratch: Scratch): DocumentSet {
+export function intersect(
+  less: SetOrLists,
+  more: SetOrLists,
+  postings: Postings,
+  scratch: Scratch,
+): DocumentSet {
   if (isBits(less))
     return isBits(more) ? andBits(less, more) : listOf(keep(more, less, postings, scratch), scratch);
   if (isBits(more)) return listOf(keep(less, more, postings, scratch), scratch);
@@ -215,11 +221,11 @@ export function intersect(less: Found, more: Found, postings: Postings, scratch:
 /** A list of so much less is sought in another. */
 const MUCH_LESS = 16;
 
-function isBits(found: Found): found is BitSet {
+function isBits(found: SetOrLists): found is BitSet {
   return !(found instanceof Uint32Array) && found.kind === "bits";
 }
 
-function isList(found: Found): found is ListSet {
+function isList(found: SetOrLists): found is ListSet {
   return !(found instanceof Uint32Array) && found.kind === "list";
 }
 
@@ -291,7 +297,7 @@ function seekAll(few: Uint32Array, many: Uint32Array): ListSet {
     if (at === many.length) break;
     if (many[at]! >>> 1 === document) kept[count++] = document * 2 + (entry & many[at]! & 1);
   }
-  return { kind: "list", entries: kept.subarray(0, count) };
+  return { kind: "list", entries: kept.slice(0, count) };
 }
 
 /** How many documents a set holds. */

@@ -62,6 +62,9 @@ export class ListedMatches extends SomeMatches {
   }
 }
 
+/** No matches. */
+export const NO_MATCHES = new ListedMatches(new Uint32Array(0));
+
 /** Matches of which the best are picked. A page behind them takes a list of all. */
 export class PickedMatches implements Matches {
   readonly #picked: Uint32Array;
@@ -159,7 +162,7 @@ export class BitMatches implements Matches {
 }
 
 /** Puts rows in the place of numbers: of a page only, since they are anywhere in memory. */
-function toRows(numbers: Uint32Array, rowOf: Uint32Array | undefined): Uint32Array {
+export function toRows(numbers: Uint32Array, rowOf: Uint32Array | undefined): Uint32Array {
   if (rowOf !== undefined) for (let at = 0; at < numbers.length; at++) numbers[at] = rowOf[numbers[at]!]!;
   return numbers;
 }

@@ -11,7 +11,7 @@ import {
   openGrams,
   textAt,
 } from "./grams.ts";
-import { AT_HAND, BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
+import { AT_HAND, BitMatches, ListedMatches, type Matches, NO_MATCHES, PickedMatches } from "./matches.ts";
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
@@ -36,8 +36,6 @@ interface NameSets {
 export function openNames(grams: Grams): NameIndex {
   return { ...openGrams(grams), sorter: new EntrySorter(grams.texts.count), spare: [] };
 }
-
-const NO_MATCHES = new ListedMatches(new Uint32Array(0));
 
 /**
  * Finds every name that contains a term.
@@ -186,6 +184,7 @@ function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array)
     addToSets(sets, grams, places, at, Math.min(at + STEP, places.length));
   }
   const matches = rankSets(sets, equal);
+  if (places.length > TOO_MANY) return matches;
   const picked = matches.page({ limit: AT_HAND, offset: 0 });
   sets.any.fill(0);
   sets.first.fill(0);
@@ -197,6 +196,9 @@ function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array)
     return rankSets(all, equal);
   });
 }
+
+/** To go over more places than these once more, for a page behind those at hand, takes too long without a pause. */
+const TOO_MANY = 2 ** 20;
 
 function newSets({ texts }: Grams): NameSets {
   return { any: new Uint32Array(bitWords(texts.count)), first: new Uint32Array(bitWords(texts.count)) };

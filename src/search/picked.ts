@@ -8,24 +8,29 @@ import type { DocumentCounter } from "./documents.ts";
 import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
 import { Smallest } from "./smallest.ts";
 
-/** So many are picked; the largest first page of a client has fewer. */
-const PICKED = 32;
-
-/** Picks the best out of a list. */
-export function pickFromList(entries: Uint32Array, ranking: Ranking, term: string): Uint32Array {
+/** Picks the best out of a list. @param many no more than there are */
+export function pickFromList(
+  entries: Uint32Array,
+  many: number,
+  ranking: Ranking,
+  term: string,
+): Uint32Array {
   const range = findNameRange(ranking, term);
-  const picked = new Uint32Array(Math.min(entries.length, PICKED));
+  const picked = new Uint32Array(many);
   let to = pickBeginning(ranking, range, picked);
-  for (let at = 0; at < entries.length && to < picked.length; at++) {
+  for (let at = 0; at < entries.length && to < many; at++) {
     if ((entries[at]! & 1) === 1 && !beginsWithTerm(ranking, range, entries[at]! >>> 1)) {
       picked[to++] = entries[at]! >>> 1;
     }
   }
-  for (let at = 0; at < entries.length && to < picked.length; at++) {
+  for (let at = 0; at < entries.length && to < many; at++) {
     if ((entries[at]! & 1) === 0) picked[to++] = entries[at]! >>> 1;
   }
   return picked;
 }
+
+/** So many are picked out of counted documents; the largest first page of a client has fewer. */
+const PICKED = 64;
 
 /** Picks the best out of counted documents. @param total how many these are */
 export function pickFromCounter(
@@ -56,6 +61,14 @@ function pickBeginning({ byName }: Ranking, { from, equalEnd, end }: NameRange, 
   let to = 0;
   for (let at = from; at < equalEnd && to < picked.length; at++) picked[to++] = byName[at]!;
   if (to === picked.length || equalEnd === end) return to;
+  if (picked.length > PICKED) {
+    const first = byName
+      .slice(equalEnd, end)
+      .sort()
+      .subarray(0, picked.length - to);
+    picked.set(first, to);
+    return to + first.length;
+  }
   const first = new Smallest(picked.length - to);
   for (let at = equalEnd; at < end; at++) if (byName[at]! < first.limit) first.add(byName[at]!);
   picked.set(first.numbers, to);

@@ -1,8 +1,9 @@
 /** Found worlds as matches, ranked: name is the term, begins with it, contains it, and only the description contains it. */
 
+import type { PageOf } from "../store/generation.ts";
 import { bitsOf } from "./bits.ts";
 import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
-import { BitMatches, ListedMatches, type Matches, PickedMatches } from "./matches.ts";
+import { BitMatches, type Matches, NO_MATCHES, PickedMatches, toRows } from "./matches.ts";
 import { pickFromCounter, pickFromList } from "./picked.ts";
 import { findNameRange, type Ranking } from "./ranking.ts";
 import type { WordIndex } from "./words.ts";
@@ -18,20 +19,41 @@ export function rank(found: DocumentSet, ranking: Ranking, term: string): Matche
 }
 
 function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
-  if (entries.length === 0) return NO_MATCHES;
-  const picked = pickFromList(entries, ranking, term);
-  // The entries may be a part of the index, or not.
-  const listBytes = entries.byteLength * 2;
-  return new PickedMatches(
-    entries.length,
-    picked,
-    listBytes,
-    () => listAll(entries, ranking, term),
-    ranking.rows,
-  );
+  return entries.length === 0 ? NO_MATCHES : new EntryMatches(entries, ranking, term);
 }
 
-const NO_MATCHES = new ListedMatches(new Uint32Array(0));
+/** Worlds in a list, of which each page is picked. */
+class EntryMatches implements Matches {
+  readonly #entries: Uint32Array;
+  readonly #ranking: Ranking;
+  readonly #term: string;
+
+  constructor(entries: Uint32Array, ranking: Ranking, term: string) {
+    this.#entries = entries;
+    this.#ranking = ranking;
+    this.#term = term;
+  }
+
+  get total(): number {
+    return this.#entries.length;
+  }
+
+  get bytes(): number {
+    // What lies in shared memory is a part of the index.
+    return this.#entries.buffer instanceof SharedArrayBuffer ? 0 : this.#entries.byteLength;
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  page({ limit, offset }: PageOf): Uint32Array {
+    const end = Math.min(offset + limit, this.total);
+    if (offset >= end) return new Uint32Array(0);
+    const picked = pickFromList(this.#entries, end, this.#ranking, this.#term);
+    return toRows(offset === 0 ? picked : picked.slice(offset), this.#ranking.rows);
+  }
+}
 
 /** Fewer entries take less time to sort than to count in bits, which are all walked over. */
 const FEW = 512;
@@ -52,38 +74,19 @@ export function rankWords(
   const { counter, postings, sorter } = index;
   if (entries <= FEW) return rankList(uniteFew(postings, words, sorter).entries, ranking, term);
   const total = counter.count(postings, words);
-  const picked = pickFromCounter(counter, total, ranking, term);
-  counter.clear();
+  let picked: Uint32Array;
+  try {
+    picked = pickFromCounter(counter, total, ranking, term);
+  } finally {
+    counter.clear();
+  }
   return new PickedMatches(
     total,
     picked,
     total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
-    () => listAll(uniteFew(postings, words, sorter).entries, ranking, term),
+    () => rankList(uniteFew(postings, words, sorter).entries, ranking, term),
     ranking.rows,
   );
-}
-
-/** Lists all documents of some entries. */
-function listAll(entries: Uint32Array, ranking: Ranking, term: string): Matches {
-  const { rows, places } = ranking;
-  const { from, equalEnd, end } = findNameRange(ranking, term);
-  const ranked = new Uint32Array(entries.length);
-  let toEqual = 0;
-  let toFirst = equalEnd - from;
-  let toNamed = end - from;
-  for (let at = 0; at < entries.length; at++) {
-    if ((entries[at]! & 1) === 0) continue;
-    const document = entries[at]! >>> 1;
-    const place = places[document]!;
-    const row = rows[document]!;
-    if (place < from || place >= end) ranked[toNamed++] = row;
-    else if (place < equalEnd) ranked[toEqual++] = row;
-    else ranked[toFirst++] = row;
-  }
-  for (let at = 0; at < entries.length; at++) {
-    if ((entries[at]! & 1) === 0) ranked[toNamed++] = rows[entries[at]! >>> 1]!;
-  }
-  return new ListedMatches(ranked);
 }
 
 function rankBits({ any, inName, size, named }: BitSet, ranking: Ranking, term: string): Matches {

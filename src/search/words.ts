@@ -17,13 +17,13 @@ import {
   countEntries,
   createScratch,
   type DocumentSet,
-  type Found,
   intersect,
   LIST_WORK,
   type ListSet,
   NO_DOCUMENTS,
   type Postings,
   type Scratch,
+  type SetOrLists,
   sizeOf,
   unite,
 } from "./documents.ts";
@@ -166,7 +166,7 @@ function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
  *
  * @param term folded, not empty, without white space
  */
-export function* findTerm(index: WordIndex, term: string): Work<Found> {
+export function* findTerm(index: WordIndex, term: string): Work<SetOrLists> {
   const known = term.length <= GRAM ? findRun(index.runs, term) : undefined;
   if (known !== undefined) return known;
   const places = yield* findPlaces(index, term);
@@ -175,12 +175,12 @@ export function* findTerm(index: WordIndex, term: string): Work<Found> {
 
 /** What a term was found in, and how much work it is to make a set of it: entries, or numbers of a set. */
 interface FoundTerm {
-  readonly found: Found;
+  readonly found: SetOrLists;
   readonly work: number;
 }
 
 /** Of words that hold much, a set, with pauses; anything else as it is. */
-function* settle({ postings, sorter }: WordIndex, { found, work }: FoundTerm): Work<Found> {
+function* settle({ postings, sorter }: WordIndex, { found, work }: FoundTerm): Work<SetOrLists> {
   return found instanceof Uint32Array && work > STEP ? yield* unite(postings, found, sorter) : found;
 }
 
@@ -205,6 +205,7 @@ export function* findAll(index: WordIndex, terms: readonly string[]): Work<Docum
   let set = yield* settle(index, smallest!);
   for (const other of others) {
     const { found, work } = other;
+    if (!(set instanceof Uint32Array) && sizeOf(set) === 0) break;
     const size = set instanceof Uint32Array ? countEntries(postings, set) : sizeOf(set);
     const isFew = found instanceof Uint32Array && size * DOCUMENT_WORK < work;
     if (isFew && set instanceof Uint32Array) set = yield* unite(postings, set, sorter);
@@ -243,5 +244,5 @@ function* keepWithWords(
       yield;
     }
   }
-  return { kind: "list", entries: kept.subarray(0, count) };
+  return { kind: "list", entries: kept.slice(0, count) };
 }

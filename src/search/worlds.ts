@@ -36,7 +36,7 @@ export function openWorlds({ words, ranking }: Worlds): WorldIndex {
   return { words: openWords(words), ranking };
 }
 
-/** Up to so many entries of words the first worlds are picked, and all are listed, without a pause. */
+/** Up to so many entries of words are counted without a pause. */
 const MANY = STEP / 2;
 
 /** How many different terms of a query count. */
