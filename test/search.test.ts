@@ -16,6 +16,7 @@ import {
 import { fold, readTerm } from "../src/search/fold.ts";
 import { indexGrams } from "../src/search/index-grams.ts";
 import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
+import { indexNames } from "../src/search/names.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
 import { TextsBuilder } from "../src/search/units.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
@@ -326,7 +327,7 @@ describe("many matches", () => {
     const texts = builder.finish();
     const depths = [64, 24].map((bits) => {
       const grams = indexGrams(texts, bits);
-      const index = openUsers(grams);
+      const index = openUsers(indexNames(grams));
       for (const [at, term] of TERMS.entries())
         checkMatches(runNow(searchUsers(index, term)), byScan[at]!, term);
       return grams.depth;

@@ -87,6 +87,12 @@ export function slotOf(
   }
 }
 
+/** The number of a gram, or -1. */
+export function numberOfGram({ slots, pairs, thirds }: Grams, gram: string): number {
+  const pair = pairOf(gram.charCodeAt(0), gram.charCodeAt(1));
+  return slots[slotOf(slots, pairs, thirds, pair, gram.charCodeAt(2))]! - 1;
+}
+
 /** What FlexSearch takes for its own map of terms: gives out the lists of grams, and holds nothing itself. */
 class GramMap extends Map<string, [Uint32Array]> {
   readonly #grams: Grams;
@@ -97,9 +103,8 @@ class GramMap extends Map<string, [Uint32Array]> {
   }
 
   override get(gram: string): [Uint32Array] | undefined {
-    const { slots, pairs, thirds, starts, places } = this.#grams;
-    const pair = pairOf(gram.charCodeAt(0), gram.charCodeAt(1));
-    const number = slots[slotOf(slots, pairs, thirds, pair, gram.charCodeAt(2))]! - 1;
+    const { starts, places } = this.#grams;
+    const number = numberOfGram(this.#grams, gram);
     return number < 0 ? undefined : [places.subarray(starts[number]!, starts[number + 1]!)];
   }
 }

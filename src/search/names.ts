@@ -1,5 +1,6 @@
 /** Names in a ranking by how they match a term: equal to it, beginning with it, the rest. */
 
+import { sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import {
   beginningMask,
@@ -8,17 +9,34 @@ import {
   type Grams,
   isBeginning,
   isRepeated,
+  numberOfGram,
   openGrams,
   textAt,
 } from "./grams.ts";
 import { AT_HAND, BitMatches, ListedMatches, type Matches, NO_MATCHES, PickedMatches } from "./matches.ts";
 import { findPlaces, placesAtEnd } from "./places.ts";
-import { STEP, type Work } from "./slices.ts";
+import { runNow, STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
-import { lengthOf } from "./units.ts";
+import { lengthOf, PAD_TEXT } from "./units.ts";
+
+/** Indexed names. All of it lies in shared memory and can be handed to other threads. */
+export interface Names {
+  readonly grams: Grams;
+  readonly picks: GramPicks;
+}
+
+/** The best names of grams that many names hold: to pick them takes the longer the more there are. */
+interface GramPicks {
+  /** By gram: the number of its picks plus one, or 0. */
+  readonly numbers: Uint32Array;
+  /** By number of the picks: how many names hold the gram. */
+  readonly totals: Uint32Array;
+  /** By number of the picks * {@link PICKED}: the best names. */
+  readonly names: Uint32Array;
+}
 
 /** Names that can be searched. */
-export interface NameIndex extends GramIndex {
+export interface NameIndex extends GramIndex, Names {
   /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
   /** Empty sets that no search works with at the moment. */
@@ -32,9 +50,39 @@ interface NameSets {
   readonly first: Uint32Array;
 }
 
+/** With fewer places the best names are picked when they are asked for. */
+const FEW = 64;
+
+/** Picks the best names of all grams that are worth it. */
+export function indexNames(grams: Grams): Names {
+  const { starts, pairs, thirds } = grams;
+  const numbers = sharedUint32(pairs.length);
+  const totals = new Uint32Column();
+  const names = new Uint32Column();
+  const index = openNames({ grams, picks: { numbers, totals: totals.values, names: names.values } });
+  for (let gram = 0; gram < pairs.length; gram++) {
+    const places = starts[gram + 1]! - starts[gram]!;
+    if (places < FEW || places > MANY) continue;
+    const term = String.fromCharCode(pairs[gram]! >>> 16, pairs[gram]! & 0xffff, thirds[gram]!);
+    if (term.includes(PAD_TEXT)) continue;
+    const matches = runNow(searchNames(index, term));
+    if (matches.total < PICKED) continue;
+    for (const name of matches.page({ limit: PICKED, offset: 0 })) names.push(name);
+    totals.push(matches.total);
+    numbers[gram] = totals.length;
+  }
+  return { grams, picks: { numbers, totals: sharedCopy(totals), names: sharedCopy(names) } };
+}
+
+function sharedCopy({ values, length }: Uint32Column): Uint32Array {
+  const copy = sharedUint32(length);
+  copy.set(values.subarray(0, length));
+  return copy;
+}
+
 /** Makes indexed names searchable on the calling thread. */
-export function openNames(grams: Grams): NameIndex {
-  return { ...openGrams(grams), sorter: new EntrySorter(grams.texts.count), spare: [] };
+export function openNames({ grams, picks }: Names): NameIndex {
+  return { ...openGrams(grams), picks, sorter: new EntrySorter(grams.texts.count), spare: [] };
 }
 
 /**
@@ -44,6 +92,23 @@ export function openNames(grams: Grams): NameIndex {
  * @returns numbers of names: those equal to the term, those that begin with it, the rest, each ascending
  */
 export function* findNames(index: NameIndex, term: string): Work<Matches> {
+  const known = term.length === GRAM ? findPicks(index, term) : undefined;
+  return known ?? (yield* searchNames(index, term));
+}
+
+/** The matches of a gram whose best were picked while indexing. */
+function findPicks(index: NameIndex, gram: string): Matches | undefined {
+  const { grams, picks } = index;
+  const number = numberOfGram(grams, gram);
+  const at = number < 0 ? -1 : picks.numbers[number]! - 1;
+  if (at < 0) return undefined;
+  const total = picks.totals[at]!;
+  const picked = picks.names.subarray(at * PICKED, (at + 1) * PICKED);
+  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
+  return new PickedMatches(total, picked, listBytes, () => runNow(searchNames(index, gram)));
+}
+
+function* searchNames(index: NameIndex, term: string): Work<Matches> {
   const places = yield* findPlaces(index, term);
   if (places.length === 0) return NO_MATCHES;
   const isMany = places.length > MANY;
@@ -122,6 +187,7 @@ function pickNames(
   repeated: Uint32Array,
   many: number,
 ): Uint32Array {
+  const hasEqual = equal.length > 0;
   const first = new Smallest(Math.max(many - equal.length, 0));
   const rest = new Smallest(Math.max(many - equal.length, 0));
   for (let at = 0; at < places.length; at++) {
@@ -131,13 +197,13 @@ function pickNames(
     if (name >= rest.limit && (name >= first.limit || !isBeginning(grams, place))) continue;
     if (isRepeated(place)) continue;
     if (!isBeginning(grams, place)) rest.add(name);
-    else if (name < first.limit && !equal.includes(name)) first.add(name);
+    else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
   }
   for (let at = 0; at < repeated.length; at++) {
     const name = repeated[at]! >>> 1;
     if (repeated[at]! & 1) {
       if (name < rest.limit) rest.add(name);
-    } else if (name < first.limit && !equal.includes(name)) first.add(name);
+    } else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
   }
   const picked = new Uint32Array(many);
   let to = 0;

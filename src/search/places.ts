@@ -18,7 +18,7 @@ import {
   unitAt,
 } from "./grams.ts";
 import { STEP, type Work } from "./slices.ts";
-import { lengthOf, PAD } from "./units.ts";
+import { lengthOf, PAD_TEXT } from "./units.ts";
 
 /** How a text goes on from a unit, against some units of a term: below 0 when it comes before them, 0 when they stand there. */
 function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
@@ -73,8 +73,6 @@ function placesOfRun(index: GramIndex, run: string): Range {
   if (run.length === GRAM || ofGram[0] === ofGram[1]) return ofGram;
   return placesFollowedBy(index.grams, ofGram, run, GRAM, run.length);
 }
-
-const PAD_TEXT = String.fromCharCode(PAD);
 
 /**
  * Of the places of a term those at which a text can end with it: exactly those

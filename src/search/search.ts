@@ -2,15 +2,15 @@
 
 import type { Store } from "../store/generation.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { Grams } from "./grams.ts";
 import type { Matches } from "./matches.ts";
+import type { Names } from "./names.ts";
 import type { Work } from "./slices.ts";
 import { indexUsers, openUsers, searchUsers } from "./users.ts";
 import { indexWorlds, openWorlds, searchWorlds, type Worlds } from "./worlds.ts";
 
 /** What is indexed of a store. All of it lies in shared memory and can be handed to other threads. */
 export interface SearchIndex {
-  readonly users: Grams;
+  readonly users: Names;
   readonly worlds: Worlds;
 }
 

@@ -7,6 +7,8 @@ import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/byte
  * queries it comes behind the other half alone, and no text ends with that.
  */
 export const PAD = 0xdc00;
+/** The same as text. */
+export const PAD_TEXT = String.fromCharCode(PAD);
 
 /** Texts that are known by their numbers, from 0. */
 export interface Texts {

@@ -1,10 +1,9 @@
 /** Search over display names. The number of a name is its user's row, so ascending numbers are list order. */
 
 import { fold } from "./fold.ts";
-import type { Grams } from "./grams.ts";
 import { indexGrams } from "./index-grams.ts";
 import type { Matches } from "./matches.ts";
-import { findNames, type NameIndex, openNames } from "./names.ts";
+import { findNames, indexNames, type NameIndex, type Names, openNames } from "./names.ts";
 import type { Work } from "./slices.ts";
 import { TextsBuilder } from "./units.ts";
 
@@ -13,14 +12,14 @@ import { TextsBuilder } from "./units.ts";
  *
  * @param nameOf display name by row
  */
-export function indexUsers(rows: number, nameOf: (row: number) => string): Grams {
+export function indexUsers(rows: number, nameOf: (row: number) => string): Names {
   const names = new TextsBuilder();
   for (let row = 0; row < rows; row++) names.add(fold(nameOf(row)));
-  return indexGrams(names.finish());
+  return indexNames(indexGrams(names.finish()));
 }
 
 /** Makes an index searchable on the calling thread. */
-export function openUsers(index: Grams): NameIndex {
+export function openUsers(index: Names): NameIndex {
   return openNames(index);
 }
 
