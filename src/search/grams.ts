@@ -19,6 +19,8 @@ import type { Texts } from "./units.ts";
 
 /** Units of a gram. */
 export const GRAM = 3;
+/** Units of two grams: so many of what stands at a place are known without a look at the text. */
+export const TWO_GRAMS = GRAM * 2;
 
 /**
  * A place is the number of a text * 128 + the unit in it * 2 + whether the text
@@ -87,12 +89,6 @@ export function slotOf(
   }
 }
 
-/** The number of a gram, or -1. */
-export function numberOfGram({ slots, pairs, thirds }: Grams, gram: string): number {
-  const pair = pairOf(gram.charCodeAt(0), gram.charCodeAt(1));
-  return slots[slotOf(slots, pairs, thirds, pair, gram.charCodeAt(2))]! - 1;
-}
-
 /** What FlexSearch takes for its own map of terms: gives out the lists of grams, and holds nothing itself. */
 class GramMap extends Map<string, [Uint32Array]> {
   readonly #grams: Grams;
@@ -103,8 +99,9 @@ class GramMap extends Map<string, [Uint32Array]> {
   }
 
   override get(gram: string): [Uint32Array] | undefined {
-    const { starts, places } = this.#grams;
-    const number = numberOfGram(this.#grams, gram);
+    const { slots, pairs, thirds, starts, places } = this.#grams;
+    const pair = pairOf(gram.charCodeAt(0), gram.charCodeAt(1));
+    const number = slots[slotOf(slots, pairs, thirds, pair, gram.charCodeAt(2))]! - 1;
     return number < 0 ? undefined : [places.subarray(starts[number]!, starts[number + 1]!)];
   }
 }
@@ -133,7 +130,7 @@ export function mayHold({ bits }: Grams, term: string): boolean {
 }
 
 /** Where a value, or the first above it, is among ascending ones. */
-function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
+export function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
   let low = from;
   let high = to;
   while (low < high) {

@@ -9,8 +9,10 @@ import {
   type Grams,
   isBeginning,
   isRepeated,
-  numberOfGram,
+  lowerBound,
   openGrams,
+  rangeOf,
+  TWO_GRAMS,
   textAt,
 } from "./grams.ts";
 import { AT_HAND, BitMatches, ListedMatches, type Matches, NO_MATCHES, PickedMatches } from "./matches.ts";
@@ -22,16 +24,17 @@ import { lengthOf, PAD_TEXT } from "./units.ts";
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
 export interface Names {
   readonly grams: Grams;
-  readonly picks: GramPicks;
+  /** Of runs of one gram first, then of those of a unit more, up to two grams. */
+  readonly picks: readonly Picks[];
 }
 
-/** The best names of grams that many names hold: to pick them takes the longer the more there are. */
-interface GramPicks {
-  /** By gram: the number of its picks plus one, or 0. */
-  readonly numbers: Uint32Array;
-  /** By number of the picks: how many names hold the gram. */
+/** The best names of runs that many names hold: to pick them takes the longer the more there are. */
+interface Picks {
+  /** By run: where its places begin, ascending. */
+  readonly starts: Uint32Array;
+  /** By run: how many names hold it. */
   readonly totals: Uint32Array;
-  /** By number of the picks * {@link PICKED}: the best names. */
+  /** By run * {@link PICKED}: the best names. */
   readonly names: Uint32Array;
 }
 
@@ -51,27 +54,51 @@ interface NameSets {
 }
 
 /** With fewer places the best names are picked when they are asked for. */
-const FEW = 64;
+const FEW = 128;
 
-/** Picks the best names of all grams that are worth it. */
+/** Picks the best names of all runs that are worth it. */
 export function indexNames(grams: Grams): Names {
-  const { starts, pairs, thirds } = grams;
-  const numbers = sharedUint32(pairs.length);
-  const totals = new Uint32Column();
-  const names = new Uint32Column();
-  const index = openNames({ grams, picks: { numbers, totals: totals.values, names: names.values } });
-  for (let gram = 0; gram < pairs.length; gram++) {
-    const places = starts[gram + 1]! - starts[gram]!;
-    if (places < FEW || places > MANY) continue;
-    const term = String.fromCharCode(pairs[gram]! >>> 16, pairs[gram]! & 0xffff, thirds[gram]!);
-    if (term.includes(PAD_TEXT)) continue;
-    const matches = runNow(searchNames(index, term));
-    if (matches.total < PICKED) continue;
-    for (const name of matches.page({ limit: PICKED, offset: 0 })) names.push(name);
-    totals.push(matches.total);
-    numbers[gram] = totals.length;
+  const index = openNames({ grams, picks: [] });
+  const picks: Picks[] = [];
+  for (let units = GRAM; units <= TWO_GRAMS; units++) {
+    const starts = new Uint32Column();
+    const totals = new Uint32Column();
+    const names = new Uint32Column();
+    for (const { from, to, run } of runsOf(grams, units)) {
+      const matches = runNow(namesAt(index, grams.places.subarray(from, to), run));
+      if (matches.total < PICKED) continue;
+      for (const name of matches.page({ limit: PICKED, offset: 0 })) names.push(name);
+      starts.push(from);
+      totals.push(matches.total);
+    }
+    picks.push({ starts: sharedCopy(starts), totals: sharedCopy(totals), names: sharedCopy(names) });
   }
-  return { grams, picks: { numbers, totals: sharedCopy(totals), names: sharedCopy(names) } };
+  return { grams, picks };
+}
+
+/** Runs of one gram, or of some units of the next one, too, that are at neither few nor very many places. */
+function* runsOf(
+  { starts, pairs, thirds, followers }: Grams,
+  units: number,
+): Generator<{ from: number; to: number; run: string }> {
+  const text = (gram: number): string =>
+    String.fromCharCode(pairs[gram]! >>> 16, pairs[gram]! & 0xffff, thirds[gram]!);
+  /** What two followers that begin with the same units have in common. */
+  const beginning = (at: number): number => {
+    const gram = followers[at]!;
+    if (units === GRAM) return 0;
+    if (units === GRAM + 1) return pairs[gram]! >>> 16;
+    return units === GRAM + 2 ? pairs[gram]! : gram;
+  };
+  for (let gram = 0; gram < pairs.length; gram++) {
+    const end = starts[gram + 1]!;
+    for (let from = starts[gram]!, to = from; end - from >= FEW; from = to) {
+      const first = beginning(from);
+      while (to < end && beginning(to) === first) to++;
+      const run = text(gram) + text(followers[from]!).slice(0, units - GRAM);
+      if (to - from >= FEW && to - from <= MANY && !run.includes(PAD_TEXT)) yield { from, to, run };
+    }
+  }
 }
 
 function sharedCopy({ values, length }: Uint32Column): Uint32Array {
@@ -92,24 +119,26 @@ export function openNames({ grams, picks }: Names): NameIndex {
  * @returns numbers of names: those equal to the term, those that begin with it, the rest, each ascending
  */
 export function* findNames(index: NameIndex, term: string): Work<Matches> {
-  const known = term.length === GRAM ? findPicks(index, term) : undefined;
-  return known ?? (yield* searchNames(index, term));
+  const places = yield* findPlaces(index, term);
+  return findPicks(index, places, term) ?? (yield* namesAt(index, places, term));
 }
 
-/** The matches of a gram whose best were picked while indexing. */
-function findPicks(index: NameIndex, gram: string): Matches | undefined {
-  const { grams, picks } = index;
-  const number = numberOfGram(grams, gram);
-  const at = number < 0 ? -1 : picks.numbers[number]! - 1;
-  if (at < 0) return undefined;
+/** What was picked while indexing. */
+function findPicks(index: NameIndex, places: Uint32Array, term: string): Matches | undefined {
+  const { grams } = index;
+  const picks = index.picks[term.length - GRAM];
+  if (picks === undefined || places.length < FEW || places.length > MANY) return undefined;
+  const [from] = rangeOf(grams, places);
+  const at = lowerBound(picks.starts, from, 0, picks.starts.length);
+  if (picks.starts[at] !== from) return undefined;
   const total = picks.totals[at]!;
   const picked = picks.names.subarray(at * PICKED, (at + 1) * PICKED);
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
-  return new PickedMatches(total, picked, listBytes, () => runNow(searchNames(index, gram)));
+  return new PickedMatches(total, picked, listBytes, () => runNow(namesAt(index, places, term)));
 }
 
-function* searchNames(index: NameIndex, term: string): Work<Matches> {
-  const places = yield* findPlaces(index, term);
+/** Names by the places of a term. */
+function* namesAt(index: NameIndex, places: Uint32Array, term: string): Work<Matches> {
   if (places.length === 0) return NO_MATCHES;
   const isMany = places.length > MANY;
   if (isMany) yield "long";

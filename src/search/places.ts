@@ -14,6 +14,7 @@ import {
   type Range,
   REPEATED,
   rangeOf,
+  TWO_GRAMS,
   textAt,
   unitAt,
 } from "./grams.ts";
@@ -29,9 +30,6 @@ function compare(units: Uint16Array, at: number, term: string, from: number, to:
   }
   return 0;
 }
-
-/** Units of two grams: so many of what stands at a place are known without a look at the text. */
-const TWO_GRAMS = GRAM * 2;
 
 /**
  * Of places at which the first two grams of a term stand, those that go on with
