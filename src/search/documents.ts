@@ -78,15 +78,25 @@ export function* unite(all: Postings, lists: ArrayLike<number>, sorter: EntrySor
   if (lists.length === 1) {
     return { kind: "list", entries: postings.subarray(starts[lists[0]!]!, starts[lists[0]! + 1]!) };
   }
-  const isFew = countEntries(all, lists) <= documents * SPARSE + 16;
-  return isFew ? uniteFew(all, lists, sorter) : yield* uniteMany(all, lists);
+  const total = countEntries(all, lists);
+  const isFew = total <= documents * SPARSE + 16;
+  return isFew ? uniteFew(all, lists, total, sorter) : yield* uniteMany(all, lists);
 }
 
-/** The union of lists that hold little: without a pause. @param sorter as of {@link unite} */
-export function uniteFew(all: Postings, lists: ArrayLike<number>, sorter: EntrySorter): ListSet {
-  const { starts, postings } = all;
+/**
+ * The union of lists that hold little: without a pause.
+ *
+ * @param total how many entries they have
+ * @param sorter as of {@link unite}
+ */
+export function uniteFew(
+  { starts, postings }: Postings,
+  lists: ArrayLike<number>,
+  total: number,
+  sorter: EntrySorter,
+): ListSet {
   // First of all what can fail: the sorter must be left empty.
-  const entries = new Uint32Array(countEntries(all, lists));
+  const entries = new Uint32Array(total);
   for (let at = 0; at < lists.length; at++) {
     sorter.add(postings, starts[lists[at]!]!, starts[lists[at]! + 1]!);
   }
@@ -122,7 +132,7 @@ export class DocumentCounter {
     this.flagged = new Uint32Array(this.any.length);
   }
 
-  /** How many documents some lists hold. */
+  /** Adds the documents of some lists. @returns how many are new */
   count({ starts, postings }: Postings, lists: ArrayLike<number>): number {
     const { any, flagged } = this;
     let count = 0;
@@ -139,13 +149,6 @@ export class DocumentCounter {
       }
     }
     return count;
-  }
-
-  /** Adds the documents of some lists. */
-  addLists({ starts, postings }: Postings, lists: Uint32Array): void {
-    for (let at = 0; at < lists.length; at++) {
-      addToBits(postings, starts[lists[at]!]!, starts[lists[at]! + 1]!, this.any, this.flagged);
-    }
   }
 
   /** Adds the documents of a set. */
@@ -211,7 +214,7 @@ export function intersect(
   }
   const { counter } = scratch;
   if (isList(less)) counter.add(less.entries);
-  else counter.addLists(postings, less);
+  else counter.count(postings, less);
   const count = keep(more, { any: counter.any, inName: counter.flagged }, postings, scratch);
   if (isList(less)) counter.remove(less.entries);
   else counter.clear();

@@ -1,6 +1,6 @@
 /** Making {@link Grams}. */
 
-import { sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { countUp, sortByKey } from "../store/order.ts";
 import { GRAM, type Grams, hashOf, NUMBER_SHIFT, PIECE, pairOf, placeOf, REPEATED, slotOf } from "./grams.ts";
 import { PAD, type Texts } from "./units.ts";
@@ -73,11 +73,7 @@ function cutPieces({ count, starts }: Texts): Pieces {
       firsts.push(at);
     }
   }
-  const pieceTexts = sharedUint32(texts.length);
-  const pieceStarts = sharedUint32(texts.length);
-  pieceTexts.set(texts.values.subarray(0, texts.length));
-  pieceStarts.set(firsts.values.subarray(0, texts.length));
-  return { pieceTexts, pieceStarts };
+  return { pieceTexts: sharedCopy(texts), pieceStarts: sharedCopy(firsts) };
 }
 
 /** Lists of places that are not in their order yet, but in that of texts. */

@@ -161,6 +161,11 @@ export class BitMatches implements Matches {
   }
 }
 
+/** Memory of numbers that are not a part of an index, which lies in shared memory. */
+export function ownBytes({ buffer, byteLength }: Uint32Array): number {
+  return buffer instanceof SharedArrayBuffer ? 0 : byteLength;
+}
+
 /** Puts rows in the place of numbers: of a page only, since they are anywhere in memory. */
 export function toRows(numbers: Uint32Array, rowOf: Uint32Array | undefined): Uint32Array {
   if (rowOf !== undefined) for (let at = 0; at < numbers.length; at++) numbers[at] = rowOf[numbers[at]!]!;

@@ -1,6 +1,6 @@
 /** Names in a ranking by how they match a term: equal to it, beginning with it, the rest. */
 
-import { sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { sharedCopy, Uint32Column } from "../store/bytes.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import {
   beginningMask,
@@ -15,7 +15,15 @@ import {
   TWO_GRAMS,
   textAt,
 } from "./grams.ts";
-import { AT_HAND, BitMatches, ListedMatches, type Matches, NO_MATCHES, PickedMatches } from "./matches.ts";
+import {
+  AT_HAND,
+  BitMatches,
+  ListedMatches,
+  type Matches,
+  NO_MATCHES,
+  ownBytes,
+  PickedMatches,
+} from "./matches.ts";
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
@@ -101,12 +109,6 @@ function* runsOf(
   }
 }
 
-function sharedCopy({ values, length }: Uint32Column): Uint32Array {
-  const copy = sharedUint32(length);
-  copy.set(values.subarray(0, length));
-  return copy;
-}
-
 /** Makes indexed names searchable on the calling thread. */
 export function openNames({ grams, picks }: Names): NameIndex {
   return { ...openGrams(grams), picks, sorter: new EntrySorter(grams.texts.count), spare: [] };
@@ -127,7 +129,7 @@ export function* findNames(index: NameIndex, term: string): Work<Matches> {
 function findPicks(index: NameIndex, places: Uint32Array, term: string): Matches | undefined {
   const { grams } = index;
   const picks = index.picks[term.length - GRAM];
-  if (picks === undefined || places.length < FEW || places.length > MANY) return undefined;
+  if (picks === undefined || places.length < FEW) return undefined;
   const [from] = rangeOf(grams, places);
   const at = lowerBound(picks.starts, from, 0, picks.starts.length);
   if (picks.starts[at] !== from) return undefined;
@@ -150,7 +152,7 @@ function* namesAt(index: NameIndex, places: Uint32Array, term: string): Work<Mat
   const total = places.length - repeated.places + repeated.names.length;
   const picked = pickNames(index.grams, places, equal, repeated.names, Math.min(PICKED, total));
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
-  return new PickedMatches(total, picked, listBytes + ownBytes(index.grams, places), () => {
+  return new PickedMatches(total, picked, listBytes + ownBytes(places), () => {
     return new ListedMatches(listNames(index, places, equal));
   });
 }
@@ -285,7 +287,7 @@ function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array)
   sets.first.fill(0);
   spare.push(sets);
   const setBytes = sets.any.byteLength + sets.first.byteLength;
-  return new PickedMatches(matches.total, picked, setBytes + ownBytes(grams, places), () => {
+  return new PickedMatches(matches.total, picked, setBytes + ownBytes(places), () => {
     const all = newSets(grams);
     addToSets(all, grams, places, 0, places.length);
     return rankSets(all, equal);
@@ -328,9 +330,4 @@ function rankSets({ any, first }: NameSets, equal: Uint32Array): BitMatches {
     { count: firstCount, bits: first, butNot: undefined },
     { count: countBits(any) - firstCount, bits: any, butNot: first },
   ]);
-}
-
-/** Memory of places that are not a part of the index. */
-function ownBytes(grams: Grams, places: Uint32Array): number {
-  return places.buffer === grams.places.buffer ? 0 : places.byteLength;
 }

@@ -3,7 +3,7 @@
 import type { PageOf } from "../store/generation.ts";
 import { bitsOf } from "./bits.ts";
 import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
-import { BitMatches, type Matches, NO_MATCHES, PickedMatches, toRows } from "./matches.ts";
+import { BitMatches, type Matches, NO_MATCHES, ownBytes, PickedMatches, toRows } from "./matches.ts";
 import { pickFromCounter, pickFromList } from "./picked.ts";
 import { findNameRange, type Ranking } from "./ranking.ts";
 import type { WordIndex } from "./words.ts";
@@ -39,8 +39,7 @@ class EntryMatches implements Matches {
   }
 
   get bytes(): number {
-    // What lies in shared memory is a part of the index.
-    return this.#entries.buffer instanceof SharedArrayBuffer ? 0 : this.#entries.byteLength;
+    return ownBytes(this.#entries);
   }
 
   has(): boolean {
@@ -72,7 +71,7 @@ export function rankWords(
   term: string,
 ): Matches {
   const { counter, postings, sorter } = index;
-  if (entries <= FEW) return rankList(uniteFew(postings, words, sorter).entries, ranking, term);
+  if (entries <= FEW) return rankList(uniteFew(postings, words, entries, sorter).entries, ranking, term);
   const total = counter.count(postings, words);
   let picked: Uint32Array;
   try {
@@ -84,7 +83,7 @@ export function rankWords(
     total,
     picked,
     total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
-    () => rankList(uniteFew(postings, words, sorter).entries, ranking, term),
+    () => rankList(uniteFew(postings, words, entries, sorter).entries, ranking, term),
     ranking.rows,
   );
 }

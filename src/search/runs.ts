@@ -7,7 +7,7 @@
  * anywhere in memory. So their answers are made while indexing.
  */
 
-import { sharedFloat64, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./documents.ts";
 import { GRAM, type Grams, textAt } from "./grams.ts";
@@ -146,9 +146,7 @@ function listRuns(runs: Run[], grams: Grams, { documents, starts, postings }: Po
     for (let at = 0; at < size; at++) column.push(target[at]!);
     startsOfRuns[run + 1] = column.length;
   }
-  const entries = sharedUint32(column.length);
-  entries.set(column.values.subarray(0, column.length));
-  return { keys, starts: startsOfRuns, entries };
+  return { keys, starts: startsOfRuns, entries: sharedCopy(column) };
 }
 
 /** The place of a key, or -1. */

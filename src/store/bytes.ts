@@ -46,6 +46,13 @@ export class Uint32Column {
   }
 }
 
+/** What is in a column, in shared memory. */
+export function sharedCopy({ values, length }: Uint32Column): Uint32Array {
+  const copy = sharedUint32(length);
+  copy.set(values.subarray(0, length));
+  return copy;
+}
+
 /** A growing column of doubles. */
 export class Float64Column {
   values = new Float64Array(1024);
