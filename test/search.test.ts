@@ -18,6 +18,7 @@ import { indexGrams } from "../src/search/index-grams.ts";
 import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
 import { indexNames } from "../src/search/names.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
+import { findTop, TOP, type Tops } from "../src/search/tops.ts";
 import { TextsBuilder } from "../src/search/units.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { findTerm } from "../src/search/words.ts";
@@ -29,18 +30,21 @@ describe("sets of documents", () => {
   const DOCUMENTS = 200;
   const scratch = createScratch(DOCUMENTS);
   /** Lists of entries, each ascending, no document twice. */
-  const someLists = fc.array(
-    fc
-      .uniqueArray(fc.nat(DOCUMENTS - 1), { maxLength: 60 })
-      .chain((documents) =>
-        fc
-          .array(fc.boolean(), { minLength: documents.length, maxLength: documents.length })
-          .map((flags) =>
-            documents.sort((a, b) => a - b).map((document, at) => document * 2 + Number(flags[at])),
-          ),
-      ),
-    { minLength: 1, maxLength: 4 },
-  );
+  const listsOf = (least: number, most: number): fc.Arbitrary<number[][]> =>
+    fc.array(
+      fc
+        .uniqueArray(fc.nat(DOCUMENTS - 1), { minLength: least, maxLength: most })
+        .chain((documents) =>
+          fc
+            .array(fc.boolean(), { minLength: documents.length, maxLength: documents.length })
+            .map((flags) =>
+              documents.sort((a, b) => a - b).map((document, at) => document * 2 + Number(flags[at])),
+            ),
+        ),
+      { minLength: 1, maxLength: 4 },
+    );
+  // The second: left alone, fast-check makes so few large ones that two of them hardly ever meet.
+  const someLists = fc.oneof(listsOf(0, 60), listsOf(30, 60));
 
   function naiveUnion(lists: readonly (readonly number[])[]): Map<number, boolean> {
     const union = new Map<number, boolean>();
@@ -199,8 +203,37 @@ function checkMatches(matches: Matches, naive: readonly number[], message: strin
   }
 }
 
+/** Pages as they are asked for; the best matches of a frequent run are known beforehand, and end within one of these. */
+const PAGES = [
+  { limit: 20, offset: 0 },
+  { limit: 5, offset: 3 },
+  { limit: TOP, offset: 0 },
+  { limit: 20, offset: 20 },
+  { limit: 50, offset: 0 },
+];
+
+/** Checks what a search finds that is told which page is asked for. @returns how many pages were known beforehand */
+function checkPages(
+  find: (page: PageOf) => Work<Matches>,
+  tops: Tops,
+  term: string,
+  naive: readonly number[],
+  message: string,
+): number {
+  let known = 0;
+  for (const page of PAGES) {
+    const matches = runNow(find(page));
+    assert.equal(matches.total, naive.length, message);
+    assert.ok(matches.has(page));
+    assert.deepEqual([...matches.page(page)], naive.slice(page.offset, page.offset + page.limit), message);
+    if (findTop(tops, term, page) !== undefined) known++;
+  }
+  return known;
+}
+
 test("users are found as a scan finds them, in every script", () => {
   let found = 0;
+  let known = 0;
   fc.assert(
     fc.property(
       fc.array(someText, { minLength: 60, maxLength: 150 }).chain((names) =>
@@ -210,7 +243,7 @@ test("users are found as a scan finds them, in every script", () => {
         }),
       ),
       ({ names, queries }) => {
-        const index = openUsers(indexUsers(names.length, (row) => names[row]!));
+        const index = openUsers(indexUsers(names.length, (row) => names[row]!, 2));
         const folded = names.map(fold);
         for (const query of queries) {
           const term = readTerm(query);
@@ -218,7 +251,9 @@ test("users are found as a scan finds them, in every script", () => {
           const naive = scan(names.length, (at) =>
             folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
           );
-          checkMatches(runNow(searchUsers(index, term)), naive, JSON.stringify({ term, names }));
+          const message = JSON.stringify({ term, names });
+          checkMatches(runNow(searchUsers(index, term)), naive, message);
+          known += checkPages((page) => searchUsers(index, term, page), index.tops, term, naive, message);
           found += naive.length;
         }
       },
@@ -226,10 +261,12 @@ test("users are found as a scan finds them, in every script", () => {
     { numRuns: 300 },
   );
   assert.ok(found > 15_000, `${found} found`);
+  assert.ok(known > 3000, `${known} known beforehand`);
 });
 
 test("worlds are found as a scan finds them, in every script", () => {
   let found = 0;
+  let known = 0;
   const someWorld = fc.record({ name: someText, description: someText });
   fc.assert(
     fc.property(
@@ -250,6 +287,7 @@ test("worlds are found as a scan finds them, in every script", () => {
             ranking,
             (row) => worlds[row]!.name,
             (row) => worlds[row]!.description,
+            2,
           ),
         );
         const ranked = [...ranking].map((row) => worlds[row]!);
@@ -267,7 +305,9 @@ test("worlds are found as a scan finds them, in every script", () => {
             return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
           };
           const naive = scan(worlds.length, classAt).map((place) => ranking[place]!);
-          checkMatches(runNow(searchWorlds(index, term)), naive, JSON.stringify({ term, worlds }));
+          const message = JSON.stringify({ term, worlds });
+          checkMatches(runNow(searchWorlds(index, term)), naive, message);
+          known += checkPages((page) => searchWorlds(index, term, page), index.tops, term, naive, message);
           found += naive.length;
         }
       },
@@ -275,6 +315,7 @@ test("worlds are found as a scan finds them, in every script", () => {
     { numRuns: 200 },
   );
   assert.ok(found > 12_000, `${found} found`);
+  assert.ok(known > 3000, `${known} known beforehand`);
 });
 
 test("an emoji is not found in its neighbours, however many there are", () => {
@@ -329,9 +370,13 @@ describe("many matches", () => {
     const depths = [64, 24].map((bits) => {
       const grams = indexGrams(texts, bits);
       const index = openUsers(indexNames(grams));
-      assert.ok(index.picks.every(({ starts }) => starts.length > 20));
-      for (const [at, term] of TERMS.entries())
+      let known = 0;
+      for (const [at, term] of TERMS.entries()) {
         checkMatches(runNow(searchUsers(index, term)), byScan[at]!, term);
+        known += checkPages((page) => searchUsers(index, term, page), index.tops, term, byScan[at]!, term);
+      }
+      // The first pages of all terms that are no longer than lists are in order.
+      assert.equal(known, TERMS.filter(({ length }) => length <= grams.depth).length * 3);
       return grams.depth;
     });
     assert.deepEqual(depths, [9, 6]);
@@ -373,7 +418,9 @@ describe("many matches", () => {
         if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
         return terms.every((each) => name.includes(each)) ? classOf(name, query) : 3;
       };
-      checkMatches(runNow(searchWorlds(index, query)), scan(worlds.length, classAt), query);
+      const naive = scan(worlds.length, classAt);
+      checkMatches(runNow(searchWorlds(index, query)), naive, query);
+      checkPages((page) => searchWorlds(index, query, page), index.tops, query, naive, query);
     }
   }
 

@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it, type TestContext, test } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
+import { indexStore } from "../src/search/search.ts";
+import { createThreadedLoader } from "../src/serve/threaded-loader.ts";
 import { workersOf } from "./support/workers.ts";
 
 const TOKEN = "svcx_threads";
@@ -54,6 +56,22 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
   assert.equal(reply.status, 200, `${query}: ${reply.body}`);
   return reply.body;
 }
+
+test("what two threads index together is what one thread indexes", async () => {
+  const load = createThreadedLoader(() => {}, 0, true, 1);
+  const first = await load(large, {});
+  assert.ok(!("problems" in first));
+  const later = await load(large, {});
+  assert.ok(!("problems" in later));
+  try {
+    assert.ok(first.index.worlds.tops.totals.length > 10 && first.index.users.tops.totals.length > 10);
+    assert.deepEqual(first.index, indexStore(first.store));
+    assert.deepEqual(later.index, first.index);
+  } finally {
+    first.retire();
+    later.retire();
+  }
+});
 
 describe("searches in a thread", () => {
   it("answer as searches on the calling thread do", async (t) => {

@@ -55,7 +55,7 @@ function ours(corpus: Corpus): Engine {
   if (descriptions === undefined) {
     const users = indexUsers(names.length, (row) => names[row]!);
     const index = openUsers(users);
-    const find: Find = (query) => firstPage(runNow(searchUsers(index, query)));
+    const find: Find = (query) => firstPage(runNow(searchUsers(index, query, FIRST_PAGE)));
     return { find, nativeBytes: sharedBytes(users) };
   }
   const ranking = Uint32Array.from(names, (_, row) => row);
@@ -65,12 +65,14 @@ function ours(corpus: Corpus): Engine {
     (row) => descriptions[row]!,
   );
   const index = openWorlds(worlds);
-  const find: Find = (query) => firstPage(runNow(searchWorlds(index, query)));
+  const find: Find = (query) => firstPage(runNow(searchWorlds(index, query, FIRST_PAGE)));
   return { find, nativeBytes: sharedBytes(worlds) };
 }
 
+const FIRST_PAGE = { limit: PAGE, offset: 0 };
+
 function firstPage(matches: Matches): Found {
-  return { total: matches.total, page: [...matches.page({ limit: PAGE, offset: 0 })] };
+  return { total: matches.total, page: [...matches.page(FIRST_PAGE)] };
 }
 
 /** Looks at every text. What it finds is right by its plainness. */

@@ -66,25 +66,6 @@ export class EntrySorter {
     }
   }
 
-  /**
-   * Adds those of neighbours in a list whose numbers are among some bits, with
-   * the flag where these and the entry have it.
-   */
-  addSome(entries: Uint32Array, from: number, to: number, among: Uint32Array, flags: Uint32Array): void {
-    const any = this.#any;
-    const flagged = this.#flagged;
-    const used = this.#used;
-    for (let place = from; place < to; place++) {
-      const entry = entries[place]!;
-      const at = entry >>> 6;
-      const bit = entry >>> 1;
-      if (((among[at]! >>> bit) & 1) === 0) continue;
-      any[at]! |= 1 << bit;
-      flagged[at]! |= (entry & (flags[at]! >>> bit) & 1) << bit;
-      used[at >>> 5]! |= 1 << at;
-    }
-  }
-
   /** Writes the entries, ascending, and is empty. @returns how many there are */
   drain(target: Uint32Array): number {
     const any = this.#any;

@@ -179,7 +179,7 @@ export interface Scratch {
   readonly counter: DocumentCounter;
   /** Empty between two of them. */
   readonly sorter: EntrySorter;
-  /** Room for all documents. */
+  /** Room for all documents, and for all entries of lists that are gone through without a pause. */
   readonly kept: Uint32Array;
 }
 
@@ -188,7 +188,7 @@ export function createScratch(documents: number): Scratch {
   return {
     counter: new DocumentCounter(documents),
     sorter: new EntrySorter(documents),
-    kept: new Uint32Array(documents),
+    kept: new Uint32Array(Math.max(documents, STEP) + 1),
   };
 }
 
@@ -243,23 +243,46 @@ function keep(
   { starts, postings }: Postings,
   { sorter, kept }: Scratch,
 ): number {
-  if (isList(found)) return keepOfList(found.entries, any, inName, kept);
-  for (let at = 0; at < found.length; at++) {
-    sorter.addSome(postings, starts[found[at]!]!, starts[found[at]! + 1]!, any, inName);
+  if (isList(found)) {
+    const count = keepMarked(found.entries, 0, found.entries.length, any, kept, 0);
+    dropFlags(kept, count, inName);
+    return count;
   }
+  let count = 0;
+  for (let at = 0; at < found.length; at++) {
+    count = keepMarked(postings, starts[found[at]!]!, starts[found[at]! + 1]!, any, kept, count);
+  }
+  dropFlags(kept, count, inName);
+  if (found.length === 1) return count;
+  sorter.add(kept, 0, count);
   return sorter.drain(kept);
 }
 
-function keepOfList(entries: Uint32Array, any: Uint32Array, inName: Uint32Array, kept: Uint32Array): number {
-  let count = 0;
-  for (let at = 0; at < entries.length; at++) {
+/** Appends the marked ones of neighbouring entries. @returns how many there are now */
+function keepMarked(
+  entries: Uint32Array,
+  from: number,
+  to: number,
+  any: Uint32Array,
+  kept: Uint32Array,
+  before: number,
+): number {
+  let count = before;
+  for (let at = from; at < to; at++) {
     const entry = entries[at]!;
-    const bit = entry >>> 1;
     // Without a branch, since no processor foresees what is marked.
-    kept[count] = (entry & ~1) | (entry & (inName[entry >>> 6]! >>> bit) & 1);
-    count += (any[entry >>> 6]! >>> bit) & 1;
+    kept[count] = entry;
+    count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
   }
   return count;
+}
+
+/** Leaves entries their flag where the document is among some bits. Apart, since there are mostly few of them. */
+function dropFlags(entries: Uint32Array, count: number, bits: Uint32Array): void {
+  for (let at = 0; at < count; at++) {
+    const entry = entries[at]!;
+    entries[at] = (entry & ~1) | (entry & (bits[entry >>> 6]! >>> (entry >>> 1)) & 1);
+  }
 }
 
 function andBits(a: BitSet, b: BitSet): BitSet {

@@ -8,6 +8,13 @@
 import type { Found, PageOf } from "../store/generation.ts";
 import { countWord, lowestBit } from "./bits.ts";
 
+/**
+ * Rows or numbers of them, in order. Of a few that are put together for one
+ * search an array of the engine's: a typed one of more than 16 has memory of its
+ * own, and to get and free that takes longer than most searches.
+ */
+export type Rows = Uint32Array | number[];
+
 /** Everything that matches a term. */
 export interface Matches {
   readonly total: number;
@@ -16,7 +23,7 @@ export interface Matches {
   /** Whether all rows of a page are known. */
   has(page: PageOf): boolean;
   /** Rows of a page that is known, in order. */
-  page(page: PageOf): Uint32Array;
+  page(page: PageOf): Rows;
 }
 
 /** So many of the best of many matches are at hand; pages behind them are rare. */
@@ -30,7 +37,7 @@ export function pageOf(matches: Matches, page: PageOf): Found {
 /** Matches of which some neighbours are known, as another thread told them. */
 export class SomeMatches implements Matches {
   readonly #from: number;
-  readonly #rows: Uint32Array;
+  readonly #rows: Rows;
   readonly total: number;
 
   /** @param from how many matches come before those that are known */
@@ -41,7 +48,7 @@ export class SomeMatches implements Matches {
   }
 
   get bytes(): number {
-    return this.#rows.byteLength;
+    return bytesOf(this.#rows);
   }
 
   has({ limit, offset }: PageOf): boolean {
@@ -49,9 +56,9 @@ export class SomeMatches implements Matches {
     return offset >= this.total || (offset >= this.#from && end <= this.#from + this.#rows.length);
   }
 
-  page({ limit, offset }: PageOf): Uint32Array {
+  page({ limit, offset }: PageOf): Rows {
     const from = Math.min(offset - this.#from, this.#rows.length);
-    return this.#rows.subarray(from, Math.min(from + limit, this.#rows.length));
+    return partOf(this.#rows, from, Math.min(from + limit, this.#rows.length));
   }
 }
 
@@ -67,7 +74,7 @@ export const NO_MATCHES = new ListedMatches(new Uint32Array(0));
 
 /** Matches of which the best are picked. A page behind them takes a list of all. */
 export class PickedMatches implements Matches {
-  readonly #picked: Uint32Array;
+  readonly #picked: number[];
   readonly #list: () => Matches;
   readonly #rowOf: Uint32Array | undefined;
   #listed: Matches | undefined;
@@ -79,16 +86,10 @@ export class PickedMatches implements Matches {
    * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
    * @param rowOf the row of each number; the number itself where there is none
    */
-  constructor(
-    total: number,
-    picked: Uint32Array,
-    listBytes: number,
-    list: () => Matches,
-    rowOf?: Uint32Array,
-  ) {
+  constructor(total: number, picked: number[], listBytes: number, list: () => Matches, rowOf?: Uint32Array) {
     this.total = total;
     this.#picked = picked;
-    this.bytes = picked.byteLength + listBytes;
+    this.bytes = bytesOf(picked) + listBytes;
     this.#list = list;
     this.#rowOf = rowOf;
   }
@@ -97,7 +98,7 @@ export class PickedMatches implements Matches {
     return true;
   }
 
-  page(page: PageOf): Uint32Array {
+  page(page: PageOf): Rows {
     const { length } = this.#picked;
     if (page.offset + page.limit <= length || length === this.total) {
       const picked = this.#picked.slice(Math.min(page.offset, length), page.offset + page.limit);
@@ -166,8 +167,19 @@ export function ownBytes({ buffer, byteLength }: Uint32Array): number {
   return buffer instanceof SharedArrayBuffer ? 0 : byteLength;
 }
 
+/** An array of the engine's takes so much a number. */
+const ELEMENT_BYTES = 8;
+
+function bytesOf(rows: Rows): number {
+  return rows instanceof Uint32Array ? ownBytes(rows) : rows.length * ELEMENT_BYTES;
+}
+
+function partOf(rows: Rows, from: number, to: number): Rows {
+  return rows instanceof Uint32Array ? rows.subarray(from, to) : rows.slice(from, to);
+}
+
 /** Puts rows in the place of numbers: of a page only, since they are anywhere in memory. */
-export function toRows(numbers: Uint32Array, rowOf: Uint32Array | undefined): Uint32Array {
+export function toRows<Numbers extends Rows>(numbers: Numbers, rowOf: Uint32Array | undefined): Numbers {
   if (rowOf !== undefined) for (let at = 0; at < numbers.length; at++) numbers[at] = rowOf[numbers[at]!]!;
   return numbers;
 }

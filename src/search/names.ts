@@ -1,7 +1,8 @@
 /** Names in a ranking by how they match a term: equal to it, beginning with it, the rest. */
 
-import { sharedCopy, Uint32Column } from "../store/bytes.ts";
+import type { PageOf } from "../store/generation.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
+import { frequentRuns } from "./frequent.ts";
 import {
   beginningMask,
   GRAM,
@@ -9,10 +10,7 @@ import {
   type Grams,
   isBeginning,
   isRepeated,
-  lowerBound,
   openGrams,
-  rangeOf,
-  TWO_GRAMS,
   textAt,
 } from "./grams.ts";
 import {
@@ -27,23 +25,13 @@ import {
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
-import { lengthOf, PAD_TEXT } from "./units.ts";
+import { findTop, noTops, TOP, type Tops, TopsBuilder } from "./tops.ts";
+import { lengthOf } from "./units.ts";
 
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
 export interface Names {
   readonly grams: Grams;
-  /** Of runs of one gram first, then of those of a unit more, up to two grams. */
-  readonly picks: readonly Picks[];
-}
-
-/** The best names of runs that many names hold: to pick them takes the longer the more there are. */
-interface Picks {
-  /** By run: where its places begin, ascending. */
-  readonly starts: Uint32Array;
-  /** By run: how many names hold it. */
-  readonly totals: Uint32Array;
-  /** By run * {@link PICKED}: the best names. */
-  readonly names: Uint32Array;
+  readonly tops: Tops;
 }
 
 /** Names that can be searched. */
@@ -61,82 +49,41 @@ interface NameSets {
   readonly first: Uint32Array;
 }
 
-/** With fewer places the best names are picked when they are asked for. */
-const FEW = 128;
+/** The best names of a run are found beforehand when it stands at so many places. */
+const FREQUENT = 32;
 
-/** Picks the best names of all runs that are worth it. */
-export function indexNames(grams: Grams): Names {
-  const index = openNames({ grams, picks: [] });
-  const picks: Picks[] = [];
-  for (let units = GRAM; units <= TWO_GRAMS; units++) {
-    const starts = new Uint32Column();
-    const totals = new Uint32Column();
-    const names = new Uint32Column();
-    for (const { from, to, run } of runsOf(grams, units)) {
-      const matches = runNow(namesAt(index, grams.places.subarray(from, to), run));
-      if (matches.total < PICKED) continue;
-      for (const name of matches.page({ limit: PICKED, offset: 0 })) names.push(name);
-      starts.push(from);
-      totals.push(matches.total);
-    }
-    picks.push({ starts: sharedCopy(starts), totals: sharedCopy(totals), names: sharedCopy(names) });
+/**
+ * Finds the best names of all runs that are worth it.
+ *
+ * @param least at so many places a run stands at least
+ */
+export function indexNames(grams: Grams, least = FREQUENT): Names {
+  const index = openNames({ grams, tops: noTops() });
+  const tops = new TopsBuilder();
+  for (const frequent of frequentRuns(grams, { least, weigh: ({ length }) => length })) {
+    const { run, places, sameAs } = frequent;
+    // A name that is the run comes first, and is none that is the run without its last unit.
+    const isSame = sameAs >= 0 && placesAtEnd(grams, places, run).length === 0;
+    frequent.number = isSame ? tops.addSame(run, sameAs) : tops.add(run, runNow(namesAt(index, places, run)));
   }
-  return { grams, picks };
-}
-
-/** Runs of one gram, or of some units of the next one, too, that are at neither few nor very many places. */
-function* runsOf(
-  { starts, pairs, thirds, followers }: Grams,
-  units: number,
-): Generator<{ from: number; to: number; run: string }> {
-  const text = (gram: number): string =>
-    String.fromCharCode(pairs[gram]! >>> 16, pairs[gram]! & 0xffff, thirds[gram]!);
-  /** What two followers that begin with the same units have in common. */
-  const beginning = (at: number): number => {
-    const gram = followers[at]!;
-    if (units === GRAM) return 0;
-    if (units === GRAM + 1) return pairs[gram]! >>> 16;
-    return units === GRAM + 2 ? pairs[gram]! : gram;
-  };
-  for (let gram = 0; gram < pairs.length; gram++) {
-    const end = starts[gram + 1]!;
-    for (let from = starts[gram]!, to = from; end - from >= FEW; from = to) {
-      const first = beginning(from);
-      while (to < end && beginning(to) === first) to++;
-      const run = text(gram) + text(followers[from]!).slice(0, units - GRAM);
-      if (to - from >= FEW && to - from <= MANY && !run.includes(PAD_TEXT)) yield { from, to, run };
-    }
-  }
+  return { grams, tops: tops.finish() };
 }
 
 /** Makes indexed names searchable on the calling thread. */
-export function openNames({ grams, picks }: Names): NameIndex {
-  return { ...openGrams(grams), picks, sorter: new EntrySorter(grams.texts.count), spare: [] };
+export function openNames({ grams, tops }: Names): NameIndex {
+  return { ...openGrams(grams), tops, sorter: new EntrySorter(grams.texts.count), spare: [] };
 }
 
 /**
  * Finds every name that contains a term.
  *
  * @param term folded, not empty
+ * @param page what is asked for; of other matches nothing need be known then
  * @returns numbers of names: those equal to the term, those that begin with it, the rest, each ascending
  */
-export function* findNames(index: NameIndex, term: string): Work<Matches> {
-  const places = yield* findPlaces(index, term);
-  return findPicks(index, places, term) ?? (yield* namesAt(index, places, term));
-}
-
-/** What was picked while indexing. */
-function findPicks(index: NameIndex, places: Uint32Array, term: string): Matches | undefined {
-  const { grams } = index;
-  const picks = index.picks[term.length - GRAM];
-  if (picks === undefined || places.length < FEW) return undefined;
-  const [from] = rangeOf(grams, places);
-  const at = lowerBound(picks.starts, from, 0, picks.starts.length);
-  if (picks.starts[at] !== from) return undefined;
-  const total = picks.totals[at]!;
-  const picked = picks.names.subarray(at * PICKED, (at + 1) * PICKED);
-  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
-  return new PickedMatches(total, picked, listBytes, () => runNow(namesAt(index, places, term)));
+export function* findNames(index: NameIndex, term: string, page?: PageOf): Work<Matches> {
+  const top = page === undefined ? undefined : findTop(index.tops, term, page);
+  return top ?? (yield* namesAt(index, yield* findPlaces(index, term), term));
 }
 
 /** Names by the places of a term. */
@@ -150,7 +97,7 @@ function* namesAt(index: NameIndex, places: Uint32Array, term: string): Work<Mat
   const repeated = term.length < GRAM ? undefined : repeatedNames(index.grams, places);
   if (repeated === undefined) return new ListedMatches(listNames(index, places, equal));
   const total = places.length - repeated.places + repeated.names.length;
-  const picked = pickNames(index.grams, places, equal, repeated.names, Math.min(PICKED, total));
+  const picked = pickNames(index.grams, places, equal, repeated.names, Math.min(TOP, total));
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
   return new PickedMatches(total, picked, listBytes + ownBytes(places), () => {
     return new ListedMatches(listNames(index, places, equal));
@@ -159,6 +106,8 @@ function* namesAt(index: NameIndex, places: Uint32Array, term: string): Work<Mat
 
 /** With more places than these names are gathered as bits. Up to so many can be listed without a pause. */
 const MANY = STEP / 2;
+
+const NONE = new Uint32Array(0);
 
 /** Names that are the term, ascending. */
 function* equalNames(grams: Grams, places: Uint32Array, term: string): Work<Uint32Array> {
@@ -174,6 +123,7 @@ function* equalNames(grams: Grams, places: Uint32Array, term: string): Work<Uint
     if (equal.length > 0 && equal[equal.length - 1]! > name) isSorted = false;
     equal.push(name);
   }
+  if (equal.length === 0) return NONE;
   const sorted = Uint32Array.from(equal);
   return isSorted ? sorted : sorted.sort();
 }
@@ -197,6 +147,7 @@ function repeatedNames(
     if (found.length === FEW_REPEATED) return undefined;
     found.push(textAt(grams, place) * 2 + (isBeginning(grams, place) ? 0 : 1));
   }
+  if (found.length === 0) return { names: NONE, places: 0 };
   const names = Uint32Array.from(found);
   if (found.length < 2) return { names, places: found.length };
   names.sort();
@@ -207,9 +158,6 @@ function repeatedNames(
   return { names: names.subarray(0, count), places: found.length };
 }
 
-/** So many of the best are picked: a first page of the usual size, and some more. */
-const PICKED = 32;
-
 /** Takes the best names. @param many no more than there are */
 function pickNames(
   grams: Grams,
@@ -217,7 +165,7 @@ function pickNames(
   equal: Uint32Array,
   repeated: Uint32Array,
   many: number,
-): Uint32Array {
+): number[] {
   const hasEqual = equal.length > 0;
   const first = new Smallest(Math.max(many - equal.length, 0));
   const rest = new Smallest(Math.max(many - equal.length, 0));
@@ -236,10 +184,10 @@ function pickNames(
       if (name < rest.limit) rest.add(name);
     } else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
   }
-  const picked = new Uint32Array(many);
-  let to = 0;
-  for (const part of [equal, first.numbers, rest.numbers]) {
-    for (let at = 0; at < part.length && to < many; at++) picked[to++] = part[at]!;
+  const picked: number[] = [];
+  for (let at = 0; at < equal.length && at < many; at++) picked.push(equal[at]!);
+  for (const { numbers } of [first, rest]) {
+    for (let at = 0; at < numbers.length && picked.length < many; at++) picked.push(numbers[at]!);
   }
   return picked;
 }
@@ -282,7 +230,7 @@ function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array)
   }
   const matches = rankSets(sets, equal);
   if (places.length > TOO_MANY) return matches;
-  const picked = matches.page({ limit: AT_HAND, offset: 0 });
+  const picked = [...matches.page({ limit: AT_HAND, offset: 0 })];
   sets.any.fill(0);
   sets.first.fill(0);
   spare.push(sets);

@@ -9,22 +9,16 @@ import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
 import { Smallest } from "./smallest.ts";
 
 /** Picks the best out of a list. @param many no more than there are */
-export function pickFromList(
-  entries: Uint32Array,
-  many: number,
-  ranking: Ranking,
-  term: string,
-): Uint32Array {
+export function pickFromList(entries: Uint32Array, many: number, ranking: Ranking, term: string): number[] {
   const range = findNameRange(ranking, term);
-  const picked = new Uint32Array(many);
-  let to = pickBeginning(ranking, range, picked);
-  for (let at = 0; at < entries.length && to < many; at++) {
+  const picked = pickBeginning(ranking, range, many);
+  for (let at = 0; at < entries.length && picked.length < many; at++) {
     if ((entries[at]! & 1) === 1 && !beginsWithTerm(ranking, range, entries[at]! >>> 1)) {
-      picked[to++] = entries[at]! >>> 1;
+      picked.push(entries[at]! >>> 1);
     }
   }
-  for (let at = 0; at < entries.length && to < many; at++) {
-    if ((entries[at]! & 1) === 0) picked[to++] = entries[at]! >>> 1;
+  for (let at = 0; at < entries.length && picked.length < many; at++) {
+    if ((entries[at]! & 1) === 0) picked.push(entries[at]! >>> 1);
   }
   return picked;
 }
@@ -38,41 +32,38 @@ export function pickFromCounter(
   total: number,
   ranking: Ranking,
   term: string,
-): Uint32Array {
+): number[] {
   const range = findNameRange(ranking, term);
-  const picked = new Uint32Array(Math.min(total, PICKED));
-  let to = pickBeginning(ranking, range, picked);
-  for (let at = 0; at < any.length && to < picked.length; at++) {
-    for (let word = flagged[at]!; word !== 0 && to < picked.length; word &= word - 1) {
+  const many = Math.min(total, PICKED);
+  const picked = pickBeginning(ranking, range, many);
+  for (let at = 0; at < any.length && picked.length < many; at++) {
+    for (let word = flagged[at]!; word !== 0 && picked.length < many; word &= word - 1) {
       const document = at * 32 + lowestBit(word);
-      if (!beginsWithTerm(ranking, range, document)) picked[to++] = document;
+      if (!beginsWithTerm(ranking, range, document)) picked.push(document);
     }
   }
-  for (let at = 0; at < any.length && to < picked.length; at++) {
-    for (let word = any[at]! & ~flagged[at]!; word !== 0 && to < picked.length; word &= word - 1) {
-      picked[to++] = at * 32 + lowestBit(word);
+  for (let at = 0; at < any.length && picked.length < many; at++) {
+    for (let word = any[at]! & ~flagged[at]!; word !== 0 && picked.length < many; word &= word - 1) {
+      picked.push(at * 32 + lowestBit(word));
     }
   }
   return picked;
 }
 
-/** Picks documents whose names begin with a term, those first that are the term. @returns how many */
-function pickBeginning({ byName }: Ranking, { from, equalEnd, end }: NameRange, picked: Uint32Array): number {
-  let to = 0;
-  for (let at = from; at < equalEnd && to < picked.length; at++) picked[to++] = byName[at]!;
-  if (to === picked.length || equalEnd === end) return to;
-  if (picked.length > PICKED) {
-    const first = byName
-      .slice(equalEnd, end)
-      .sort()
-      .subarray(0, picked.length - to);
-    picked.set(first, to);
-    return to + first.length;
+/** Picks documents whose names begin with a term, those first that are the term. */
+function pickBeginning({ byName }: Ranking, { from, equalEnd, end }: NameRange, many: number): number[] {
+  const picked: number[] = [];
+  for (let at = from; at < equalEnd && picked.length < many; at++) picked.push(byName[at]!);
+  if (picked.length === many || equalEnd === end) return picked;
+  if (many > PICKED) {
+    const first = byName.slice(equalEnd, end).sort();
+    for (let at = 0; at < first.length && picked.length < many; at++) picked.push(first[at]!);
+    return picked;
   }
-  const first = new Smallest(picked.length - to);
+  const first = new Smallest(many - picked.length);
   for (let at = equalEnd; at < end; at++) if (byName[at]! < first.limit) first.add(byName[at]!);
-  picked.set(first.numbers, to);
-  return to + first.numbers.length;
+  for (let at = 0; at < first.numbers.length; at++) picked.push(first.numbers[at]!);
+  return picked;
 }
 
 function beginsWithTerm({ places }: Ranking, { from, end }: NameRange, document: number): boolean {

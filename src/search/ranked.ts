@@ -3,7 +3,15 @@
 import type { PageOf } from "../store/generation.ts";
 import { bitsOf } from "./bits.ts";
 import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
-import { BitMatches, type Matches, NO_MATCHES, ownBytes, PickedMatches, toRows } from "./matches.ts";
+import {
+  BitMatches,
+  type Matches,
+  NO_MATCHES,
+  ownBytes,
+  PickedMatches,
+  type Rows,
+  toRows,
+} from "./matches.ts";
 import { pickFromCounter, pickFromList } from "./picked.ts";
 import { findNameRange, type Ranking } from "./ranking.ts";
 import type { WordIndex } from "./words.ts";
@@ -46,9 +54,9 @@ class EntryMatches implements Matches {
     return true;
   }
 
-  page({ limit, offset }: PageOf): Uint32Array {
+  page({ limit, offset }: PageOf): Rows {
     const end = Math.min(offset + limit, this.total);
-    if (offset >= end) return new Uint32Array(0);
+    if (offset >= end) return [];
     const picked = pickFromList(this.#entries, end, this.#ranking, this.#term);
     return toRows(offset === 0 ? picked : picked.slice(offset), this.#ranking.rows);
   }
@@ -73,7 +81,7 @@ export function rankWords(
   const { counter, postings, sorter } = index;
   if (entries <= FEW) return rankList(uniteFew(postings, words, entries, sorter).entries, ranking, term);
   const total = counter.count(postings, words);
-  let picked: Uint32Array;
+  let picked: number[];
   try {
     picked = pickFromCounter(counter, total, ranking, term);
   } finally {

@@ -10,8 +10,8 @@
 import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./documents.ts";
+import { shortRuns } from "./frequent.ts";
 import { GRAM, type Grams, textAt } from "./grams.ts";
-import { PAD } from "./units.ts";
 
 /** Runs whose documents are kept, in shared memory. */
 export interface Runs {
@@ -49,7 +49,10 @@ const LEAST = 256;
 const NO_UNIT = 65_536;
 
 /** A run in one number. */
-function keyOf(first: number, second: number, third: number): number {
+function keyOf(run: string): number {
+  const first = run.charCodeAt(0);
+  const second = run.length > 1 ? run.charCodeAt(1) : NO_UNIT;
+  const third = run.length > 2 ? run.charCodeAt(2) : NO_UNIT;
   return (first * (NO_UNIT + 1) + second) * (NO_UNIT + 1) + third;
 }
 
@@ -60,22 +63,10 @@ interface Run {
   readonly to: number;
 }
 
-/** All runs. Grams are in order of their units, so those that begin with a run stand side by side. */
-function* runsOf({ pairs, thirds, starts }: Grams): Generator<Run> {
+/** All runs of one to three units. */
+function* allRuns(grams: Grams): Generator<Run> {
   for (let units = 1; units <= GRAM; units++) {
-    for (let gram = 0, next = 0; gram < pairs.length; gram = next) {
-      const first = pairs[gram]! >>> 16;
-      const second = units > 1 ? pairs[gram]! & 0xffff : NO_UNIT;
-      const third = units > 2 ? thirds[gram]! : NO_UNIT;
-      for (next = gram + 1; next < pairs.length; next++) {
-        if (pairs[next]! >>> 16 !== first) break;
-        if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
-        if (units > 2 && thirds[next] !== third) break;
-      }
-      // What ends with a pad is a shorter run. What ends with the half of a pair that looks like one is left out, too.
-      if (second === PAD || third === PAD) continue;
-      yield { key: keyOf(first, second, third), from: starts[gram]!, to: starts[next]! };
-    }
+    for (const { run, from, to } of shortRuns(grams, units)) yield { key: keyOf(run), from, to };
   }
 }
 
@@ -91,7 +82,7 @@ export function indexRuns(grams: Grams, postings: Postings): Runs {
   }
   const dense: Run[] = [];
   const listed: Run[] = [];
-  for (const run of runsOf(grams)) {
+  for (const run of allRuns(grams)) {
     const work = workBefore[run.to]! - workBefore[run.from]!;
     if (work >= Math.max(documents * DENSE, LEAST)) dense.push(run);
     // The documents of one word are a list already.
@@ -163,11 +154,7 @@ function placeOfKey(keys: Float64Array, key: number): number {
 
 /** The documents that contain a run, if they are kept. @param run one to three units */
 export function findRun({ many, few }: Runs, run: string): DocumentSet | undefined {
-  const key = keyOf(
-    run.charCodeAt(0),
-    run.length > 1 ? run.charCodeAt(1) : NO_UNIT,
-    run.length > 2 ? run.charCodeAt(2) : NO_UNIT,
-  );
+  const key = keyOf(run);
   const listed = placeOfKey(few.keys, key);
   if (listed >= 0) {
     return { kind: "list", entries: few.entries.subarray(few.starts[listed]!, few.starts[listed + 1]!) };

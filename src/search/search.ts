@@ -1,6 +1,6 @@
 /** Both searches over one store. */
 
-import type { Store } from "../store/generation.ts";
+import type { PageOf, Store } from "../store/generation.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
 import type { Matches } from "./matches.ts";
 import type { Names } from "./names.ts";
@@ -14,22 +14,29 @@ export interface SearchIndex {
   readonly worlds: Worlds;
 }
 
-/** Both searches as work that its caller runs, at once or in slices. */
+/** Both searches as work that its caller runs, at once or in slices. Of what comes behind the page that is asked for less may be known. */
 export interface Searches {
-  users(term: string): Work<Matches>;
-  worlds(term: string): Work<Matches>;
+  users(term: string, page: PageOf): Work<Matches>;
+  worlds(term: string, page: PageOf): Work<Matches>;
+}
+
+/** Indexes the users of a store. */
+export function indexUsersOf({ users }: Store): Names {
+  return indexUsers(users.rows, (row) => displayNameOf(users, row));
+}
+
+/** Indexes the worlds of a store. */
+export function indexWorldsOf({ worlds, popular }: Store): Worlds {
+  return indexWorlds(
+    popular.all,
+    (row) => worldNameOf(worlds, row),
+    (row) => descriptionOf(worlds, row),
+  );
 }
 
 /** Indexes a store for both searches. */
-export function indexStore({ users, worlds, popular }: Store): SearchIndex {
-  return {
-    users: indexUsers(users.rows, (row) => displayNameOf(users, row)),
-    worlds: indexWorlds(
-      popular.all,
-      (row) => worldNameOf(worlds, row),
-      (row) => descriptionOf(worlds, row),
-    ),
-  };
+export function indexStore(store: Store): SearchIndex {
+  return { users: indexUsersOf(store), worlds: indexWorldsOf(store) };
 }
 
 /** Makes an index searchable on the calling thread; takes well under a millisecond. */
@@ -37,7 +44,7 @@ export function openSearch(index: SearchIndex): Searches {
   const users = openUsers(index.users);
   const worlds = openWorlds(index.worlds);
   return {
-    users: (term) => searchUsers(users, term),
-    worlds: (term) => searchWorlds(worlds, term),
+    users: (term, page) => searchUsers(users, term, page),
+    worlds: (term, page) => searchWorlds(worlds, term, page),
   };
 }

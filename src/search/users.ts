@@ -1,5 +1,6 @@
 /** Search over display names. The number of a name is its user's row, so ascending numbers are list order. */
 
+import type { PageOf } from "../store/generation.ts";
 import { fold } from "./fold.ts";
 import { indexGrams } from "./index-grams.ts";
 import type { Matches } from "./matches.ts";
@@ -11,11 +12,12 @@ import { TextsBuilder } from "./units.ts";
  * Indexes users.
  *
  * @param nameOf display name by row
+ * @param least see {@link indexNames}
  */
-export function indexUsers(rows: number, nameOf: (row: number) => string): Names {
+export function indexUsers(rows: number, nameOf: (row: number) => string, least?: number): Names {
   const names = new TextsBuilder();
   for (let row = 0; row < rows; row++) names.add(fold(nameOf(row)));
-  return indexNames(indexGrams(names.finish()));
+  return indexNames(indexGrams(names.finish()), least);
 }
 
 /** Makes an index searchable on the calling thread. */
@@ -27,8 +29,9 @@ export function openUsers(index: Names): NameIndex {
  * Finds the users whose folded name contains a term.
  *
  * @param term folded and trimmed, not empty
+ * @param page what is asked for; without it everything is found
  * @returns user rows: names equal to the term, names that begin with it, the rest
  */
-export function searchUsers(names: NameIndex, term: string): Work<Matches> {
-  return findNames(names, term);
+export function searchUsers(names: NameIndex, term: string, page?: PageOf): Work<Matches> {
+  return findNames(names, term, page);
 }

@@ -151,13 +151,18 @@ export class WordIndexBuilder {
 }
 
 /** Words at some places; one that holds a term twice may come twice. */
-function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
+export function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
   const words = new Uint32Array(places.length);
   for (let at = 0; at < places.length; at++) {
     words[at] = textAt(grams, places[at]!);
     if (at % STEP === STEP - 1) yield;
   }
   return words;
+}
+
+/** The documents of a short term, if they were found while indexing. */
+export function findKnown({ runs }: WordIndex, term: string): DocumentSet | undefined {
+  return term.length <= GRAM ? findRun(runs, term) : undefined;
 }
 
 /**
@@ -167,7 +172,7 @@ function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
  * @param term folded, not empty, without white space
  */
 export function* findTerm(index: WordIndex, term: string): Work<SetOrLists> {
-  const known = term.length <= GRAM ? findRun(index.runs, term) : undefined;
+  const known = findKnown(index, term);
   if (known !== undefined) return known;
   const places = yield* findPlaces(index, term);
   return places.length === 0 ? NO_DOCUMENTS : yield* wordsAt(index.grams, places);

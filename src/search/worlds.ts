@@ -3,37 +3,45 @@
  * all-time ranking, so document order is popularity order.
  */
 
-import { countEntries, unite } from "./documents.ts";
+import type { PageOf } from "../store/generation.ts";
+import { countEntries, type SetOrLists, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
+import { frequentRuns } from "./frequent.ts";
+import { rangeOf, textAt } from "./grams.ts";
 import type { Matches } from "./matches.ts";
 import { rank, rankWords } from "./ranked.ts";
-import { type Ranking, rankingOf } from "./ranking.ts";
-import { STEP, type Work } from "./slices.ts";
+import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
+import { runNow, STEP, type Work } from "./slices.ts";
+import { findTop, noTops, type Tops, TopsBuilder } from "./tops.ts";
 import {
   findAll,
+  findKnown,
   findTerm,
   openWords,
   WHITE_SPACE,
   type WordIndex,
   WordIndexBuilder,
   type Words,
+  wordsAt,
 } from "./words.ts";
 
 /** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
 export interface Worlds {
   readonly words: Words;
   readonly ranking: Ranking;
+  readonly tops: Tops;
 }
 
 /** Worlds that can be searched. */
 export interface WorldIndex {
   readonly words: WordIndex;
   readonly ranking: Ranking;
+  readonly tops: Tops;
 }
 
 /** Makes an index searchable on the calling thread. */
-export function openWorlds({ words, ranking }: Worlds): WorldIndex {
-  return { words: openWords(words), ranking };
+export function openWorlds({ words, ranking, tops }: Worlds): WorldIndex {
+  return { words: openWords(words), ranking, tops };
 }
 
 /** Up to so many entries of words are counted without a pause. */
@@ -48,11 +56,13 @@ const MAX_TERMS = 10;
  * @param ranking world rows, most popular first
  * @param nameOf name by row
  * @param descriptionOf description by row
+ * @param least the best worlds of a run are found beforehand when its words hold so many documents together
  */
 export function indexWorlds(
   ranking: Uint32Array,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
+  least = FREQUENT,
 ): Worlds {
   const builder = new WordIndexBuilder();
   const names: string[] = [];
@@ -63,20 +73,59 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  return { words: builder.finish(), ranking: rankingOf(names, ranking) };
+  const index = { words: builder.finish(), ranking: rankingOf(names, ranking) };
+  return { ...index, tops: topsOf(index, least) };
+}
+
+const FREQUENT = 64;
+
+/** Finds the best worlds of all runs within words that are worth it. */
+function topsOf(worlds: Omit<Worlds, "tops">, least: number): Tops {
+  const index = openWorlds({ ...worlds, tops: noTops() });
+  const { words, ranking } = index;
+  const { grams, postings } = words;
+  /** Documents of the words of all places before one. */
+  const before = new Float64Array(grams.places.length + 1);
+  for (let at = 0; at < grams.places.length; at++) {
+    const word = textAt(grams, grams.places[at]!);
+    before[at + 1] = before[at]! + postings.starts[word + 1]! - postings.starts[word]!;
+  }
+  const weigh = (places: Uint32Array): number => {
+    const [from, to] = rangeOf(grams, places);
+    return before[to]! - before[from]!;
+  };
+  const tops = new TopsBuilder();
+  for (const frequent of frequentRuns(grams, { least, weigh })) {
+    const { run, places, sameAs } = frequent;
+    const { from, equalEnd } = findNameRange(ranking, run);
+    if (sameAs >= 0 && from === equalEnd) frequent.number = tops.addSame(run, sameAs);
+    else {
+      const found = findKnown(words, run) ?? runNow(wordsAt(grams, places));
+      frequent.number = tops.add(run, runNow(rankFound(index, found, run)));
+    }
+  }
+  return tops.finish();
 }
 
 /**
  * Finds the worlds that contain every term of a query in name or description.
  *
  * @param term folded and trimmed, not empty
+ * @param page what is asked for; without it everything is found
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function* searchWorlds({ words, ranking }: WorldIndex, term: string): Work<Matches> {
+export function* searchWorlds(index: WorldIndex, term: string, page?: PageOf): Work<Matches> {
+  const top = page === undefined ? undefined : findTop(index.tops, term, page);
+  if (top !== undefined) return top;
+  const { words, ranking } = index;
   const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
   if (terms.length > 1) return rank(yield* findAll(words, terms), ranking, term);
-  const found = yield* findTerm(words, terms[0]!);
+  return yield* rankFound(index, yield* findTerm(words, terms[0]!), term);
+}
+
+/** Ranks what a single term was found in. */
+function* rankFound({ words, ranking }: WorldIndex, found: SetOrLists, term: string): Work<Matches> {
   if (!(found instanceof Uint32Array)) return rank(found, ranking, term);
   const entries = countEntries(words.postings, found);
   if (entries <= MANY) return rankWords(words, found, entries, ranking, term);

@@ -6,12 +6,13 @@
 
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, Worker, workerData } from "node:worker_threads";
 import { withCache } from "../search/cache.ts";
-import { indexStore, openSearch, type SearchIndex } from "../search/search.ts";
+import { indexStore, indexUsersOf, indexWorldsOf, openSearch, type SearchIndex } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
+import type { Worlds } from "../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import type { Found } from "../store/generation.ts";
+import { type Found, reviveStore, type Store } from "../store/generation.ts";
 import { beginWork, standAside, standingAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
@@ -51,17 +52,44 @@ interface Ready {
   readonly indexMs: number;
 }
 
+/** Worlds are indexed by a thread that does nothing else; undefined when it dies of it. */
+function indexWorldsElsewhere(store: Store): Promise<Worlds | undefined> {
+  const task: Task = { kind: "index-worlds", store };
+  const worker = new Worker(new URL("./generation-thread.mjs", import.meta.url), {
+    workerData: task,
+    execArgv: [],
+  });
+  return new Promise((resolve) => {
+    worker.once("message", resolve);
+    worker.once("error", () => resolve(undefined));
+    worker.once("exit", () => resolve(undefined));
+  });
+}
+
+/** Indexes users here and worlds elsewhere at the same time. */
+async function indexInTwo(store: Store): Promise<SearchIndex> {
+  const elsewhere = indexWorldsElsewhere(store);
+  const users = indexUsersOf(store);
+  return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
+}
+
 /** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
-async function prepare(task: Task): Promise<Ready | Refused> {
+async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, indexMs: 0 };
   const loaded = await loadSnapshot(task.folder, optionsOf(task));
   if (!loaded.ok) return loaded;
   const began = performance.now();
-  const index = indexStore(loaded.store);
+  const { store } = loaded;
+  const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
+  const index = isMuch ? await indexInTwo(store) : indexStore(store);
   return { loaded, index, indexMs: performance.now() - began };
 }
 
 async function run(task: Task): Promise<void> {
+  if (task.kind === "index-worlds") {
+    port.postMessage(indexWorldsOf(reviveStore(task.store)));
+    return;
+  }
   const ready = await prepare(task);
   if ("problems" in ready) {
     say({ kind: "refused", refused: ready });
@@ -71,15 +99,15 @@ async function run(task: Task): Promise<void> {
   const searches = openSearch(ready.index);
   const search = withCache(
     {
-      users: (term) => runInSlices(standingAside(searches.users(term), sendAnswers)),
-      worlds: (term) => runInSlices(standingAside(searches.worlds(term), sendAnswers)),
+      users: (term, page) => runInSlices(standingAside(searches.users(term, page), sendAnswers)),
+      worlds: (term, page) => runInSlices(standingAside(searches.worlds(term, page), sendAnswers)),
     },
     task.cacheBytes,
   );
   function answer({ number, name, term, page }: SearchRequest): void {
-    // A copy, since the rows are a view of all that was found, which stays here.
+    // A copy, since the rows may be a view of all that was found, which stays here.
     const give = ({ total, rows }: Found): void =>
-      giveAnswer({ number, found: { total, rows: rows.slice() } });
+      giveAnswer({ number, found: { total, rows: new Uint32Array(rows) } });
     const fail = (error: unknown): void => giveAnswer({ number, problem: String(error) });
     try {
       const found = search[name](term, page);

@@ -3,6 +3,7 @@
 import { indexStore, openSearch } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
+import type { PageOf } from "../store/generation.ts";
 import type { Loader } from "./loader.ts";
 
 /**
@@ -19,8 +20,8 @@ export function createLocalLoader(cacheBytes: number): Loader {
     const indexMs = performance.now() - began;
     const searches = openSearch(index);
     const search = {
-      users: (term: string) => runInSlices(searches.users(term)),
-      worlds: (term: string) => runInSlices(searches.worlds(term)),
+      users: (term: string, page: PageOf) => runInSlices(searches.users(term, page)),
+      worlds: (term: string, page: PageOf) => runInSlices(searches.worlds(term, page)),
     };
     return { ...result, index, search, cacheBytes, indexMs, retire: () => {} };
   };

@@ -45,7 +45,9 @@ export function createFarSearch(searches: Searches, ask: AskForPage): MatchSearc
       // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
       const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
       const found = await ask(name, term, asked);
-      return found === undefined ? runInSlices(searches[name](term)) : new SomeMatches(found, asked.offset);
+      return found === undefined
+        ? runInSlices(searches[name](term, page))
+        : new SomeMatches(found, asked.offset);
     };
   return { users: search("users"), worlds: search("worlds") };
 }
@@ -83,7 +85,7 @@ export function createNearSearch(searches: Searches, far: MatchSearch): MatchSea
   function search(name: SearchName, term: string, page: PageOf): Matches | Promise<Matches> {
     beginTurn();
     const began = performance.now();
-    const matches = runShort(searches[name](term), began);
+    const matches = runShort(searches[name](term, page), began);
     spent += performance.now() - began;
     return matches ?? far[name](term, page);
   }

@@ -2,20 +2,23 @@
 
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";
-import type { Found, PageOf } from "../store/generation.ts";
+import type { Found, PageOf, Store } from "../store/generation.ts";
 
 /** Which of the two searches. */
 export type SearchName = "users" | "worlds";
 
-/** What a thread is started for: a folder to load, or an index whose search died with its thread. */
+/** What a thread is started for: a folder to load, an index whose search died with its thread, or worlds to index. */
 export type Task =
   | {
       readonly kind: "load";
       readonly folder: string;
       readonly maxBytes: number | undefined;
       readonly cacheBytes: number;
+      /** Of more users and worlds than these the worlds are indexed by another thread. */
+      readonly mostAlone: number;
     }
-  | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number };
+  | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
+  | { readonly kind: "index-worlds"; readonly store: Store };
 
 /** One search; a generation's thread is sent all that came in at about the same time. */
 export interface SearchRequest {

@@ -162,20 +162,39 @@ class GenerationThread {
 /** Of the memory for results the share of the thread, which keeps whole ones of long searches. */
 const THREAD_SHARE = 1 / 2;
 
+/** Fewer users and worlds are indexed before another thread has started. */
+const MOST_ALONE = 200_000;
+
 /**
- * Makes a loader that gives every generation a thread of its own.
+ * Makes a loader that gives every generation a thread of its own. The first
+ * generation's gets help when it is large: nobody is served yet, while in a
+ * reload the other processor is the requests'.
  *
  * @param cacheBytes memory for search results, in the thread and here
  * @param searchesHere whether short searches are done on the calling thread
+ * @param mostAlone users and worlds that a thread indexes without help
  */
-export function createThreadedLoader(observe: Observe, cacheBytes: number, searchesHere: boolean): Loader {
+export function createThreadedLoader(
+  observe: Observe,
+  cacheBytes: number,
+  searchesHere: boolean,
+  mostAlone = MOST_ALONE,
+): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
+  let isFirst = true;
   return async (
     folder: string,
     { maxBytes, onProgress }: LoadOptions,
   ): Promise<LoadedSearchable | Refused> => {
     const thread = new GenerationThread(observe, threadBytes);
-    const task: Task = { kind: "load", folder, maxBytes, cacheBytes: threadBytes };
+    const task: Task = {
+      kind: "load",
+      folder,
+      maxBytes,
+      cacheBytes: threadBytes,
+      mostAlone: isFirst ? mostAlone : Number.POSITIVE_INFINITY,
+    };
+    isFirst = false;
     const started = await thread.start(task, onProgress);
     if ("problems" in started) return started;
     const loaded = started.loaded!;

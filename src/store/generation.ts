@@ -54,7 +54,7 @@ export interface Found {
   /** All matches. */
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
-  readonly rows: Uint32Array;
+  readonly rows: Uint32Array | number[];
   /** The page's JSON, when it was kept. */
   readonly text?: string;
   /** Is there for a page that is asked for again and again: its JSON is worth keeping. */

@@ -68,7 +68,7 @@ export function rangeText(block: Block, from: number, to: number): string {
  *
  * @param tail bytes to leave off the end of each row; a closing brace takes their place
  */
-export function rowsText(block: Block, rows: Uint32Array, tail = 0): string {
+export function rowsText(block: Block, rows: ArrayLike<number>, tail = 0): string {
   let text = "";
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at]!;
