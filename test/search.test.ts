@@ -382,6 +382,39 @@ describe("many matches", () => {
     assert.deepEqual(depths, [9, 6]);
   });
 
+  test("of runs behind which but one unit follows are those of the run without it", () => {
+    // What is equal to a run, or to the run without its last unit, comes first, and only there.
+    const names = Array.from({ length: 3000 }, (_, at) =>
+      at % 500 === 499 ? "guest-" : at % 500 === 498 ? "guest" : `${"xyz".slice(at % 4)}guest-${at % 7}${at}`,
+    );
+    const users = openUsers(indexUsers(names.length, (row) => names[row]!));
+    const rows = Uint32Array.from(names, (_, row) => row);
+    const worlds = openWorlds(
+      indexWorlds(
+        rows,
+        (row) => names[row]!,
+        (row) => `guest-${row % 7}1`,
+      ),
+    );
+    for (const { tops } of [users, worlds]) {
+      assert.ok(new Set(tops.starts).size < tops.starts.length - 10, "many share what they found");
+    }
+    const terms = ["xyzguest-12", "guest-3", "zguest", "est-5"].flatMap((text) =>
+      Array.from({ length: text.length }, (_, at) => text.slice(0, at + 1)),
+    );
+    let known = 0;
+    for (const term of terms) {
+      const byName = scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
+      known += checkPages((page) => searchUsers(users, term, page), users.tops, term, byName, term);
+      const byBoth = scan(names.length, (at) => {
+        if (names[at]!.includes(term)) return classOf(names[at]!, term);
+        return `guest-${at % 7}1`.includes(term) ? 3 : -1;
+      });
+      known += checkPages((page) => searchWorlds(worlds, term, page), worlds.tops, term, byBoth, term);
+    }
+    assert.ok(known > 100, `${known} known beforehand`);
+  });
+
   test("of searches that take turns, and of one that is given up, do not mix", () => {
     const names = Array.from({ length: 120_000 }, () => someWord(9));
     const index = openUsers(indexUsers(names.length, (row) => names[row]!));

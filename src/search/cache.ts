@@ -60,7 +60,7 @@ function bytesOf({ matches, kept }: Entry, key: string): number {
 const FIRST_MATCH: PageOf = { limit: 1, offset: 0 };
 
 /**
- * Puts a cache in front of both searches: paging a query again costs a slice.
+ * Puts a cache in front of both searches: paging a query again mostly costs a slice.
  *
  * @param maxBytes memory for results; 0 keeps none
  */

@@ -49,6 +49,9 @@ export function countEntries({ starts }: Postings, lists: ArrayLike<number>): nu
   return total;
 }
 
+/** Lists that take more work than this, their entries included, are united with pauses before sets of them are intersected. */
+export const MOST_UNSETTLED = STEP;
+
 /** To go to a list takes about as long as to pass over so many of its entries. */
 export const LIST_WORK = 8;
 
@@ -188,7 +191,7 @@ export function createScratch(documents: number): Scratch {
   return {
     counter: new DocumentCounter(documents),
     sorter: new EntrySorter(documents),
-    kept: new Uint32Array(Math.max(documents, STEP) + 1),
+    kept: new Uint32Array(Math.max(documents, MOST_UNSETTLED)),
   };
 }
 

@@ -45,20 +45,14 @@ export interface FrequentRun {
   number: number;
 }
 
-/**
- * Names that begin with the same hundred units have five thousand runs at every
- * name. So there is an end: to runs, and to places of all of them together, each
- * as a share of all places.
- */
-const MOST_RUNS = 1 / 16;
-const MOST_PLACES = 8;
-
 /** What makes a run frequent. */
 export interface Frequency {
   /** What the places of a run weigh at least. */
   readonly least: number;
   /** What places weigh; a part of them weighs no more. */
   readonly weigh: (places: Uint32Array) => number;
+  /** Where it ends, within the runs of a length: in a script of many signs very many may be frequent. */
+  readonly mostRuns: number;
 }
 
 /**
@@ -66,25 +60,29 @@ export interface Frequency {
  * are too many, or until they are as long as lists are in order.
  */
 export function* frequentRuns(grams: Grams, frequency: Frequency): Generator<FrequentRun> {
-  const { least, weigh } = frequency;
-  const { length } = grams.places;
+  const { least, weigh, mostRuns } = frequency;
   let runs = 0;
-  let visited = 0;
   let level: FrequentRun[] = [];
   for (let units = 1; units <= grams.depth; units++) {
     const longer: FrequentRun[] = [];
-    for (const one of units <= GRAM ? placesOfShort(grams, units) : prolongAll(grams, level, frequency)) {
+    for (const one of units <= GRAM ? shortFrequent(grams, units) : prolongAll(grams, level, frequency)) {
       if (weigh(one.places) < least) continue;
-      visited += one.places.length;
-      if (++runs > length * MOST_RUNS || visited > length * MOST_PLACES) return;
-      yield one;
+      if (canBeAsked(one.run)) {
+        if (++runs > mostRuns) return;
+        yield one;
+      }
       longer.push(one);
     }
     level = longer;
   }
 }
 
-function* placesOfShort(grams: Grams, units: number): Generator<FrequentRun> {
+/** No query begins or ends with white space, or within a pair. */
+function canBeAsked(run: string): boolean {
+  return run.isWellFormed() && run.trim() === run;
+}
+
+function* shortFrequent(grams: Grams, units: number): Generator<FrequentRun> {
   for (const { run, from, to } of shortRuns(grams, units)) {
     yield { run, places: grams.places.subarray(from, to), sameAs: -1, number: -1 };
   }

@@ -141,6 +141,20 @@ export function lowerBound(values: Uint32Array, value: number, from: number, to:
   return low;
 }
 
+/**
+ * The same for a value that is expected near the beginning: sought in steps
+ * that double, then by halves, so that little memory is looked at.
+ */
+function lowerBoundNear(values: Uint32Array, value: number, from: number, to: number): number {
+  let before = from;
+  let step = 1;
+  while (before + step <= to && values[before + step - 1]! < value) {
+    before += step;
+    step *= 2;
+  }
+  return lowerBound(values, value, before, Math.min(before + step, to));
+}
+
 /** Neighbours in a list: from the first up to, not including, the second. */
 export type Range = readonly [from: number, to: number];
 
@@ -158,7 +172,7 @@ function gramsThatBegin({ pairs, thirds, slots }: Grams, text: string, from: num
   const least = first * 65_536 + (to - from === 1 ? 0 : second);
   const most = least + (to - from === 1 ? 65_536 : 1);
   const low = lowerBound(pairs, least, 0, pairs.length);
-  return [low, lowerBound(pairs, most, low, pairs.length)];
+  return [low, lowerBoundNear(pairs, most, low, pairs.length)];
 }
 
 /** The places of all grams that begin with one to three units: their lists stand side by side. */
@@ -191,7 +205,8 @@ export function placesFollowedBy(
   const [low, high] = gramsThatBegin(grams, text, first, end);
   if (low === high) return NOTHING;
   const start = lowerBound(grams.followers, low, from, to);
-  return [start, lowerBound(grams.followers, high, start, to)];
+  // Most terms are rare.
+  return [start, lowerBoundNear(grams.followers, high, start, to)];
 }
 
 /** The unit, of all texts together, at a place. */

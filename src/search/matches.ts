@@ -34,7 +34,7 @@ export function pageOf(matches: Matches, page: PageOf): Found {
   return { total: matches.total, rows: matches.page(page) };
 }
 
-/** Matches of which some neighbours are known, as another thread told them. */
+/** Matches of which some neighbours are known: another thread told them, or they were found while indexing. */
 export class SomeMatches implements Matches {
   readonly #from: number;
   readonly #rows: Rows;

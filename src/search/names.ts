@@ -25,7 +25,7 @@ import {
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
-import { findTop, noTops, TOP, type Tops, TopsBuilder } from "./tops.ts";
+import { findTop, MOST_TOPS, noTops, TOP, type Tops, TopsBuilder } from "./tops.ts";
 import { lengthOf } from "./units.ts";
 
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
@@ -60,10 +60,11 @@ const FREQUENT = 32;
 export function indexNames(grams: Grams, least = FREQUENT): Names {
   const index = openNames({ grams, tops: noTops() });
   const tops = new TopsBuilder();
-  for (const frequent of frequentRuns(grams, { least, weigh: ({ length }) => length })) {
+  const weigh = ({ length }: Uint32Array): number => length;
+  for (const frequent of frequentRuns(grams, { least, weigh, mostRuns: grams.places.length * MOST_TOPS })) {
     const { run, places, sameAs } = frequent;
     // A name that is the run comes first, and is none that is the run without its last unit.
-    const isSame = sameAs >= 0 && placesAtEnd(grams, places, run).length === 0;
+    const isSame = sameAs >= 0 && runNow(equalNames(grams, places, run)).length === 0;
     frequent.number = isSame ? tops.addSame(run, sameAs) : tops.add(run, runNow(namesAt(index, places, run)));
   }
   return { grams, tops: tops.finish() };

@@ -5,20 +5,22 @@
 
 import { lowestBit } from "./bits.ts";
 import type { DocumentCounter } from "./documents.ts";
+import type { Rows } from "./matches.ts";
 import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
 import { Smallest } from "./smallest.ts";
 
 /** Picks the best out of a list. @param many no more than there are */
-export function pickFromList(entries: Uint32Array, many: number, ranking: Ranking, term: string): number[] {
+export function pickFromList(entries: Uint32Array, many: number, ranking: Ranking, term: string): Rows {
   const range = findNameRange(ranking, term);
-  const picked = pickBeginning(ranking, range, many);
-  for (let at = 0; at < entries.length && picked.length < many; at++) {
+  const picked: Rows = many > PICKED ? new Uint32Array(many) : [];
+  let to = pickBeginning(ranking, range, picked, many);
+  for (let at = 0; at < entries.length && to < many; at++) {
     if ((entries[at]! & 1) === 1 && !beginsWithTerm(ranking, range, entries[at]! >>> 1)) {
-      picked.push(entries[at]! >>> 1);
+      picked[to++] = entries[at]! >>> 1;
     }
   }
-  for (let at = 0; at < entries.length && picked.length < many; at++) {
-    if ((entries[at]! & 1) === 0) picked.push(entries[at]! >>> 1);
+  for (let at = 0; at < entries.length && to < many; at++) {
+    if ((entries[at]! & 1) === 0) picked[to++] = entries[at]! >>> 1;
   }
   return picked;
 }
@@ -35,35 +37,41 @@ export function pickFromCounter(
 ): number[] {
   const range = findNameRange(ranking, term);
   const many = Math.min(total, PICKED);
-  const picked = pickBeginning(ranking, range, many);
-  for (let at = 0; at < any.length && picked.length < many; at++) {
-    for (let word = flagged[at]!; word !== 0 && picked.length < many; word &= word - 1) {
+  const picked: number[] = [];
+  let to = pickBeginning(ranking, range, picked, many);
+  for (let at = 0; at < any.length && to < many; at++) {
+    for (let word = flagged[at]!; word !== 0 && to < many; word &= word - 1) {
       const document = at * 32 + lowestBit(word);
-      if (!beginsWithTerm(ranking, range, document)) picked.push(document);
+      if (!beginsWithTerm(ranking, range, document)) picked[to++] = document;
     }
   }
-  for (let at = 0; at < any.length && picked.length < many; at++) {
-    for (let word = any[at]! & ~flagged[at]!; word !== 0 && picked.length < many; word &= word - 1) {
-      picked.push(at * 32 + lowestBit(word));
+  for (let at = 0; at < any.length && to < many; at++) {
+    for (let word = any[at]! & ~flagged[at]!; word !== 0 && to < many; word &= word - 1) {
+      picked[to++] = at * 32 + lowestBit(word);
     }
   }
   return picked;
 }
 
-/** Picks documents whose names begin with a term, those first that are the term. */
-function pickBeginning({ byName }: Ranking, { from, equalEnd, end }: NameRange, many: number): number[] {
-  const picked: number[] = [];
-  for (let at = from; at < equalEnd && picked.length < many; at++) picked.push(byName[at]!);
-  if (picked.length === many || equalEnd === end) return picked;
-  if (many > PICKED) {
-    const first = byName.slice(equalEnd, end).sort();
-    for (let at = 0; at < first.length && picked.length < many; at++) picked.push(first[at]!);
-    return picked;
+/** Picks documents whose names begin with a term, those first that are the term. @returns how many */
+function pickBeginning(
+  { byName }: Ranking,
+  { from, equalEnd, end }: NameRange,
+  picked: Rows,
+  many: number,
+): number {
+  let to = 0;
+  for (let at = from; at < equalEnd && to < many; at++) picked[to++] = byName[at]!;
+  if (to === many || equalEnd === end) return to;
+  let first: Rows;
+  if (many > PICKED) first = byName.slice(equalEnd, end).sort();
+  else {
+    const smallest = new Smallest(many - to);
+    for (let at = equalEnd; at < end; at++) if (byName[at]! < smallest.limit) smallest.add(byName[at]!);
+    first = smallest.numbers;
   }
-  const first = new Smallest(many - picked.length);
-  for (let at = equalEnd; at < end; at++) if (byName[at]! < first.limit) first.add(byName[at]!);
-  for (let at = 0; at < first.numbers.length; at++) picked.push(first.numbers[at]!);
-  return picked;
+  for (let at = 0; at < first.length && to < many; at++) picked[to++] = first[at]!;
+  return to;
 }
 
 function beginsWithTerm({ places }: Ranking, { from, end }: NameRange, document: number): boolean {

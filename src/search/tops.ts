@@ -13,6 +13,8 @@ import { type Texts, TextsBuilder } from "./units.ts";
 
 /** So many of the best are kept: a first page of the usual size, and some more. */
 export const TOP = 32;
+/** Most runs, as a share of what is indexed: a run takes some 200 bytes, a place eight. */
+export const MOST_TOPS = 1 / 16;
 
 /** Runs and their best matches. All of it lies in shared memory and can be handed to other threads. */
 export interface Tops {

@@ -20,6 +20,7 @@ import {
   intersect,
   LIST_WORK,
   type ListSet,
+  MOST_UNSETTLED,
   NO_DOCUMENTS,
   type Postings,
   type Scratch,
@@ -186,7 +187,9 @@ interface FoundTerm {
 
 /** Of words that hold much, a set, with pauses; anything else as it is. */
 function* settle({ postings, sorter }: WordIndex, { found, work }: FoundTerm): Work<SetOrLists> {
-  return found instanceof Uint32Array && work > STEP ? yield* unite(postings, found, sorter) : found;
+  return found instanceof Uint32Array && work > MOST_UNSETTLED
+    ? yield* unite(postings, found, sorter)
+    : found;
 }
 
 /** To go through a document's words takes about as long as to pass over so many entries. */

@@ -12,7 +12,7 @@ import type { Matches } from "./matches.ts";
 import { rank, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
-import { findTop, noTops, type Tops, TopsBuilder } from "./tops.ts";
+import { findTop, MOST_TOPS, noTops, type Tops, TopsBuilder } from "./tops.ts";
 import {
   findAll,
   findKnown,
@@ -77,6 +77,7 @@ export function indexWorlds(
   return { ...index, tops: topsOf(index, least) };
 }
 
+/** The best worlds of a run are found beforehand when its words hold so many worlds together. */
 const FREQUENT = 64;
 
 /** Finds the best worlds of all runs within words that are worth it. */
@@ -94,8 +95,9 @@ function topsOf(worlds: Omit<Worlds, "tops">, least: number): Tops {
     const [from, to] = rangeOf(grams, places);
     return before[to]! - before[from]!;
   };
+  const most = Math.max(grams.places.length, postings.postings.length);
   const tops = new TopsBuilder();
-  for (const frequent of frequentRuns(grams, { least, weigh })) {
+  for (const frequent of frequentRuns(grams, { least, weigh, mostRuns: most * MOST_TOPS })) {
     const { run, places, sameAs } = frequent;
     const { from, equalEnd } = findNameRange(ranking, run);
     if (sameAs >= 0 && from === equalEnd) frequent.number = tops.addSame(run, sameAs);

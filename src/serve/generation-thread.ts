@@ -52,23 +52,22 @@ interface Ready {
   readonly indexMs: number;
 }
 
-/** Worlds are indexed by a thread that does nothing else; undefined when it dies of it. */
-function indexWorldsElsewhere(store: Store): Promise<Worlds | undefined> {
-  const task: Task = { kind: "index-worlds", store };
-  const worker = new Worker(new URL("./generation-thread.mjs", import.meta.url), {
-    workerData: task,
-    execArgv: [],
-  });
-  return new Promise((resolve) => {
+/** Worlds are indexed by a thread that does nothing else. @throws why it could not start, or what it died of */
+function indexWorldsElsewhere(store: Store): Promise<Worlds> {
+  return new Promise((resolve, reject) => {
+    const task: Task = { kind: "index-worlds", store };
+    const entry = new URL("./generation-thread.mjs", import.meta.url);
+    const worker = new Worker(entry, { workerData: task, execArgv: [] });
     worker.once("message", resolve);
-    worker.once("error", () => resolve(undefined));
-    worker.once("exit", () => resolve(undefined));
+    worker.once("error", reject);
+    worker.once("exit", (status) => reject(new Error(`exit status ${status}`)));
   });
 }
 
 /** Indexes users here and worlds elsewhere at the same time. */
 async function indexInTwo(store: Store): Promise<SearchIndex> {
-  const elsewhere = indexWorldsElsewhere(store);
+  // Whatever it is: what fails here too is told from here.
+  const elsewhere = indexWorldsElsewhere(store).catch(() => undefined);
   const users = indexUsersOf(store);
   return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
 }

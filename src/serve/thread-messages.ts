@@ -1,4 +1,4 @@
-/** What the serving thread and a generation's thread say to each other. */
+/** What the serving thread and a generation's thread say to each other, and that to one which helps it: it says the index. */
 
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";

@@ -6,6 +6,7 @@
  * takes the same index; its searches wait for that.
  */
 
+import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
@@ -192,7 +193,7 @@ export function createThreadedLoader(
       folder,
       maxBytes,
       cacheBytes: threadBytes,
-      mostAlone: isFirst ? mostAlone : Number.POSITIVE_INFINITY,
+      mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
     };
     isFirst = false;
     const started = await thread.start(task, onProgress);

@@ -69,18 +69,20 @@ export function rangeText(block: Block, from: number, to: number): string {
  * @param tail bytes to leave off the end of each row; a closing brace takes their place
  */
 export function rowsText(block: Block, rows: ArrayLike<number>, tail = 0): string {
+  // Each piece that is put to a text makes an object: so a row comes with its comma, or the brace and comma before it.
   let text = "";
-  for (let at = 0; at < rows.length; at++) {
+  const last = rows.length - 1;
+  for (let at = 0; at <= last; at++) {
     const row = rows[at]!;
     const start = block.starts[row]!;
-    const end = block.starts[row + 1]! - 1;
-    if (at > 0) text += ",";
-    text +=
-      tail === 0
-        ? block.bytes.toString("latin1", start, end)
-        : `${block.bytes.toString("latin1", start, end - tail)}}`;
+    const end = block.starts[row + 1]!;
+    if (tail === 0) text += block.bytes.toString("latin1", start, at === last ? end - 1 : end);
+    else {
+      if (at > 0) text += "},";
+      text += block.bytes.toString("latin1", start, end - 1 - tail);
+    }
   }
-  return text;
+  return tail === 0 || last < 0 ? text : `${text}}`;
 }
 
 const BEFORE_ID = '{"id":"'.length;
