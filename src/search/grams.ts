@@ -130,7 +130,7 @@ export function mayHold({ bits }: Grams, term: string): boolean {
 }
 
 /** Where a value, or the first above it, is among ascending ones. */
-export function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
+function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
   let low = from;
   let high = to;
   while (low < high) {

@@ -5,15 +5,8 @@
  * to list a hundred thousand matches takes longer than to count them.
  */
 
-import type { Found, PageOf } from "../store/generation.ts";
+import type { Found, PageOf, Rows } from "../store/generation.ts";
 import { countWord, lowestBit } from "./bits.ts";
-
-/**
- * Rows or numbers of them, in order. Of a few that are put together for one
- * search an array of the engine's: a typed one of more than 16 has memory of its
- * own, and to get and free that takes longer than most searches.
- */
-export type Rows = Uint32Array | number[];
 
 /** Everything that matches a term. */
 export interface Matches {
@@ -74,7 +67,7 @@ export const NO_MATCHES = new ListedMatches(new Uint32Array(0));
 
 /** Matches of which the best are picked. A page behind them takes a list of all. */
 export class PickedMatches implements Matches {
-  readonly #picked: number[];
+  readonly #picked: Rows;
   readonly #list: () => Matches;
   readonly #rowOf: Uint32Array | undefined;
   #listed: Matches | undefined;
@@ -86,7 +79,7 @@ export class PickedMatches implements Matches {
    * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
    * @param rowOf the row of each number; the number itself where there is none
    */
-  constructor(total: number, picked: number[], listBytes: number, list: () => Matches, rowOf?: Uint32Array) {
+  constructor(total: number, picked: Rows, listBytes: number, list: () => Matches, rowOf?: Uint32Array) {
     this.total = total;
     this.#picked = picked;
     this.bytes = bytesOf(picked) + listBytes;

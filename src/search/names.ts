@@ -2,7 +2,6 @@
 
 import type { PageOf } from "../store/generation.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
-import { frequentRuns } from "./frequent.ts";
 import {
   beginningMask,
   GRAM,
@@ -25,7 +24,7 @@ import {
 import { findPlaces, placesAtEnd } from "./places.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
-import { findTop, MOST_TOPS, noTops, TOP, type Tops, TopsBuilder } from "./tops.ts";
+import { findTop, findTops, MOST_TOPS, noTops, TOP, type Tops } from "./tops.ts";
 import { lengthOf } from "./units.ts";
 
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
@@ -59,15 +58,14 @@ const FREQUENT = 32;
  */
 export function indexNames(grams: Grams, least = FREQUENT): Names {
   const index = openNames({ grams, tops: noTops() });
-  const tops = new TopsBuilder();
   const weigh = ({ length }: Uint32Array): number => length;
-  for (const frequent of frequentRuns(grams, { least, weigh, mostRuns: grams.places.length * MOST_TOPS })) {
-    const { run, places, sameAs } = frequent;
-    // A name that is the run comes first, and is none that is the run without its last unit.
-    const isSame = sameAs >= 0 && runNow(equalNames(grams, places, run)).length === 0;
-    frequent.number = isSame ? tops.addSame(run, sameAs) : tops.add(run, runNow(namesAt(index, places, run)));
-  }
-  return { grams, tops: tops.finish() };
+  const tops = findTops(
+    grams,
+    { least, weigh, mostRuns: grams.places.length * MOST_TOPS },
+    ({ run, places }) => runNow(equalNames(grams, places, run)).length > 0,
+    ({ run, places }) => runNow(namesAt(index, places, run)),
+  );
+  return { grams, tops };
 }
 
 /** Makes indexed names searchable on the calling thread. */
@@ -231,7 +229,7 @@ function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array)
   }
   const matches = rankSets(sets, equal);
   if (places.length > TOO_MANY) return matches;
-  const picked = [...matches.page({ limit: AT_HAND, offset: 0 })];
+  const picked = matches.page({ limit: AT_HAND, offset: 0 });
   sets.any.fill(0);
   sets.first.fill(0);
   spare.push(sets);

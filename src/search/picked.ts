@@ -3,9 +3,9 @@
  * other, and to list all of them in order takes longer than to find them.
  */
 
+import type { Rows } from "../store/generation.ts";
 import { lowestBit } from "./bits.ts";
 import type { DocumentCounter } from "./documents.ts";
-import type { Rows } from "./matches.ts";
 import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
 import { Smallest } from "./smallest.ts";
 

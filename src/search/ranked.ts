@@ -1,17 +1,9 @@
 /** Found worlds as matches, ranked: name is the term, begins with it, contains it, and only the description contains it. */
 
-import type { PageOf } from "../store/generation.ts";
+import type { PageOf, Rows } from "../store/generation.ts";
 import { bitsOf } from "./bits.ts";
 import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
-import {
-  BitMatches,
-  type Matches,
-  NO_MATCHES,
-  ownBytes,
-  PickedMatches,
-  type Rows,
-  toRows,
-} from "./matches.ts";
+import { BitMatches, type Matches, NO_MATCHES, ownBytes, PickedMatches, toRows } from "./matches.ts";
 import { pickFromCounter, pickFromList } from "./picked.ts";
 import { findNameRange, type Ranking } from "./ranking.ts";
 import type { WordIndex } from "./words.ts";

@@ -70,20 +70,18 @@ function* allRuns(grams: Grams): Generator<Run> {
   }
 }
 
-/** Collects the documents of all runs that are worth it. @param grams of the words whose documents are given */
-export function indexRuns(grams: Grams, postings: Postings): Runs {
-  const { starts, documents } = postings;
-  const { places } = grams;
-  /** Work of all places before one. */
-  const workBefore = new Float64Array(places.length + 1);
-  for (let at = 0; at < places.length; at++) {
-    const word = textAt(grams, places[at]!);
-    workBefore[at + 1] = workBefore[at]! + starts[word + 1]! - starts[word]! + LIST_WORK;
-  }
+/**
+ * Collects the documents of all runs that are worth it.
+ *
+ * @param grams of the words whose documents are given
+ * @param entriesBefore by number of a place: how many entries the words of all places before it have
+ */
+export function indexRuns(grams: Grams, postings: Postings, entriesBefore: Float64Array): Runs {
+  const { documents } = postings;
   const dense: Run[] = [];
   const listed: Run[] = [];
   for (const run of allRuns(grams)) {
-    const work = workBefore[run.to]! - workBefore[run.from]!;
+    const work = entriesBefore[run.to]! - entriesBefore[run.from]! + LIST_WORK * (run.to - run.from);
     if (work >= Math.max(documents * DENSE, LEAST)) dense.push(run);
     // The documents of one word are a list already.
     else if (work >= LEAST && run.to - run.from > 1) listed.push(run);

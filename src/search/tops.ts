@@ -8,8 +8,10 @@
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import type { PageOf } from "../store/generation.ts";
+import { type Frequency, type FrequentRun, frequentRuns } from "./frequent.ts";
+import type { Grams } from "./grams.ts";
 import { type Matches, SomeMatches } from "./matches.ts";
-import { type Texts, TextsBuilder } from "./units.ts";
+import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
 
 /** So many of the best are kept: a first page of the usual size, and some more. */
 export const TOP = 32;
@@ -35,7 +37,7 @@ function hashOf(run: string): number {
 }
 
 /** Takes runs one by one, each but once. */
-export class TopsBuilder {
+class TopsBuilder {
   readonly #runs = new TextsBuilder();
   readonly #hashes = new Uint32Column();
   readonly #totals = new Uint32Column();
@@ -84,6 +86,27 @@ export class TopsBuilder {
   }
 }
 
+/**
+ * Finds the best matches of frequent runs.
+ *
+ * @param hasEqual whether a name is the run: that comes first, and not where the run without its last unit is asked for
+ * @param find what matches a run
+ */
+export function findTops(
+  grams: Grams,
+  frequency: Frequency,
+  hasEqual: (frequent: FrequentRun) => boolean,
+  find: (frequent: FrequentRun) => Matches,
+): Tops {
+  const tops = new TopsBuilder();
+  for (const frequent of frequentRuns(grams, frequency)) {
+    const { run, sameAs } = frequent;
+    const isSame = sameAs >= 0 && !hasEqual(frequent);
+    frequent.number = isSame ? tops.addSame(run, sameAs) : tops.add(run, find(frequent));
+  }
+  return tops.finish();
+}
+
 /** A table without a run. */
 export function noTops(): Tops {
   return new TopsBuilder().finish();
@@ -95,7 +118,7 @@ function numberOf({ runs, slots }: Tops, run: string): number {
   for (let slot = hashOf(run) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
     const number = slots[slot]! - 1;
     const start = runs.starts[number]!;
-    if (runs.starts[number + 1]! - start - 1 !== run.length) continue;
+    if (lengthOf(runs, number) !== run.length) continue;
     let at = 0;
     while (at < run.length && runs.units[start + at] === run.charCodeAt(at)) at++;
     if (at === run.length) return number;

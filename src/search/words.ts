@@ -100,8 +100,12 @@ export class WordIndexBuilder {
     this.#length += 2;
   }
 
-  /** Makes the index; the builder is of no more use. */
-  finish(): Words {
+  /**
+   * Makes the index; the builder is of no more use.
+   *
+   * @returns `entriesBefore`, by number of a place: how many entries the words of all places before it have
+   */
+  finish(): { readonly words: Words; readonly entriesBefore: Float64Array } {
     const words = new TextsBuilder();
     const places = this.#sortWords(words);
     const starts = sharedUint32(this.#numbers.size + 1);
@@ -117,7 +121,9 @@ export class WordIndexBuilder {
     const postings: Postings = { documents: this.#documents, starts, postings: entries };
     const grams = indexGrams(words.finish());
     const byDocument = this.#listByDocument();
-    return { postings, grams, runs: indexRuns(grams, postings), byDocument };
+    const entriesBefore = countEntriesBefore(grams, postings);
+    const runs = indexRuns(grams, postings, entriesBefore);
+    return { words: { postings, grams, runs, byDocument }, entriesBefore };
   }
 
   /** The pairs are in order of documents already. */
@@ -149,6 +155,16 @@ export class WordIndexBuilder {
     }
     return places;
   }
+}
+
+function countEntriesBefore(grams: Grams, { starts }: Postings): Float64Array {
+  const { places } = grams;
+  const before = new Float64Array(places.length + 1);
+  for (let at = 0; at < places.length; at++) {
+    const word = textAt(grams, places[at]!);
+    before[at + 1] = before[at]! + starts[word + 1]! - starts[word]!;
+  }
+  return before;
 }
 
 /** Words at some places; one that holds a term twice may come twice. */

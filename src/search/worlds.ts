@@ -6,13 +6,12 @@
 import type { PageOf } from "../store/generation.ts";
 import { countEntries, type SetOrLists, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
-import { frequentRuns } from "./frequent.ts";
-import { rangeOf, textAt } from "./grams.ts";
+import { rangeOf } from "./grams.ts";
 import type { Matches } from "./matches.ts";
 import { rank, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
-import { findTop, MOST_TOPS, noTops, type Tops, TopsBuilder } from "./tops.ts";
+import { findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
 import {
   findAll,
   findKnown,
@@ -73,40 +72,36 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  const index = { words: builder.finish(), ranking: rankingOf(names, ranking) };
-  return { ...index, tops: topsOf(index, least) };
+  const { words, entriesBefore } = builder.finish();
+  const index = { words, ranking: rankingOf(names, ranking) };
+  return { ...index, tops: topsOf(index, entriesBefore, least) };
 }
 
 /** The best worlds of a run are found beforehand when its words hold so many worlds together. */
 const FREQUENT = 64;
 
-/** Finds the best worlds of all runs within words that are worth it. */
-function topsOf(worlds: Omit<Worlds, "tops">, least: number): Tops {
+/** Finds the best worlds of all runs within words that are worth it. @param entriesBefore see {@link WordIndexBuilder} */
+function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least: number): Tops {
   const index = openWorlds({ ...worlds, tops: noTops() });
   const { words, ranking } = index;
   const { grams, postings } = words;
-  /** Documents of the words of all places before one. */
-  const before = new Float64Array(grams.places.length + 1);
-  for (let at = 0; at < grams.places.length; at++) {
-    const word = textAt(grams, grams.places[at]!);
-    before[at + 1] = before[at]! + postings.starts[word + 1]! - postings.starts[word]!;
-  }
   const weigh = (places: Uint32Array): number => {
     const [from, to] = rangeOf(grams, places);
-    return before[to]! - before[from]!;
+    return entriesBefore[to]! - entriesBefore[from]!;
   };
   const most = Math.max(grams.places.length, postings.postings.length);
-  const tops = new TopsBuilder();
-  for (const frequent of frequentRuns(grams, { least, weigh, mostRuns: most * MOST_TOPS })) {
-    const { run, places, sameAs } = frequent;
-    const { from, equalEnd } = findNameRange(ranking, run);
-    if (sameAs >= 0 && from === equalEnd) frequent.number = tops.addSame(run, sameAs);
-    else {
+  return findTops(
+    grams,
+    { least, weigh, mostRuns: most * MOST_TOPS },
+    ({ run }) => {
+      const { from, equalEnd } = findNameRange(ranking, run);
+      return from < equalEnd;
+    },
+    ({ run, places }) => {
       const found = findKnown(words, run) ?? runNow(wordsAt(grams, places));
-      frequent.number = tops.add(run, runNow(rankFound(index, found, run)));
-    }
-  }
-  return tops.finish();
+      return runNow(rankFound(index, found, run));
+    },
+  );
 }
 
 /**

@@ -49,12 +49,19 @@ export interface PageOf {
   readonly offset: number;
 }
 
+/**
+ * Rows or numbers of them, in order. Of a few that are put together for one
+ * search an array of the engine's: a typed one of more than 16 has memory of its
+ * own, and to get and free that takes longer than most searches.
+ */
+export type Rows = Uint32Array | number[];
+
 /** A page of what a search found. */
 export interface Found {
   /** All matches. */
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
-  readonly rows: Uint32Array | number[];
+  readonly rows: Rows;
   /** The page's JSON, when it was kept. */
   readonly text?: string;
   /** Is there for a page that is asked for again and again: its JSON is worth keeping. */
