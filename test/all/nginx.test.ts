@@ -1,0 +1,130 @@
+/** The nginx site of `deploy/`, in a real nginx, in front of a real server. */
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { killAll, type Served, serve, until } from "../support/process.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const BASE = "/api/public/v1";
+
+function missing(...programs: readonly string[]): string | false {
+  const absent = programs.filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
+  return absent.length > 0 && `not installed: ${absent.join(", ")}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+interface Answer {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+describe("nginx in front", { skip: missing("nginx", "openssl") }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-nginx-"));
+  let server: Served;
+  let port = 0;
+  let nginx: ReturnType<typeof spawn>;
+
+  async function ask(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    const stream = session.request({ ":path": BASE + path, authorization: `Bearer ${TOKEN}`, ...headers });
+    // A session that fails also fails its stream, which is what is waited for.
+    session.on("error", () => {});
+    const [answered] = (await once(stream, "response")) as [IncomingHttpHeaders];
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    session.close();
+    return { headers: answered, body: Buffer.concat(chunks) };
+  }
+
+  before(async () => {
+    const keys = join(folder, "keys.json");
+    writeKeys(keys, keyRecord(TOKEN));
+    server = await serve("data/sample", keys);
+    port = await freePort();
+    const tls = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api.example.com"];
+    execFileSync(
+      "openssl",
+      ["req", ...tls, "-keyout", join(folder, "site.key"), "-out", join(folder, "site.pem")],
+      { stdio: "ignore" },
+    );
+    const site = readFileSync(join(ROOT, "deploy/nginx.conf"), "utf8")
+      .replace("127.0.0.1:8787", `127.0.0.1:${server.port}`)
+      .replace("listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`)
+      .replace("    listen [::]:443 ssl http2;\n", "")
+      .replaceAll("/etc/nginx/tls/api.example.com", join(folder, "site"));
+    mkdirSync(join(folder, "temp"));
+    const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+      (name) => `${name}_temp_path ${join(folder, "temp", name)};`,
+    );
+    writeFileSync(
+      join(folder, "nginx.conf"),
+      `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
+       events {} http { access_log off; ${temp.join(" ")} ${site} }`,
+    );
+    nginx = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "inherit" });
+    await until(() => ask("/stats").catch(() => undefined), "nginx to answer");
+  });
+  after(async () => {
+    const exited = once(nginx, "exit");
+    nginx.kill("SIGQUIT");
+    await exited;
+    await killAll();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("speaks HTTP/2 over TLS and passes answers, errors and headers on", async () => {
+    const { headers, body } = await ask("/stats");
+    assert.equal(headers[":status"], 200);
+    assert.equal(JSON.parse(body.toString()).data.totalUsers, 2000);
+    assert.equal(headers.etag, `"${server.generation}"`);
+    const refused = await ask("/stats", { authorization: "Basic x" });
+    assert.equal(refused.headers[":status"], 401);
+    assert.equal(refused.headers["www-authenticate"], "Bearer");
+    assert.equal(refused.body.toString(), '{"error":"Invalid token format"}');
+  });
+
+  it("compresses pages, and a crawler keeps its generation by If-Match all the same", async () => {
+    const gzip = { "accept-encoding": "gzip" };
+    const first = await ask("/worlds?limit=50", gzip);
+    assert.equal(first.headers["content-encoding"], "gzip");
+    assert.equal(first.headers.vary, "Accept-Encoding");
+    assert.equal(JSON.parse(gunzipSync(first.body).toString()).data.length, 50);
+    const etag = first.headers.etag!;
+    assert.equal(etag, `W/"${server.generation}"`);
+    const next = await ask("/worlds?limit=50&offset=50", { ...gzip, "if-match": etag });
+    assert.equal(next.headers[":status"], 200);
+    const other = await ask("/worlds?limit=50", { ...gzip, "if-match": 'W/"another"' });
+    assert.equal(other.headers[":status"], 412);
+    const known = await ask("/worlds?limit=50", { ...gzip, "if-none-match": etag });
+    assert.equal(known.headers[":status"], 304);
+  });
+
+  it("uses few connections to the server for many requests", async () => {
+    const replies = await Promise.all(Array.from({ length: 50 }, () => ask("/stats")));
+    for (const { headers } of replies) assert.equal(headers[":status"], 200);
+    const local = `:${server.port.toString(16).toUpperCase().padStart(4, "0")}`;
+    const open = readFileSync("/proc/net/tcp", "utf8")
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/))
+      .filter((fields) => fields[1]?.endsWith(local) && fields[3] === "01");
+    assert.ok(open.length >= 1 && open.length <= 64, `${open.length} connections`);
+  });
+});
