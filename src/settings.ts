@@ -18,7 +18,8 @@ export type Command =
   | "check"
   | "diff"
   | "generate"
-  | "openapi";
+  | "openapi"
+  | "completion";
 
 /** How a value is read: text, a whole number, a number, one of some words, a bare flag, or text given many times. */
 export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";

@@ -111,4 +111,11 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: "Print the OpenAPI document of the API.",
     run: async (options, world) => (await import("./openapi.ts")).openapi(options, world),
   },
+  {
+    name: "completion",
+    usage: "SHELL",
+    positionals: ["SHELL"],
+    summary: "Print completions for bash, zsh or fish.",
+    run: async (options, world) => (await import("./completion.ts")).completion(options, world),
+  },
 ];

@@ -1,0 +1,205 @@
+/** `orrery completion SHELL`: what a shell needs to complete command lines, made from the tables of commands and settings. */
+
+import { type Setting, settingsOf } from "../settings.ts";
+import { COMMANDS, type World } from "./commands.ts";
+import { type Options, UsageError } from "./options.ts";
+
+/** What may stand behind a flag: some words, a file, a folder, anything, or nothing at all. */
+type Argument = readonly string[] | "file" | "folder" | "any" | "none";
+
+function argumentOf({ kind, choices, value }: Setting): Argument {
+  if (kind === "flag") return "none";
+  if (choices !== undefined) return choices;
+  if (value === "FILE") return "file";
+  return value === "DIR" ? "folder" : "any";
+}
+
+/** One command with its flags. */
+interface Row {
+  readonly name: string;
+  readonly summary: string;
+  readonly takesFolder: boolean;
+  readonly flags: readonly { readonly flag: string; readonly meaning: string; readonly argument: Argument }[];
+}
+
+const HELP = { flag: "help", meaning: "Show the options of the command.", argument: "none" } as const;
+
+function rows(): Row[] {
+  return COMMANDS.map(({ name, summary, positionals }) => ({
+    name,
+    summary,
+    takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
+    flags: [
+      ...settingsOf(name).map((setting) => ({
+        flag: setting.flag,
+        meaning: setting.meaning,
+        argument: argumentOf(setting),
+      })),
+      HELP,
+    ],
+  }));
+}
+
+/** First words of all commands, and the second words of those that have two. */
+function words(all: readonly Row[]): { first: string[]; second: Map<string, string[]> } {
+  const second = new Map<string, string[]>();
+  for (const { name } of all) {
+    const [family, verb] = name.split(" ");
+    if (verb !== undefined) second.set(family!, [...(second.get(family!) ?? []), verb]);
+  }
+  return { first: [...new Set(all.map(({ name }) => name.split(" ")[0]!))], second };
+}
+
+/** A text between single quotes, for every shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function bash(all: readonly Row[]): string {
+  const { first, second } = words(all);
+  const families = [...second].map(
+    ([family, verbs]) => `    ${family}) [[ $COMP_CWORD -eq 2 ]] && words=${quote(verbs.join(" "))} ;;`,
+  );
+  const commands = all.map(({ name, flags, takesFolder }) => {
+    const list = flags.map(({ flag }) => `--${flag}`).join(" ");
+    return `    ${quote(name)}) words=${quote(list)}; folders=${takesFolder ? 1 : 0} ;;`;
+  });
+  const values = all.flatMap(({ name, flags }) =>
+    flags
+      .filter(({ argument }) => argument !== "none")
+      .map(({ flag, argument }) => {
+        const what =
+          argument === "file" ? "-f" : argument === "folder" ? "-d" : argument === "any" ? "-W ''" : "";
+        return `    ${quote(`${name} --${flag}`)}) reply=${what === "" ? quote(`-W ${quote((argument as string[]).join(" "))}`) : quote(what)} ;;`;
+      }),
+  );
+  return `# bash completion for orrery: source this file, or put it into the folder of your completions.
+_orrery() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
+  local words='' folders=0 reply=''
+  COMPREPLY=()
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    COMPREPLY=($(compgen -W ${quote([...first, "--help", "--version"].join(" "))} -- "$current"))
+    return
+  fi
+  case $command in
+${families.join("\n")}
+  esac
+  case $command in
+    ${[...second.keys()].join("|")}) command="$command \${COMP_WORDS[2]}" ;;
+  esac
+  case "$command $previous" in
+${values.join("\n")}
+  esac
+  if [[ -n $reply ]]; then
+    eval "COMPREPLY=(\\$(compgen $reply -- \\"\\$current\\"))"
+    return
+  fi
+  case $command in
+${commands.join("\n")}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [[ $folders -eq 1 && $current != -* ]]; then COMPREPLY+=($(compgen -d -- "$current")); fi
+}
+complete -o filenames -F _orrery orrery
+`;
+}
+
+function zsh(all: readonly Row[]): string {
+  const { first, second } = words(all);
+  /** A text inside `_arguments` and `_describe`, where brackets and colons have a meaning. */
+  const plain = (text: string): string => text.replaceAll(/[[\]:\\]/g, "\\$&");
+  const action = (argument: Argument): string => {
+    if (argument === "file") return ":file:_files";
+    if (argument === "folder") return ":folder:_files -/";
+    return argument === "any" ? ":value: " : `:value:(${(argument as string[]).join(" ")})`;
+  };
+  const commands = all.map(({ name, flags, takesFolder }) => {
+    const specs = flags.map(({ flag, meaning, argument }) =>
+      quote(
+        argument === "none"
+          ? `--${flag}[${plain(meaning)}]`
+          : `*--${flag}=[${plain(meaning)}]${action(argument)}`,
+      ),
+    );
+    const rest = takesFolder ? ` ${quote("*:folder:_files -/")}` : "";
+    return `    ${quote(name)}) _arguments ${specs.join(" ")}${rest} ;;`;
+  });
+  const summaryOf = (word: string): string =>
+    all.find(({ name }) => name === word)?.summary ?? `${second.get(word)?.join(", ")}`;
+  const described = first.map((word) => quote(`${word}:${plain(summaryOf(word))}`));
+  const families = [...second].map(
+    ([family, verbs]) =>
+      `    ${family}) if (( CURRENT == 3 )); then compadd ${verbs.join(" ")}; return; fi; command="$command $words[3]"; shift words; (( CURRENT-- )) ;;`,
+  );
+  return `#compdef orrery
+# zsh completion for orrery: put it as _orrery into a folder of your fpath.
+_orrery() {
+  local command=$words[2]
+  if (( CURRENT == 2 )); then
+    local -a commands=(${described.join(" ")})
+    _describe command commands
+    return
+  fi
+  case $command in
+${families.join("\n")}
+  esac
+  shift words; (( CURRENT-- ))
+  case $command in
+${commands.join("\n")}
+  esac
+}
+if [[ $funcstack[1] == _orrery ]]; then _orrery "$@"; else compdef _orrery orrery; fi
+`;
+}
+
+function fish(all: readonly Row[]): string {
+  const { first, second } = words(all);
+  const lines = ["# fish completion for orrery: put it as orrery.fish into the folder of your completions."];
+  const line = (condition: string, rest: string): void => {
+    lines.push(`complete -c orrery -n ${quote(condition)} ${rest}`);
+  };
+  lines.push("complete -c orrery -f");
+  for (const word of first) {
+    const summary = all.find(({ name }) => name === word)?.summary ?? second.get(word)!.join(", ");
+    line("__fish_use_subcommand", `-a ${word} -d ${quote(summary)}`);
+  }
+  for (const [family, verbs] of second) {
+    const none = `__fish_seen_subcommand_from ${family}; and not __fish_seen_subcommand_from ${verbs.join(" ")}`;
+    for (const verb of verbs) {
+      const { summary } = all.find(({ name }) => name === `${family} ${verb}`)!;
+      line(none, `-a ${verb} -d ${quote(summary)}`);
+    }
+  }
+  for (const { name, flags, takesFolder } of all) {
+    const seen = name
+      .split(" ")
+      .map((word) => `__fish_seen_subcommand_from ${word}`)
+      .join("; and ");
+    if (takesFolder) line(seen, "-a '(__fish_complete_directories)'");
+    for (const { flag, meaning, argument } of flags) {
+      const value =
+        argument === "none"
+          ? ""
+          : argument === "file"
+            ? " -r -F"
+            : argument === "folder"
+              ? " -x -a '(__fish_complete_directories)'"
+              : argument === "any"
+                ? " -x"
+                : ` -x -a ${quote((argument as string[]).join(" "))}`;
+      line(seen, `-l ${flag}${value} -d ${quote(meaning)}`);
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+const SHELLS: Readonly<Record<string, (all: readonly Row[]) => string>> = { bash, zsh, fish };
+
+/** Runs the command. */
+export async function completion(options: Options, world: World): Promise<void> {
+  const shell = options.positionals[0]!;
+  const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  if (make === undefined) throw new UsageError(`SHELL: must be one of ${Object.keys(SHELLS).join(", ")}`);
+  world.print(make(rows()));
+}

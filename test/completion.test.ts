@@ -1,0 +1,102 @@
+/** Completions: what a shell offers is what the tables say. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { COMMANDS, type World } from "../src/cli/commands.ts";
+import { completion } from "../src/cli/completion.ts";
+import { readOptions, UsageError } from "../src/cli/options.ts";
+import { settingsOf } from "../src/settings.ts";
+
+async function scriptFor(shell: string): Promise<string> {
+  let printed = "";
+  const world = { print: (text: string) => (printed += text) } as unknown as World;
+  await completion(readOptions("completion", [shell], {}, ["SHELL"]), world);
+  return printed;
+}
+
+/** Whether a shell is there. */
+function has(shell: string): boolean {
+  return spawnSync(shell, ["-c", ":"]).status === 0;
+}
+
+function runIn(shell: string, script: string): string {
+  const ran = spawnSync(shell, ["-c", script], {
+    encoding: "utf8",
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+  });
+  assert.equal(ran.status, 0, ran.stderr);
+  assert.equal(ran.stderr, "");
+  return ran.stdout;
+}
+
+describe("completion", () => {
+  const scripts = new Map<string, string>();
+  before(async () => {
+    for (const shell of ["bash", "zsh", "fish"]) scripts.set(shell, await scriptFor(shell));
+  });
+
+  it("names every command and every flag for every shell", () => {
+    for (const [shell, script] of scripts) {
+      let flags = 0;
+      for (const { name } of COMMANDS) {
+        for (const word of name.split(" ")) assert.ok(script.includes(word), `${shell}: ${word}`);
+        for (const { flag } of settingsOf(name)) {
+          flags++;
+          assert.ok(script.includes(shell === "fish" ? `-l ${flag} ` : `--${flag}`), `${shell}: ${flag}`);
+        }
+      }
+      assert.ok(flags > 40);
+    }
+  });
+
+  it("knows no other shell", async () => {
+    await assert.rejects(scriptFor("tcsh"), UsageError);
+    await assert.rejects(scriptFor("constructor"), UsageError);
+  });
+
+  describe("bash", { skip: !has("bash") && "bash is not installed" }, () => {
+    function offers(...words: readonly string[]): string[] {
+      const list = words.map((word) => `'${word}'`).join(" ");
+      const call = `COMP_WORDS=(orrery ${list}); COMP_CWORD=${words.length}; _orrery; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return runIn("bash", `${scripts.get("bash")}\n${call}`)
+        .split("\n")
+        .slice(0, -1);
+    }
+
+    it("offers commands, then their verbs, then their flags", () => {
+      assert.deepEqual(offers("k"), ["keys"]);
+      assert.deepEqual(offers("keys", "d").sort(), ["delete", "disable"]);
+      assert.deepEqual(offers("serve", "--rate-"), ["--rate-limit", "--rate-window"]);
+      assert.deepEqual(offers("keys", "create", "--na"), ["--name"]);
+    });
+
+    it("offers what a flag takes: words, files or folders", () => {
+      assert.deepEqual(offers("keys", "create", "--kind", ""), ["api", "cli"]);
+      assert.deepEqual(offers("serve", "--keys", "completion"), ["completion.test.ts"]);
+      assert.deepEqual(offers("serve", "--snapshot", "supp"), ["support"]);
+      assert.deepEqual(offers("check", "supp"), ["support"]);
+      assert.deepEqual(offers("serve", "--port", ""), [""]);
+    });
+  });
+
+  it("zsh reads its script", { skip: !has("zsh") && "zsh is not installed" }, () => {
+    runIn("zsh", `autoload -U compinit; compinit -D -u; ${scripts.get("zsh")}\nwhence -w _orrery`);
+  });
+
+  it("fish offers commands, verbs, flags and words", {
+    skip: !has("fish") && "fish is not installed",
+  }, () => {
+    const ask = (line: string): string[] =>
+      runIn("fish", `${scripts.get("fish")}\ncomplete -C '${line}'`)
+        .split("\n")
+        .slice(0, -1)
+        .map((offer) => offer.split("\t")[0]!);
+    assert.deepEqual(ask("orrery k"), ["keys"]);
+    assert.deepEqual(ask("orrery keys d").sort(), ["delete", "disable"]);
+    assert.deepEqual(ask("orrery keys create --na"), ["--name"]);
+    assert.deepEqual(ask("orrery keys create --kind "), ["api", "cli"]);
+    assert.deepEqual(ask("orrery check supp"), ["support/"]);
+  });
+});
