@@ -1,13 +1,15 @@
 /** The package as it is published: packed, installed into an empty project, and used there by plain JavaScript. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+import { findNode } from "../support/runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "orrery-package-"));
@@ -18,6 +20,13 @@ function npm(args: readonly string[], cwd: string): string {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
   });
+}
+
+/** The oldest that is supported, and what is current. */
+const VERSIONS = ["20.19.0", "22", "24", "latest"];
+
+function runProgram(file: string, node = process.execPath): string {
+  return execFileSync(node, [file], { cwd: folder, encoding: "utf8" });
 }
 
 const PROGRAM = `
@@ -34,6 +43,10 @@ for (const target of ["/stats", "/users/search?q=a&limit=1"]) {
 orrery.close();
 `;
 
+/** What esbuild needs to put CommonJS packages into an ES module: they call `require`. */
+const REQUIRE =
+  'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+
 const TYPED = `
 import { openOrrery, type Orrery, type User } from "orrery";
 const open: Promise<Orrery> = openOrrery({ snapshot: "x", keys: [{ id: "me", kind: "cli", token: "svcx_secret" }] });
@@ -44,10 +57,12 @@ void open;
 describe("the package, installed", () => {
   const installed = join(folder, "node_modules/orrery");
 
+  let packed = "";
+
   before(() => {
     writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
-    const packed = npm(["pack", "--pack-destination", folder], ROOT).trim().split("\n").at(-1)!;
-    npm(["install", `./${packed}`], folder);
+    packed = join(folder, npm(["pack", "--pack-destination", folder], ROOT).trim().split("\n").at(-1)!);
+    npm(["install", packed], folder);
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -59,10 +74,56 @@ describe("the package, installed", () => {
     assert.equal(existsSync(join(folder, "node_modules/typescript")), false);
   });
 
-  it("is a library for JavaScript, with its threads", () => {
+  it("is sound to publint and to Are The Types Wrong", () => {
+    for (const command of [
+      ["publint", "--strict", packed],
+      ["attw", "--profile", "esm-only", packed],
+    ]) {
+      const ran = spawnSync(join(ROOT, "node_modules/.bin", command[0]!), command.slice(1), {
+        encoding: "utf8",
+      });
+      assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+    }
+  });
+
+  for (const version of VERSIONS) {
+    const node = findNode(version);
+    it(`is a library on Node ${version}, with its threads`, {
+      skip: "missing" in node && node.missing,
+    }, () => {
+      assert.ok("path" in node);
+      writeFileSync(join(folder, "program.js"), PROGRAM);
+      assert.equal(runProgram("program.js", node.path), "200 true\n200 true\n");
+    });
+  }
+
+  it("can be required where Node can require ES modules", () => {
+    const code = 'console.log(typeof require("orrery").openOrrery)';
+    writeFileSync(join(folder, "program.cjs"), code);
+    const node = findNode(24);
+    if ("path" in node) assert.equal(runProgram("program.cjs", node.path), "function\n");
+  });
+
+  it("can be bundled with a program, with threads where their file is bundled beside it", () => {
     writeFileSync(join(folder, "program.js"), PROGRAM);
-    const printed = execFileSync(process.execPath, ["program.js"], { cwd: folder, encoding: "utf8" });
-    assert.equal(printed, "200 true\n200 true\n");
+    buildSync({
+      absWorkingDir: folder,
+      entryPoints: {
+        app: "program.js",
+        "generation-thread": "node_modules/orrery/dist/generation-thread.js",
+      },
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      outdir: "bundled",
+      banner: { js: REQUIRE },
+    });
+    rmSync(join(folder, "alone"), { recursive: true, force: true });
+    mkdirSync(join(folder, "alone"));
+    for (const file of ["app.js", "generation-thread.js"]) {
+      cpSync(join(folder, "bundled", file), join(folder, "alone", file));
+    }
+    assert.equal(runProgram("alone/app.js"), "200 true\n200 true\n");
   });
 
   it("has types for strict programs of both kinds of module resolution", () => {
