@@ -58,6 +58,7 @@ async function runInside(args: readonly string[], environment: Variables): Promi
   const world: World = {
     environment,
     print: forbidden("printed"),
+    deliver: forbidden("printed"),
     complain: forbidden("complained"),
     isTerminal: false,
     exit: forbidden("exited"),
