@@ -89,7 +89,8 @@ function problemWithKey({ kind, token, scopes, limit }: GivenKey, prefixes: Reco
 function checkKeys(keys: readonly unknown[], prefixes: Record<KeyKind, string>): void {
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
-    if (!isObject(key)) fail(`keys[${at}] must be an object, is ${kindOf(key)}`);
+    // It may be a token.
+    if (!isObject(key)) fail(`keys[${at}] must be an object, is a ${typeof key}`);
     checkNames(key, KEY_FIELDS, `field of keys[${at}]`);
     const given = key as unknown as GivenKey;
     if (typeof given.id !== "string" || given.id === "")
