@@ -7,6 +7,7 @@
 import { mkdir, rmdir, stat, unlink } from "node:fs/promises";
 import { lock as acquire } from "proper-lockfile";
 import { CommandError } from "./options.ts";
+import { codeOf } from "./system-error.ts";
 
 /** How often a holder renews its lock. */
 const HEARTBEAT_MS = 1000;
@@ -27,10 +28,6 @@ class LockLostError extends Error {
 /** Throws unless the lock is still held; to be called right before what it protects. */
 export type AssertHeld = () => Promise<void>;
 
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
-}
-
 function ignore(): void {}
 
 /** Whether a lock is there and nobody renews it. Times ahead count too: the clock may have been set back. */
@@ -40,7 +37,7 @@ async function isStale(path: string): Promise<boolean> {
 }
 
 async function removeLock(lock: string): Promise<void> {
-  // Versions before 0.1 made a file.
+  // Earlier versions made a file.
   const isFile = (await stat(lock).catch(ignore))?.isFile() === true;
   await (isFile ? unlink(lock) : rmdir(lock)).catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;

@@ -7,11 +7,7 @@ import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } fro
 import { SCOPES } from "../model.ts";
 import { withLock } from "./filelock.ts";
 import { CommandError } from "./options.ts";
-import { systemErrorText } from "./system-error.ts";
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
-}
+import { codeOf, systemErrorText } from "./system-error.ts";
 
 function ignore(): void {}
 

@@ -2,6 +2,11 @@
 
 import { getSystemErrorMap } from "node:util";
 
+/** The code of an error of the system, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
+
 /** An error of the system in words with its code behind them, such as `no space left on device (ENOSPC)`; undefined for others. */
 export function systemErrorText(error: unknown): string | undefined {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
