@@ -107,7 +107,7 @@ export const SETTINGS: readonly Setting[] = [
     value: "SECONDS",
     default: "3600",
     min: 1,
-    max: 31_536_000,
+    max: 315_360_000,
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
     commands: SERVING,
   },

@@ -98,6 +98,7 @@ describe("packages", () => {
     assert.deepEqual(importers("flexsearch"), ["search/grams.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/cache.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log.ts"]);
+    assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
   });
 
   it("are few", () => {
