@@ -9,6 +9,12 @@ import { packageFile } from "./package.ts";
 const world: World = {
   environment: process.env,
   print: (text) => void process.stdout.write(text),
+  deliver: (text) =>
+    new Promise((resolve, reject) => {
+      // Beside the callback the stream emits the error, and one that nobody listens to would end the process.
+      process.stdout.once("error", reject);
+      process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    }),
   complain: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
   exit: (status) => process.exit(status),

@@ -25,11 +25,11 @@ import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
 import { createNodeDoor } from "./edge/node.ts";
 import { hashToken, type KeyKind, type KeyRecord } from "./gate/keys.ts";
-import { MAX_SNAPSHOT_BYTES, SCOPES } from "./model.ts";
+import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
+import { checkOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import { openState } from "./serve/open.ts";
-import { problemWithPrefixes } from "./settings.ts";
 
 export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
 export type { FetchHandler } from "./edge/fetch.ts";
@@ -47,26 +47,27 @@ export interface GivenKey {
   readonly token: string;
   /** All three read scopes when absent. */
   readonly scopes?: readonly string[];
-  /** Requests a window; the default when absent. */
+  /** Requests per window; the default when absent. */
   readonly limit?: number;
 }
 
-/** How to open. */
+/** How to open. What is a setting of `serve`, too, has its default and bounds. */
 export interface OpenOptions {
   /** Folder of the snapshot. */
   readonly snapshot: string;
   /** A keys file, which is kept current, or keys. */
   readonly keys: string | readonly GivenKey[];
-  /** Requests of an API key a window; 1000 when absent. */
+  /** Requests of an API key per window; 1000 when absent. */
   readonly rateLimit?: number;
-  /** Seconds a window; 3600 when absent. */
+  /** Seconds per window; 3600 when absent. */
   readonly rateWindow?: number;
-  /** True when absent. */
+  /** Whether web pages of every origin may read the replies; true when absent. */
   readonly cors?: boolean;
-  /** Seconds between looks at the snapshot; 0, none, when absent. */
+  /** Seconds between looks at the snapshot, 0 for none; 2 when absent. */
   readonly watch?: number;
   /** Bytes for recent search results; 64 MiB when absent. */
   readonly searchCacheBytes?: number;
+  /** Most bytes of uncompressed rows; 16 GiB when absent. */
   readonly maxSnapshotBytes?: number;
   /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
   readonly allowShrink?: boolean;
@@ -79,7 +80,7 @@ export interface OpenOptions {
    * false for hosts without worker threads. True when absent.
    */
   readonly threads?: boolean;
-  /** Observe every request. */
+  /** Observe every request; false when absent. */
   readonly accessLog?: boolean;
   readonly observe?: Observe;
 }
@@ -116,45 +117,21 @@ function recordOf({ id, kind, token, scopes = SCOPES, limit }: GivenKey): KeyRec
   };
 }
 
-/** A token that its kind's prefix does not begin could never be used. */
-function checkGivenKeys(keys: readonly GivenKey[], prefixes: Record<KeyKind, string>): void {
-  for (const { id, kind, token } of keys) {
-    if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
-      throw new TypeError(`openOrrery: the token of key ${id} must begin with ${prefixes[kind]} and go on`);
-    }
-  }
-}
-
 /**
  * Opens a snapshot for reading from the same program.
  *
  * @throws {SnapshotError} when the snapshot cannot be loaded
  * @throws {KeysFileError} when the keys file cannot be used
- * @throws {TypeError} when the options make no sense, such as one token prefix that begins with the other
+ * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const { keys, observe = observeNothing, apiKeyPrefix = "svc_sk_", cliTokenPrefix = "svcx_" } = options;
-  const problem = problemWithPrefixes(apiKeyPrefix, cliTokenPrefix);
-  if (problem !== undefined) throw new TypeError(problem);
-  if (typeof options.snapshot !== "string") throw new TypeError("openOrrery: snapshot must be a folder");
-  if (typeof keys !== "string" && !Array.isArray(keys)) {
-    throw new TypeError("openOrrery: keys must be a file or an array of keys");
-  }
-  if (typeof keys !== "string") checkGivenKeys(keys, { api: apiKeyPrefix, cli: cliTokenPrefix });
+  const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checkOptions(options);
   const { state, reload, stop, searchCounts, close } = await openState({
-    snapshot: options.snapshot,
+    ...settings,
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
-    rateLimit: options.rateLimit ?? 1000,
-    rateWindow: options.rateWindow ?? 3600,
-    cors: options.cors ?? true,
-    watch: options.watch ?? 0,
-    maxSnapshotBytes: options.maxSnapshotBytes ?? MAX_SNAPSHOT_BYTES,
-    allowShrink: options.allowShrink ?? false,
-    searchCacheBytes: options.searchCacheBytes ?? 67_108_864,
-    accessLog: options.accessLog ?? false,
-    threads: options.threads ?? true,
-    observe,
+    threads: threads ?? true,
+    observe: observe ?? observeNothing,
   });
   return {
     ask: createDirectDoor(state),

@@ -115,6 +115,3 @@ export const ROW_FILES = ["users.ndjson", "worlds.ndjson", "world-stats.ndjson",
 
 /** One of {@link ROW_FILES}. */
 export type RowFile = (typeof ROW_FILES)[number];
-
-/** Default of `--max-snapshot-bytes`, the bound on uncompressed rows: 16 GiB. */
-export const MAX_SNAPSHOT_BYTES = 17_179_869_184;

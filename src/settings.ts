@@ -2,8 +2,9 @@
  * Every setting of every command, in one table. The argument reader, the help
  * texts, the README's table and the validation are made from it.
  *
- * A setting is a flag (`--rate-limit 50`) or an environment variable
- * (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty variable counts as absent.
+ * A setting is a flag (`--rate-limit 50`) or, for commands that serve, an
+ * environment variable (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty
+ * variable counts as absent.
  */
 
 /** Name of a command that takes settings. */
@@ -21,7 +22,10 @@ export type Command =
   | "openapi"
   | "completion";
 
-/** How a value is read: text, a whole number, a number, one of some words, a bare flag, or text given many times. */
+/**
+ * How a value is read: text, a whole number, a number, one of some words, a boolean (a flag alone is on), or text that
+ * may be given many times or joined by commas.
+ */
 export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";
 
 /** One row of the table. */
@@ -31,6 +35,7 @@ export interface Setting {
   readonly kind: Kind;
   /** What stands for the value in help texts. */
   readonly value?: string;
+  /** As it would be written; a boolean without one is off. */
   readonly default?: string;
   readonly required?: true;
   readonly min?: number;
@@ -103,14 +108,13 @@ export const SETTINGS: readonly Setting[] = [
     value: "SECONDS",
     default: "3600",
     min: 1,
-    max: 31_536_000,
+    max: 315_360_000,
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
     commands: SERVING,
   },
   {
     flag: "cors",
-    kind: "choice",
-    choices: ["on", "off"],
+    kind: "flag",
     default: "on",
     meaning: "Let web pages of every origin read the replies.",
     commands: SERVING,
@@ -268,7 +272,8 @@ export const SETTINGS: readonly Setting[] = [
     flag: "scope",
     kind: "list",
     value: "SCOPE",
-    meaning: "A scope to grant; may be given several times. All three read scopes when absent.",
+    meaning:
+      "A scope to grant: `read:worlds`, `read:users` or `read:instances`; several joined by commas or one by one. All three when absent.",
     commands: ["keys create"],
   },
   {
@@ -276,14 +281,15 @@ export const SETTINGS: readonly Setting[] = [
     kind: "integer",
     value: "N",
     min: 1,
-    meaning: "Requests a window for this key; the server's default when absent.",
+    meaning: "Requests per window for this key; the server's default when absent.",
     commands: ["keys create"],
   },
   {
     flag: "expires",
     kind: "text",
     value: "WHEN",
-    meaning: "End of validity: `30m`, `12h`, `90d` from now, or a time. Never when absent.",
+    meaning:
+      "End of validity: `30m`, `12h`, `90d` or `1w` from now, a date (its first moment, UTC) or a time. Never when absent.",
     commands: ["keys create"],
   },
   {
@@ -336,16 +342,44 @@ export const SETTINGS: readonly Setting[] = [
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
   {
+    flag: "force",
+    kind: "flag",
+    meaning: "Replace a snapshot that this command made, if nothing was changed in it; never anything else.",
+    commands: ["generate"],
+  },
+  {
     flag: "json",
     kind: "flag",
     meaning: "Print the result as JSON, for programs.",
-    commands: ["check", "diff"],
+    commands: ["check", "diff", "keys list"],
   },
 ];
 
 /** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */
 export function variableOf(flag: string): string {
   return `ORRERY_${flag.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** Whether a command reads the variable of a setting. Only servers do, lest what is meant for one changes what a short command does; the keys file is the same for all. */
+export function readsVariable(command: Command, flag: string): boolean {
+  return SERVING.includes(command) || flag === "keys";
+}
+
+/** The default of a setting, as it would be written. Asking for one that has none is a defect. */
+export function defaultOf(flag: string): string {
+  const setting = SETTINGS.find((row) => row.flag === flag);
+  const value = setting?.default ?? (setting?.kind === "flag" ? "off" : undefined);
+  if (value === undefined) throw new TypeError(`there is no default of ${flag}`);
+  return value;
+}
+
+const ON = new Set(["on", "true", "1", "yes"]);
+const OFF = new Set(["off", "false", "0", "no"]);
+
+/** Reads a boolean, in any case; undefined when the text is none. */
+export function readBoolean(text: string): boolean | undefined {
+  const lower = text.toLowerCase();
+  return ON.has(lower) ? true : OFF.has(lower) ? false : undefined;
 }
 
 /** The settings of one command, in table order. */
@@ -375,10 +409,11 @@ export function problemWith(setting: Setting, value: string): string | undefined
       return setting.choices?.includes(value)
         ? undefined
         : `must be one of ${setting.choices?.join(", ") ?? ""}`;
+    case "flag":
+      return readBoolean(value) === undefined ? `must be on or off, is ${JSON.stringify(value)}` : undefined;
     case "text":
+    case "list":
       return value === "" ? "must not be empty" : undefined;
-    default:
-      return undefined;
   }
 }
 

@@ -31,7 +31,7 @@ function importsOf(file: string): string[] {
 const LAYERS: readonly (readonly string[])[] = [
   ["main.ts"],
   ["cli/"],
-  ["mod.ts"],
+  ["mod.ts", "open-options.ts"],
   ["serve/"],
   ["edge/"],
   ["answer.ts"],
@@ -43,7 +43,18 @@ const LAYERS: readonly (readonly string[])[] = [
   ["generate/", "snapshot/"],
   ["search/"],
   ["store/"],
-  ["model.ts", "fault.ts", "message.ts", "settings.ts", "observe.ts", "package.ts", "time.ts", "uuid.ts"],
+  [
+    "model.ts",
+    "fault.ts",
+    "json.ts",
+    "message.ts",
+    "nearest.ts",
+    "settings.ts",
+    "observe.ts",
+    "package.ts",
+    "time.ts",
+    "uuid.ts",
+  ],
 ];
 
 function layerOf(file: string): number {
@@ -87,6 +98,7 @@ describe("packages", () => {
     assert.deepEqual(importers("flexsearch"), ["search/grams.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/cache.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log.ts"]);
+    assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
   });
 
   it("are few", () => {

@@ -617,6 +617,12 @@ const PARAMETERS: readonly [query: string, applied: { limit?: number; offset?: n
     ["limit[]=7", { limit: 20 }],
     ["&&limit=5&&", { limit: 5 }],
     ["x?limit=5", { limit: 20 }],
+    ["?limit=5", { limit: 20 }],
+    ["?limit=5&limit=7", { limit: 7 }],
+    ["?offset=1", { offset: 0 }],
+    ["?period=week", { period: "all" }],
+    ["?&limit=5", { limit: 5 }],
+    ["%3Flimit=5", { limit: 20 }],
     ["a=b?&limit=5", { limit: 5 }],
     ["limit=5;offset=1", { limit: 20 }],
     ["limit=5?", { limit: 20 }],
@@ -703,6 +709,7 @@ const missingQueries: Group = (world) =>
       `?q=${"+".repeat(256)}a`,
       `?q=${"%CC%81".repeat(256)}a`,
       "?Q=a",
+      "??q=a",
       "?q=&q=a",
       "?limit=5",
       "?%71%00=a",
@@ -1128,7 +1135,7 @@ async function runCase(door: Door, model: Model, { steps }: Case): Promise<void>
 /** Cases that were really run, by door. */
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
 /** Adding cases or operations changes these on purpose. */
-const PLANNED: Readonly<Record<DoorName, number>> = { node: 8175, handler: 8175, fetch: 7751, direct: 8151 };
+const PLANNED: Readonly<Record<DoorName, number>> = { node: 8263, handler: 8263, fetch: 7839, direct: 8239 };
 
 /** Runs all cases of a group and tells of the first few that fail. */
 async function runGroup(door: Door, model: Model, cases: readonly Case[]): Promise<void> {

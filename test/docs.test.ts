@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -66,7 +74,7 @@ describe("flags and variables", () => {
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
         // Of every command, of npm and node, of the benches.
         if (["help", "version", "omit", "import", "smoke", "guard", "against"].includes(flag!)) continue;
-        assert.ok(flags.has(flag!), `${name} mentions --${flag}`);
+        assert.ok(flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);
         seen++;
       }
       for (const [variable] of ours.matchAll(/ORRERY_[A-Z_]+/g)) {
@@ -82,7 +90,6 @@ describe("flags and variables", () => {
       assert.ok(overview().includes(row.name), row.name);
       for (const setting of settingsOf(row.name)) {
         assert.ok(helpFor(row).includes(`--${setting.flag}`), `${row.name} --${setting.flag}`);
-        assert.ok(helpFor(row).includes(variableOf(setting.flag)), `${row.name} ${variableOf(setting.flag)}`);
       }
     }
     for (const setting of SETTINGS) assert.ok(setting.commands.length > 0, setting.flag);
@@ -159,7 +166,7 @@ describe("the README's examples", () => {
   let port = "";
 
   before(async () => {
-    for (const name of ["src", "data", "node_modules", "package.json"]) {
+    for (const name of ["bin", "src", "data", "node_modules", "package.json"]) {
       symlinkSync(join(ROOT, name), join(folder, name));
     }
     const probe = createServer().listen(0, "127.0.0.1");
@@ -185,8 +192,8 @@ describe("the README's examples", () => {
         runExample(code!, join(ROOT, "README.md"));
         return;
       }
-      const script = `set -eo pipefail; ${code!.replaceAll("8787", port).replaceAll("npx tsx", "exec_tsx")}`;
-      const shell = `exec_tsx() { ${how === "background" ? "exec " : ""}"${process.execPath}" --import tsx "$@"; }\n${script}`;
+      const script = `set -eo pipefail; ${code!.replaceAll("8787", port)}`;
+      const shell = `node() { ${how === "background" ? "exec " : ""}"${process.execPath}" "$@"; }\n${script}`;
       const environment = { ...process.env, ORRERY_PORT: port };
       if (how === "background") {
         const child = spawn("bash", ["-c", shell], {
@@ -208,4 +215,20 @@ describe("the README's examples", () => {
       }
     });
   }
+
+  it("leave no secret that others can read or that git would take", () => {
+    const made = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+    assert.deepEqual(made.map(({ name }) => name).sort(), ["keys.json", "token.txt"]);
+    for (const { name } of made) {
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+      // Also while a keys file is being written.
+      for (const path of [name, `${name}.lock`, `${name}.0123456789abcdef.tmp`].slice(
+        0,
+        name === "keys.json" ? 3 : 1,
+      )) {
+        const { status } = spawnSync("git", ["check-ignore", "--no-index", "-q", path], { cwd: ROOT });
+        assert.equal(status, 0, `${path} is not ignored`);
+      }
+    }
+  });
 });

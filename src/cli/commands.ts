@@ -11,6 +11,8 @@ export interface World {
   readonly environment: Environment;
   /** Prints to standard output. */
   readonly print: (text: string) => void;
+  /** Prints to standard output; resolves when it is written, rejects with the error of the system. */
+  readonly deliver: (text: string) => Promise<void>;
   /** Prints to standard error. */
   readonly complain: (text: string) => void;
   /** Whether standard error is a terminal. */

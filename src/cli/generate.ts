@@ -1,8 +1,10 @@
 /** `orrery generate`: a synthetic snapshot. */
 
+import { OccupiedError } from "../generate/folder.ts";
 import { generateSnapshot } from "../generate/generate.ts";
 import type { World } from "./commands.ts";
 import { CommandError, type Options } from "./options.ts";
+import { systemErrorText } from "./system-error.ts";
 
 /** Runs the command. */
 export async function generate(options: Options, world: World): Promise<void> {
@@ -15,11 +17,12 @@ export async function generate(options: Options, world: World): Promise<void> {
       instances: options.integer("instances"),
       seed: options.integer("seed"),
       gzip: options.flag("gzip"),
+      force: options.flag("force"),
     });
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined) throw error;
-    throw new CommandError(`${out}: ${code} in ${syscall}`);
+    const why = error instanceof OccupiedError ? error.message : systemErrorText(error);
+    if (why === undefined) throw error;
+    throw new CommandError(`${out}: ${why}`);
   }
   world.complain(`orrery: wrote ${out}\n`);
 }

@@ -1,6 +1,6 @@
 /** Help texts, made from the tables of commands and settings. */
 
-import { type Setting, settingsOf, variableOf } from "../settings.ts";
+import { readsVariable, type Setting, settingsOf, variableOf } from "../settings.ts";
 import { COMMANDS, type CommandRow } from "./commands.ts";
 
 /** The overview. */
@@ -21,12 +21,12 @@ export function overview(): string {
 /** How a setting's default or need reads. */
 export function defaultText(setting: Setting): string {
   if (setting.required) return "required";
-  if (setting.kind === "flag") return "off";
-  return setting.default ?? "none";
+  return setting.default ?? (setting.kind === "flag" ? "off" : "none");
 }
 
 /** What stands behind the flag. */
-export function valueText({ value, choices }: Setting): string {
+export function valueText({ kind, value, choices }: Setting): string {
+  if (kind === "flag") return "[on|off]";
   return choices ? choices.join("|") : (value ?? "");
 }
 
@@ -35,7 +35,8 @@ export function helpFor(row: CommandRow): string {
   const settings = settingsOf(row.name);
   const lines = settings.map((setting) => {
     const left = `  --${setting.flag} ${valueText(setting)}`;
-    const right = `${setting.meaning} [${defaultText(setting)}; ${variableOf(setting.flag)}]`;
+    const variable = readsVariable(row.name, setting.flag) ? `; ${variableOf(setting.flag)}` : "";
+    const right = `${setting.meaning} [${defaultText(setting)}${variable}]`;
     return left.length < 36 ? `${left.padEnd(36)}${right}` : `${left}\n${" ".repeat(36)}${right}`;
   });
   return [

@@ -2,65 +2,169 @@
 
 import type { KeyKind, KeyRecord } from "../gate/keys.ts";
 import { SCOPES } from "../model.ts";
+import { nearest } from "../nearest.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
-import { addKey, changeRecords, readRecords } from "./keysfile.ts";
+import { addKey, changeRecords, type NewKey, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
+import { systemErrorText } from "./system-error.ts";
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNIT_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
 
-/** End of validity from `30m`, `12h`, `90d` or a time. */
+/** End of validity from `30m`, `12h`, `90d`, `1w`, a date, whose first moment in UTC is meant, or a time. */
 function readExpiry(text: string, now: number): string {
-  const [, amount, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
-  const at = unit === undefined ? parseTime(text) : now + Number(amount) * UNIT_MS[unit]!;
+  const [, amount, unit] = /^(\d+)([mhdw])$/.exec(text) ?? [];
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  const at = unit === undefined ? parseTime(time) : now + Number(amount) * UNIT_MS[unit]!;
   if (!(at <= parseTime("9999-12-31T23:59:59.999Z"))) {
-    throw new UsageError("--expires: must be like 30m, 12h, 90d or 2027-01-31T00:00:00Z");
+    throw new UsageError("--expires: must be like 30m, 12h, 90d, 1w, 2030-01-31 or 2030-01-31T12:00:00Z");
   }
+  // A key that is born expired is a slip: a year mistyped, or a zero too few.
+  if (at <= now) throw new UsageError(`--expires: must be in the future, is ${formatTime(at)}`);
   return formatTime(at);
 }
 
-/** `keys create` */
-export async function createKey(options: Options, world: World): Promise<void> {
+/** The scopes asked for, each once; all when none was. */
+function readScopes(options: Options): readonly string[] {
+  const scopes = options.list("scope");
+  for (const scope of scopes) {
+    if (SCOPES.some((known) => known === scope)) continue;
+    const meant = nearest(scope, SCOPES);
+    throw new UsageError(
+      `--scope: ${JSON.stringify(scope)} is no scope; ${meant ? `did you mean ${meant}?` : `there are ${SCOPES.join(", ")}`}`,
+    );
+  }
+  return scopes.length > 0 ? [...new Set(scopes)] : SCOPES;
+}
+
+/** What is to be made, checked. */
+function readNewKey(options: Options): NewKey {
   const prefixes = { api: options.text("api-key-prefix"), cli: options.text("cli-token-prefix") };
   const problem = problemWithPrefixes(prefixes.api, prefixes.cli);
   if (problem !== undefined) throw new UsageError(problem);
   const kind = options.text("kind") as KeyKind;
-  const scopes = options.list("scope");
-  for (const scope of scopes) {
-    if (!SCOPES.some((known) => known === scope)) {
-      world.complain(`orrery: ${JSON.stringify(scope)} is no known scope and grants nothing\n`);
-    }
-  }
   const limit = options.optional("limit");
+  if (kind === "cli" && (limit !== undefined || options.list("scope").length > 0)) {
+    throw new UsageError(
+      `--${limit !== undefined ? "limit" : "scope"}: a CLI token has neither a limit nor scopes`,
+    );
+  }
   const expires = options.optional("expires");
-  const token = await addKey(options.text("keys"), {
+  return {
     name: options.text("name"),
     kind,
     prefix: prefixes[kind],
-    scopes: scopes.length > 0 ? [...new Set(scopes)] : SCOPES,
+    scopes: readScopes(options),
     limit: limit === undefined ? null : Number(limit),
     expiresAt: expires === undefined ? null : readExpiry(expires, Date.now()),
-    onId: (id) => world.complain(`orrery: created ${id}; its token is shown this once\n`),
+  };
+}
+
+/** `keys create` */
+export async function createKey(options: Options, world: World): Promise<void> {
+  const key = readNewKey(options);
+  let shown = false;
+  const show = async (token: string): Promise<void> => {
+    try {
+      await world.deliver(`${token}\n`);
+      shown = true;
+    } catch (error) {
+      const why = systemErrorText(error) ?? String(error);
+      throw new CommandError(`the token cannot be written to standard output: ${why}; no key was made`);
+    }
+  };
+  try {
+    await addKey(options.text("keys"), {
+      ...key,
+      show,
+      onId: (id) => world.complain(`orrery: created ${id}; its token is shown this once\n`),
+      tell: world.complain,
+    });
+  } catch (error) {
+    if (shown && error instanceof CommandError) error.message += "; the token that was printed is not valid";
+    throw error;
+  }
+}
+
+/** What a record amounts to at a moment. */
+interface KeyState {
+  readonly state: "active" | "disabled" | "expired";
+  /** Its scopes as far as they grant something; of a CLI token all. */
+  readonly scopes: readonly string[];
+  readonly unknownScopes: readonly string[];
+}
+
+function stateOf({ kind, active, expiresAt, scopes }: KeyRecord, now: number): KeyState {
+  const isKnown = (scope: string): boolean => SCOPES.some((known) => known === scope);
+  const state = !active
+    ? "disabled"
+    : expiresAt !== null && parseTime(expiresAt) <= now
+      ? "expired"
+      : "active";
+  // A CLI token has neither limit nor scopes, whatever its record says.
+  if (kind === "cli") return { state, scopes: SCOPES, unknownScopes: [] };
+  return {
+    state,
+    scopes: scopes.filter(isKnown),
+    unknownScopes: scopes.filter((scope) => !isKnown(scope)),
+  };
+}
+
+function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: KeyState): string {
+  if (kind === "cli") return "all";
+  const known = scopes.length > 0 ? scopes.join(",") : "none, grants nothing";
+  return unknownScopes.length > 0 ? `${known} (unknown: ${unknownScopes.join(",")})` : known;
+}
+
+function listText(records: readonly KeyRecord[], now: number): string {
+  const rows = records.map((record) => {
+    const state = stateOf(record, now);
+    return [
+      record.id,
+      record.kind,
+      state.state,
+      record.kind === "cli" ? "none" : record.limit === null ? "default" : String(record.limit),
+      record.expiresAt ?? "never",
+      scopesText(record, state),
+      record.name,
+    ];
   });
-  world.print(`${token}\n`);
+  return formatColumns([["id", "kind", "state", "limit", "expires", "scopes", "name"], ...rows]);
+}
+
+function listJson(records: readonly KeyRecord[], now: number): string {
+  const keys = records.map((record) => {
+    const { state, scopes, unknownScopes } = stateOf(record, now);
+    const { id, kind, name, limit, expiresAt, createdAt } = record;
+    const grantsNothing = scopes.length === 0;
+    const own = kind === "cli" ? null : limit;
+    return {
+      id,
+      kind,
+      name,
+      state,
+      limit: own,
+      expiresAt,
+      scopes,
+      unknownScopes,
+      grantsNothing,
+      createdAt,
+    };
+  });
+  return `${JSON.stringify({ keys }, null, 2)}\n`;
 }
 
 /** `keys list` */
 export async function listKeys(options: Options, world: World): Promise<void> {
   const records = await readRecords(options.text("keys"));
-  const rows = records.map((record) => [
-    record.id,
-    record.kind,
-    record.active ? "active" : "disabled",
-    // A CLI token has neither limit nor scopes, whatever its record says.
-    record.kind === "cli" ? "none" : record.limit === null ? "default" : String(record.limit),
-    record.expiresAt ?? "never",
-    record.kind === "cli" ? "all" : record.scopes.join(","),
-    record.name,
-  ]);
-  world.print(formatColumns([["id", "kind", "state", "limit", "expires", "scopes", "name"], ...rows]));
+  world.print((options.flag("json") ? listJson : listText)(records, Date.now()));
 }
 
 async function changeOne(
@@ -71,12 +175,13 @@ async function changeOne(
 ): Promise<void> {
   const file = options.text("keys");
   const id = options.positionals[0]!;
-  await changeRecords(file, (records) => {
+  const changeRecord = (records: KeyRecord[]): KeyRecord[] => {
     if (!records.some((record) => record.id === id)) {
       throw new CommandError(`${file}: there is no key ${JSON.stringify(id)}`);
     }
     return records.flatMap((record) => (record.id === id ? (change(record) ?? []) : record));
-  });
+  };
+  await changeRecords(file, changeRecord, { tell: world.complain });
   world.complain(`orrery: ${done} ${id}\n`);
 }
 

@@ -1,94 +1,72 @@
 /** Writing the keys file: one writer at a time, and never half a file. */
 
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, open, readFile, realpath, rename, rm, rmdir, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { chown, open, readdir, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "../gate/keys.ts";
 import { SCOPES } from "../model.ts";
+import { withLock } from "./filelock.ts";
 import { CommandError } from "./options.ts";
+import { codeOf, systemErrorText } from "./system-error.ts";
 
-const LOCK_PATIENCE_MS = 10_000;
-const LOCK_RETRY_MS = 15;
+function ignore(): void {}
 
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Whether the lock's owner, named in it, is gone. An empty lock is one that is being made. */
-async function isAbandoned(lock: string): Promise<boolean> {
-  const owner = Number(await readFile(lock, "utf8").catch(() => ""));
-  if (!Number.isSafeInteger(owner) || owner <= 0) return false;
+/** The path behind all links, also where there is no file yet. */
+async function behindLinks(file: string): Promise<string> {
   try {
-    process.kill(owner, 0);
-    return false;
+    return await realpath(file);
   } catch (error) {
-    return codeOf(error) === "ESRCH";
+    if (codeOf(error) !== "ENOENT") throw error;
+    const target = await readlink(file).catch(ignore);
+    return target === undefined ? file : behindLinks(resolve(dirname(file), target));
   }
 }
 
-/** Removes the lock of a process that is gone. A folder keeps two from doing so at once. */
-async function breakLock(lock: string): Promise<void> {
-  const breaking = `${lock}.breaking`;
-  try {
-    await mkdir(breaking);
-  } catch {
-    return;
-  }
-  try {
-    if (await isAbandoned(lock)) await rm(lock, { force: true });
-  } finally {
-    await rmdir(breaking);
+const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
+
+/** Removes what writers that were killed left beside a file. Only while its lock is held: no other writer is alive then. */
+async function removeLeftovers(file: string): Promise<void> {
+  const name = basename(file);
+  const names = await readdir(dirname(file)).catch(() => []);
+  for (const found of names) {
+    if (!found.startsWith(name) || !TEMPORARY.test(found.slice(name.length))) continue;
+    await rm(join(dirname(file), found), { force: true }).catch(ignore);
   }
 }
 
-/** Runs something while no other process does the same for this file. */
-async function withLock<T>(file: string, run: () => Promise<T>): Promise<T> {
-  const lock = `${file}.lock`;
-  const began = performance.now();
-  for (;;) {
+/**
+ * Replaces a file in one step, mode 0600, keeping its owner.
+ *
+ * @param ready called when the new file is complete on disk, before it comes into force; may throw to call it off
+ */
+async function replaceFile(file: string, text: string, ready: () => Promise<void>): Promise<void> {
+  const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
+  try {
+    const handle = await open(temporary, "wx", 0o600);
     try {
-      const handle = await open(lock, "wx", 0o600);
-      await handle.writeFile(String(process.pid));
+      // The mode given to open is cut by the umask, which may take away too much.
+      await handle.chmod(0o600);
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
       await handle.close();
-      break;
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
-      if (await isAbandoned(lock)) await breakLock(lock);
-      if (performance.now() - began > LOCK_PATIENCE_MS) {
-        throw new CommandError(`${file}: another command holds ${lock}; delete it if there is none`);
-      }
-      await sleep(LOCK_RETRY_MS);
     }
+    const before = await stat(file).catch(ignore);
+    // An operator who edits as root must not lock the server's own user out.
+    if (before !== undefined && process.getuid?.() === 0) await chown(temporary, before.uid, before.gid);
+    await ready();
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(ignore);
+    throw error;
   }
-  try {
-    return await run();
-  } finally {
-    await rm(lock, { force: true });
-  }
+  await syncFolder(dirname(file)).catch(ignore);
 }
 
-/** Replaces a file in one step, mode 0600, keeping its owner. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
-  const handle = await open(temporary, "w", 0o600);
-  try {
-    await handle.chmod(0o600);
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  const before = await stat(file).catch(() => undefined);
-  // An operator who edits as root must not lock the server's own user out.
-  if (before !== undefined && process.getuid?.() === 0) await chown(temporary, before.uid, before.gid);
-  await rename(temporary, file);
-  const folder = await open(dirname(file), "r");
-  await folder.sync().catch(() => {});
-  await folder.close();
+/** Makes a rename last over a power cut, where the system can. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  await handle.sync().finally(() => handle.close());
 }
 
 /** The file's text, or undefined when there is none. */
@@ -107,8 +85,12 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (error) {
     if (error instanceof KeysFileError) throw new CommandError(`${file}: ${error.message}`);
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code !== undefined && syscall !== undefined) throw new CommandError(`${file}: ${code} in ${syscall}`);
+    // A missing file is seen to elsewhere.
+    if (codeOf(error) === "ENOENT") {
+      throw new CommandError(`${dirname(file)}: the directory does not exist (ENOENT)`);
+    }
+    const text = systemErrorText(error);
+    if (text !== undefined) throw new CommandError(`${file}: ${text}`);
     throw error;
   }
 }
@@ -126,27 +108,45 @@ export function readRecords(file: string): Promise<KeyRecord[]> {
   });
 }
 
+/** How a keys file is to be changed. */
+export interface ChangeOptions {
+  /** Whether a missing file is made; false when absent. */
+  readonly create?: boolean;
+  /** Called when the new file is complete on disk, before it comes into force; a throw leaves the old one. */
+  readonly ready?: () => Promise<void>;
+  /** Receives a line for the user when the file's lock has to be waited for. */
+  readonly tell?: (text: string) => void;
+}
+
 /**
  * Changes a keys file under its lock. What else stands in the file is kept.
  *
- * @param change gets the records and returns the new ones
- * @param create whether a missing file is made
+ * @param change gets the records and returns the new ones; called again should the lock be lost under way
  */
 export async function changeRecords(
   file: string,
   change: (records: KeyRecord[]) => KeyRecord[],
-  create = false,
+  { create = false, ready, tell }: ChangeOptions = {},
 ): Promise<void> {
   await explained(file, async () => {
     // Through a link the file behind it is replaced, not the link.
-    const real = await realpath(file).catch(() => file);
-    await withLock(real, async () => {
-      const text = await readIfThere(real);
-      if (text === undefined && !create) throw new CommandError(`${file}: no such file`);
-      const records = text === undefined ? [] : parseKeys(text);
-      const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);
-      await replaceFile(real, `${JSON.stringify({ ...rest, keys: change(records) }, null, 2)}\n`);
-    });
+    const real = await behindLinks(file);
+    await withLock(
+      real,
+      async (assertHeld) => {
+        const text = await readIfThere(real);
+        if (text === undefined && !create) throw new CommandError(`${file}: no such file`);
+        const records = text === undefined ? [] : parseKeys(text);
+        const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);
+        const changed = `${JSON.stringify({ ...rest, keys: change(records) }, null, 2)}\n`;
+        await removeLeftovers(real);
+        await replaceFile(real, changed, async () => {
+          await ready?.();
+          await assertHeld();
+        });
+      },
+      tell,
+    );
   });
 }
 
@@ -159,8 +159,15 @@ export interface NewKey {
   readonly scopes?: readonly string[];
   readonly limit?: number | null;
   readonly expiresAt?: string | null;
-  /** Receives the new record's id. */
+  /**
+   * Receives the token, once, before the key comes into force: a key whose token nobody has must not come to be,
+   * whenever the process ends. A throw calls the key off.
+   */
+  readonly show?: (token: string) => Promise<void>;
+  /** Receives the new record's id once the key is in force. */
   readonly onId?: (id: string) => void;
+  /** Receives a line for the user when the file's lock has to be waited for. */
+  readonly tell?: (text: string) => void;
 }
 
 /**
@@ -181,7 +188,15 @@ export async function addKey(file: string, key: NewKey): Promise<string> {
     expiresAt: key.expiresAt ?? null,
     createdAt: new Date().toISOString(),
   };
-  await changeRecords(file, (records) => [...records, record], true);
+  let shown: Promise<void> | undefined;
+  await changeRecords(file, (records) => [...records, record], {
+    create: true,
+    ready: async () => {
+      shown ??= key.show?.(token);
+      await shown;
+    },
+    ...(key.tell ? { tell: key.tell } : {}),
+  });
   key.onId?.(record.id);
   return token;
 }

@@ -1,7 +1,16 @@
 /** Arguments and environment to checked settings. */
 
 import { parseArgs } from "node:util";
-import { type Command, problemWith, type Setting, settingsOf, variableOf } from "../settings.ts";
+import { nearest } from "../nearest.ts";
+import {
+  type Command,
+  problemWith,
+  readBoolean,
+  readsVariable,
+  type Setting,
+  settingsOf,
+  variableOf,
+} from "../settings.ts";
 
 /** The command was called wrongly: exit status 2. */
 export class UsageError extends Error {
@@ -38,37 +47,66 @@ export interface Options {
   list(flag: string): readonly string[];
 }
 
-const ON = new Set(["1", "true", "on", "yes"]);
-const OFF = new Set(["0", "false", "off", "no"]);
+type Given = string | string[] | undefined;
 
-type Given = string | boolean | (string | boolean)[] | undefined;
-
-/** The values of one setting, from the flag, else the variable, else the default. */
-function valuesOf(setting: Setting, given: Given, environment: Environment): readonly string[] {
-  if (given !== undefined) return Array.isArray(given) ? given.map(String) : [String(given)];
-  const variable = environment[variableOf(setting.flag)];
-  if (variable === undefined || variable === "")
-    return setting.default === undefined ? [] : [setting.default];
-  if (setting.kind === "list") {
-    return variable
-      .split(",")
-      .map((part) => part.trim())
-      .filter((part) => part !== "");
+/**
+ * Gives every boolean its value, which parseArgs cannot leave out: `--cors off`, `--cors` and `--no-cors`.
+ *
+ * @param takesWords whether the command takes words beside its settings; then only a boolean's words are its value
+ */
+function withBooleans(args: readonly string[], settings: readonly Setting[], takesWords: boolean): string[] {
+  const isBoolean = (flag: string): boolean =>
+    settings.some((setting) => setting.flag === flag && setting.kind === "flag");
+  const given: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    if (arg === "--") return [...given, ...args.slice(at)];
+    const flag = arg.startsWith("--") ? arg.slice(2) : "";
+    if (isBoolean(flag)) {
+      const next = args[at + 1] ?? "-";
+      const isValue = !next.startsWith("-") && (!takesWords || readBoolean(next) !== undefined);
+      if (isValue) at++;
+      given.push(`--${flag}=${isValue ? next : "on"}`);
+    } else if (flag.startsWith("no-") && isBoolean(flag.slice(3))) {
+      given.push(`--${flag.slice(3)}=off`);
+    } else {
+      given.push(arg);
+    }
   }
-  return [variable];
+  return given;
 }
 
-function check(setting: Setting, values: readonly string[], fromFlag: boolean): void {
-  const name = fromFlag ? `--${setting.flag}` : variableOf(setting.flag);
+/** What is wrong with the arguments, in a sentence. */
+function problemOf(error: Error, settings: readonly Setting[]): string {
+  // The first sentence says what is wrong; the rest explains how to pass such an argument by position.
+  const problem = error.message.split(/\. (?=To )|\n/)[0]!;
+  const [, flag] = /^Unknown option '--([^']+)'/.exec(problem) ?? [];
+  const meant = nearest(
+    flag ?? "",
+    settings.map((setting) => setting.flag),
+  );
+  return meant === undefined ? problem : `${problem}; did you mean --${meant}?`;
+}
+
+/** The values of one setting: from the flag, else the variable if there may be one, else the default. */
+function valuesOf(setting: Setting, given: Given, variable: string | undefined): readonly string[] {
+  const isGiven = given !== undefined || (variable !== undefined && variable !== "");
+  const values = isGiven ? [given ?? variable!].flat() : [setting.default ?? []].flat();
+  if (setting.kind !== "list") return values;
+  return values.flatMap((value) => value.split(",").map((part) => part.trim()));
+}
+
+function check(command: Command, setting: Setting, values: readonly string[], fromFlag: boolean): void {
+  const { flag } = setting;
   if (values.length === 0 && setting.required) {
-    throw new UsageError(`--${setting.flag} (or ${variableOf(setting.flag)}) is required`);
+    throw new UsageError(
+      `--${flag}${readsVariable(command, flag) ? ` (or ${variableOf(flag)})` : ""} is required`,
+    );
   }
   for (const value of values) {
-    const problem =
-      setting.kind === "flag" && !ON.has(value.toLowerCase()) && !OFF.has(value.toLowerCase())
-        ? "must be on or off"
-        : problemWith(setting, value);
-    if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
+    const problem = problemWith(setting, value);
+    if (problem !== undefined)
+      throw new UsageError(`${fromFlag ? `--${flag}` : variableOf(flag)}: ${problem}`);
   }
 }
 
@@ -86,17 +124,14 @@ export function readOptions(
 ): Options {
   const settings = settingsOf(command);
   const options = Object.fromEntries(
-    settings.map(({ flag, kind }) => [
-      flag,
-      { type: kind === "flag" ? ("boolean" as const) : ("string" as const), multiple: kind === "list" },
-    ]),
+    settings.map(({ flag, kind }) => [flag, { type: "string" as const, multiple: kind === "list" }]),
   );
   let parsed: { values: Record<string, Given>; positionals: string[] };
   try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    const withValues = withBooleans(args, settings, positionals.length > 0);
+    parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
   } catch (error) {
-    // The first sentence says what is wrong; the rest explains how to pass such an argument by position.
-    throw new UsageError((error as Error).message.split(/\. (?=To )|\n/)[0]!);
+    throw new UsageError(problemOf(error as Error, settings));
   }
   if (parsed.positionals.length > positionals.length) {
     throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[positionals.length])}`);
@@ -108,8 +143,9 @@ export function readOptions(
   const read = new Map<string, readonly string[]>();
   for (const setting of settings) {
     const given = parsed.values[setting.flag];
-    const values = valuesOf(setting, given, environment);
-    check(setting, values, given !== undefined);
+    const variable = readsVariable(command, setting.flag) ? environment[variableOf(setting.flag)] : undefined;
+    const values = valuesOf(setting, given, variable);
+    check(command, setting, values, given !== undefined);
     read.set(setting.flag, values);
   }
   const valuesFor = (flag: string): readonly string[] => {
@@ -123,7 +159,7 @@ export function readOptions(
     optional: (flag) => valuesFor(flag)[0],
     integer: (flag) => Number(valuesFor(flag)[0]),
     number: (flag) => Number(valuesFor(flag)[0]),
-    flag: (flag) => ON.has((valuesFor(flag)[0] ?? "").toLowerCase()),
+    flag: (flag) => readBoolean(valuesFor(flag)[0] ?? "") === true,
     list: valuesFor,
   };
 }

@@ -24,7 +24,7 @@ export function serverOptions(options: Options, snapshot: string, keys: string):
     port: options.integer("port"),
     rateLimit: options.integer("rate-limit"),
     rateWindow: options.integer("rate-window"),
-    cors: options.text("cors") === "on",
+    cors: options.flag("cors"),
     watch: options.number("watch"),
     maxSnapshotBytes: options.integer("max-snapshot-bytes"),
     searchCacheBytes: options.integer("search-cache-bytes"),

@@ -79,7 +79,8 @@ const EQUALS = 0x3d;
 function valuesOf(query: string): (name: ParameterName) => string {
   // To make a URLSearchParams takes longer than the rest of a page.
   if (PLAIN.test(query)) return (name) => plainValue(query, name);
-  const values = new URLSearchParams(query);
+  // Of a text that begins with "?" the constructor would drop it; an empty parameter in front prevents that.
+  const values = new URLSearchParams(`&${query}`);
   return (name) => values.get(name) ?? "";
 }
 

@@ -1,6 +1,7 @@
 /** The keys file: reading, validating, and the lookup that is made from it. */
 
 import { createHash } from "node:crypto";
+import { isObject } from "../json.ts";
 import { SCOPES, type Scope } from "../model.ts";
 import { parseTime } from "../time.ts";
 import { type Counters, slotOf } from "./limit.ts";
@@ -85,10 +86,6 @@ export function hashToken(token: string): string {
 
 function fail(message: string): never {
   throw new KeysFileError(message);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted: string]> = {

@@ -1,10 +1,12 @@
 /** A synthetic snapshot: believable data of any size, the same for the same seed. */
 
-import { createHash } from "node:crypto";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES, type RowFile } from "../model.ts";
+import { MANIFEST } from "../snapshot/files.ts";
+import { FORMAT } from "../snapshot/manifest.ts";
 import { formatTime } from "../time.ts";
+import { fillFolder, generationOf } from "./folder.ts";
 import {
   createPlan,
   drawInstances,
@@ -30,6 +32,8 @@ export interface GenerateOptions {
   readonly seed: number;
   /** Compress the row files. */
   readonly gzip: boolean;
+  /** Whether a snapshot that was generated, and not changed since, is replaced; false when absent. */
+  readonly force?: boolean;
 }
 
 const DRAWERS: Readonly<Record<RowFile, (plan: Plan) => Iterable<string>>> = {
@@ -38,12 +42,6 @@ const DRAWERS: Readonly<Record<RowFile, (plan: Plan) => Iterable<string>>> = {
   "world-stats.ndjson": drawStats,
   "instances.ndjson": drawInstances,
 };
-
-const MANIFEST = "manifest.json";
-
-function temporary(path: string): string {
-  return `${path}.tmp`;
-}
 
 function checkOptions(options: GenerateOptions): void {
   for (const what of ["users", "worlds", "instances"] as const) {
@@ -56,15 +54,11 @@ function checkOptions(options: GenerateOptions): void {
 
 /** The manifest's text. The generation is that of the rows, compressed or not. */
 function describe(plan: Plan, written: ReadonlyMap<string, Written>): string {
-  const contents = createHash("sha256");
   const files: Record<string, { rows: number; bytes: number; sha256: string }> = {};
-  for (const [name, { rows, bytes, sha256, plainSha256 }] of written) {
-    contents.update(plainSha256);
-    files[name] = { rows, bytes, sha256 };
-  }
+  for (const [name, { rows, bytes, sha256 }] of written) files[name] = { rows, bytes, sha256 };
   const manifest = {
-    format: "orrery-snapshot/1",
-    generation: `gen-${contents.digest("hex").slice(0, 16)}`,
+    format: FORMAT,
+    generation: generationOf([...written.values()].map(({ plainSha256 }) => plainSha256)),
     createdAt: formatTime(plan.newest === 0 ? LAST_MOMENT : plan.newest),
     files,
   };
@@ -72,39 +66,27 @@ function describe(plan: Plan, written: ReadonlyMap<string, Written>): string {
 }
 
 /**
- * Writes a snapshot folder, over an earlier one if there is one.
+ * Writes a snapshot folder.
  *
  * Rows depend on the seed and the counts alone, never on the clock or the
- * machine. All files are complete under temporary names before the first is
- * put in its place, and the manifest comes last, so that a reader sees either
- * a whole snapshot or one that contradicts its manifest.
+ * machine. Gzipped bytes also depend on the zlib inside Node; the rows in them
+ * do not.
  *
- * Gzipped bytes also depend on the zlib inside Node; the rows in them do not.
- *
- * @throws {RangeError} when a count or the seed is no such number, and any
- *   error of the file system; then the temporary files are gone
+ * @throws {RangeError} when a count or the seed is no such number
+ * @throws {OccupiedError} when the folder holds anything that must not be
+ *   replaced, and any error of the file system; then nothing was changed, but
+ *   for an error while finished files are put in their place
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {
   checkOptions(options);
-  const { out, gzip } = options;
-  await mkdir(out, { recursive: true });
-  const plan = createPlan(options);
-  const written = new Map<string, Written>();
-  const names = ROW_FILES.map((file) => (gzip ? `${file}.gz` : file));
-  const manifest = join(out, MANIFEST);
-  try {
-    for (const [at, file] of ROW_FILES.entries()) {
-      const name = names[at];
-      written.set(name, await writeRows(temporary(join(out, name)), DRAWERS[file](plan), gzip));
+  const { out, gzip, force = false } = options;
+  await fillFolder(out, force, async (staging) => {
+    const plan = createPlan(options);
+    const written = new Map<string, Written>();
+    for (const file of ROW_FILES) {
+      const name = gzip ? `${file}.gz` : file;
+      written.set(name, await writeRows(join(staging, name), DRAWERS[file](plan), gzip));
     }
-    await writeFile(temporary(manifest), describe(plan, written));
-    for (const [at, file] of ROW_FILES.entries()) {
-      await rename(temporary(join(out, names[at])), join(out, names[at]));
-      await rm(join(out, gzip ? file : `${file}.gz`), { force: true });
-    }
-    await rename(temporary(manifest), manifest);
-  } finally {
-    const leftovers = [...names, MANIFEST].map((name) => temporary(join(out, name)));
-    await Promise.all(leftovers.map((path) => rm(path, { force: true })));
-  }
+    await writeFile(join(staging, MANIFEST), describe(plan, written));
+  });
 }

@@ -6,7 +6,7 @@ import type { State } from "../answer.ts";
 import { isBusy, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
 import { respondAs } from "../edge/respond.ts";
-import { SETTINGS } from "../settings.ts";
+import { defaultOf } from "../settings.ts";
 
 /** Limits of the HTTP server. Times are milliseconds. */
 export interface HttpLimits {
@@ -40,9 +40,7 @@ export function limitsFrom(read: (flag: string) => number): HttpLimits {
 }
 
 /** The limits of a server that is told nothing else. */
-export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) =>
-  Number(SETTINGS.find((setting) => setting.flag === flag)!.default),
-);
+export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) => Number(defaultOf(flag)));
 
 /** A server and its door. */
 export interface HttpServer {

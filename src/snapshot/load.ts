@@ -6,7 +6,8 @@
 
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { MAX_SNAPSHOT_BYTES, ROW_FILES, type RowFile } from "../model.ts";
+import { ROW_FILES, type RowFile } from "../model.ts";
+import { defaultOf } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
 import {
@@ -189,7 +190,7 @@ async function loadOpened(
   if (problems.count > 0) return refuse();
 
   const stage = createStage();
-  const budget: Budget = { bytesLeft: options.maxBytes ?? MAX_SNAPSHOT_BYTES };
+  const budget: Budget = { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) };
   const read = new Map<string, ReadFile>();
   let packMs = 0;
   const onBytes = await progressOver(stored, options.onProgress);

@@ -2,13 +2,15 @@
 
 import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
+import { isObject } from "../json.ts";
 import { ROW_FILES } from "../model.ts";
 import { parseTime } from "../time.ts";
 import { MANIFEST } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
 
-const FORMAT = "orrery-snapshot/1";
+/** Name and version of the format, as manifests tell it. */
+export const FORMAT = "orrery-snapshot/1";
 const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -23,10 +25,6 @@ interface Listed {
 export interface Manifest {
   readonly generation: string;
   readonly files: ReadonlyMap<string, Listed>;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: unknown): value is number {

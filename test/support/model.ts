@@ -397,7 +397,8 @@ export interface ModelParameters {
 
 /** Reads the text behind the first `?`. */
 export function modelParameters(query: string): ModelParameters {
-  const given = new URLSearchParams(query);
+  // With a text that begins with "?" the constructor would drop it; here it belongs to the first name.
+  const given = new URLSearchParams(`&${query}`);
   const first = (name: string): string => given.get(name) ?? "";
   const digits = (text: string): bigint | undefined => (/^[0-9]+$/.test(text) ? BigInt(text) : undefined);
   const limit = digits(first("limit"));

@@ -1,0 +1,40 @@
+/** What somebody may have meant by a word that is not known. */
+
+/** Edits between two words: insert, delete, replace a character, or swap two neighbours. */
+function distance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let at = 1; at <= to.length; at++) {
+      const same = from[row - 1] === to[at - 1];
+      let edits = Math.min(last[at]! + 1, current[at - 1]! + 1, last[at - 1]! + (same ? 0 : 1));
+      const swapped = row > 1 && at > 1 && from[row - 1] === to[at - 2] && from[row - 2] === to[at - 1];
+      if (swapped) edits = Math.min(edits, beforeLast[at - 2]! + 1);
+      current.push(edits);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[to.length]!;
+}
+
+/**
+ * The known word that is nearest to one that is not known.
+ *
+ * @returns undefined when none is near enough to be meant: a third of the word's length in edits, case apart
+ */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    // A word of a different length by more than that is further away still.
+    if (Math.abs(candidate.length - word.length) >= least) continue;
+    const edits = distance(word.toLowerCase(), candidate.toLowerCase());
+    if (edits < least) {
+      least = edits;
+      best = candidate;
+    }
+  }
+  return best;
+}

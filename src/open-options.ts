@@ -1,0 +1,137 @@
+/** The options of `openOrrery`, checked. Those that are settings of `serve`, too, have default and bounds from that table. */
+
+import type { KeyKind } from "./gate/keys.ts";
+import { isObject } from "./json.ts";
+import type { GivenKey, OpenOptions } from "./mod.ts";
+import { SCOPES } from "./model.ts";
+import { nearest } from "./nearest.ts";
+import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
+
+/** Options that are settings: `rateLimit` is `--rate-limit`. */
+const SETTING_OPTIONS = [
+  "rateLimit",
+  "rateWindow",
+  "cors",
+  "watch",
+  "searchCacheBytes",
+  "maxSnapshotBytes",
+  "allowShrink",
+  "apiKeyPrefix",
+  "cliTokenPrefix",
+  "accessLog",
+] as const satisfies readonly (keyof OpenOptions)[];
+
+const OPTIONS: readonly string[] = ["snapshot", "keys", "threads", "observe", ...SETTING_OPTIONS];
+const KEY_FIELDS: readonly string[] = ["id", "kind", "token", "scopes", "limit"];
+
+/** Options with a value each. */
+export type CheckedOptions = OpenOptions & Required<Pick<OpenOptions, (typeof SETTING_OPTIONS)[number]>>;
+
+function fail(message: string): never {
+  throw new TypeError(`openOrrery: ${message}`);
+}
+
+/** What a value is, for a message. */
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  const type = typeof value;
+  return type === "string" || type === "number" || type === "boolean"
+    ? JSON.stringify(value)
+    : `${type === "object" ? "an" : "a"} ${type}`;
+}
+
+function checkNames(given: object, known: readonly string[], what: string): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const meant = nearest(name, known);
+    const help = meant === undefined ? `there are ${known.join(", ")}` : `did you mean "${meant}"?`;
+    fail(`unknown ${what} ${JSON.stringify(name)}; ${help}`);
+  }
+}
+
+/** A setting's value as given, or its default. */
+function settingValue(name: string, given: unknown): string | number | boolean {
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const setting = SETTINGS.find((row) => row.flag === flag);
+  if (setting === undefined) throw new Error(`no setting ${flag}`);
+  const isNumber = setting.kind === "integer" || setting.kind === "number";
+  const type = isNumber ? "number" : setting.kind === "flag" ? "boolean" : "string";
+  if (given === undefined) {
+    const text = defaultOf(flag);
+    return isNumber ? Number(text) : type === "boolean" ? readBoolean(text)! : text;
+  }
+  if (typeof given !== type) fail(`option "${name}" must be a ${type}, is ${kindOf(given)}`);
+  const problem = problemWith(setting, String(given));
+  if (problem !== undefined) fail(`option "${name}" ${problem}, is ${kindOf(given)}`);
+  return given as string | number | boolean;
+}
+
+/** What is wrong with a key's own fields. Messages never quote a token. */
+function problemWithKey({ kind, token, scopes, limit }: GivenKey, prefixes: Record<KeyKind, string>): string {
+  if (kind !== "api" && kind !== "cli") return `kind must be "api" or "cli", is ${kindOf(kind)}`;
+  // A token that its kind's prefix does not begin could never be used.
+  if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
+    return `token must be ${prefixes[kind]} followed by at least one character`;
+  }
+  if (kind === "cli" && (scopes !== undefined || limit !== undefined)) {
+    return "a CLI token has neither scopes nor a limit";
+  }
+  if (scopes !== undefined && !Array.isArray(scopes)) return "scopes must be an array";
+  const unknown = scopes?.find((scope) => !SCOPES.some((known) => known === scope));
+  if (unknown !== undefined) return `there is no scope ${kindOf(unknown)}, only ${SCOPES.join(", ")}`;
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1)) {
+    return `limit must be a whole number of at least 1, is ${kindOf(limit)}`;
+  }
+  return "";
+}
+
+function checkKeys(keys: readonly unknown[], prefixes: Record<KeyKind, string>): void {
+  const seen = new Set<string>();
+  for (const [at, key] of keys.entries()) {
+    // It may be a token.
+    if (!isObject(key)) fail(`keys[${at}] must be an object, is a ${typeof key}`);
+    checkNames(key, KEY_FIELDS, `field of keys[${at}]`);
+    const given = key as unknown as GivenKey;
+    if (typeof given.id !== "string" || given.id === "")
+      fail(`keys[${at}]: id must be a text that is not empty`);
+    const problem = problemWithKey(given, prefixes);
+    if (problem !== "") fail(`key ${JSON.stringify(given.id)}: ${problem}`);
+    for (const own of [`id ${given.id}`, `token ${given.token}`]) {
+      if (seen.has(own)) fail(`key ${JSON.stringify(given.id)}: its id or token was given before`);
+      seen.add(own);
+    }
+  }
+}
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws {TypeError} naming the option that is missing, unknown or wrong
+ */
+export function checkOptions(given: unknown): CheckedOptions {
+  if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
+  if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
+  checkNames(given, OPTIONS, "option");
+  const { snapshot, keys, threads, observe } = given;
+  if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
+  if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
+  if (typeof snapshot !== "string" || snapshot === "") {
+    fail(`option "snapshot" must be the path of a folder, is ${kindOf(snapshot)}`);
+  }
+  if (!Array.isArray(keys) && (typeof keys !== "string" || keys === "")) {
+    fail(`option "keys" must be the path of a file or an array of keys, is ${kindOf(keys)}`);
+  }
+  if (threads !== undefined && typeof threads !== "boolean") {
+    fail(`option "threads" must be a boolean, is ${kindOf(threads)}`);
+  }
+  if (observe !== undefined && typeof observe !== "function") {
+    fail(`option "observe" must be a function, is ${kindOf(observe)}`);
+  }
+  const settings = Object.fromEntries(SETTING_OPTIONS.map((name) => [name, settingValue(name, given[name])]));
+  const checked = { ...given, ...settings } as unknown as CheckedOptions;
+  const problem = problemWithPrefixes(checked.apiKeyPrefix, checked.cliTokenPrefix);
+  if (problem !== undefined) fail(problem);
+  if (Array.isArray(keys)) checkKeys(keys, { api: checked.apiKeyPrefix, cli: checked.cliTokenPrefix });
+  return checked;
+}

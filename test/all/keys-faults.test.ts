@@ -1,0 +1,216 @@
+/** The keys file under kills at every system call, on a full disk, and between containers that share a volume. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+import { hashToken } from "../../src/gate/keys.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
+import { killAll, run, runWell, until } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
+
+after(killAll);
+
+/** Why a program cannot be used here, or false. */
+function lacks(program: string, ...args: string[]): string | false {
+  const { status, error } = spawnSync(program, args);
+  return status === 0 ? false : `${program} cannot be used: ${error?.message ?? `status ${status}`}`;
+}
+
+const CREATE = ["keys", "create", "--name", "n", "--keys"];
+
+/** Makes a dead holder's lock old, so that nobody has to wait for it. */
+function letTimePass(keys: string): void {
+  for (const lock of [`${keys}.lock`, `${keys}.lock.breaking`]) {
+    if (existsSync(lock)) utimesSync(lock, 1, 1);
+  }
+}
+
+describe("a kill", { skip: lacks("strace", "-f", "-o", "/dev/null", "true") }, () => {
+  /** Calls that change the folder of the keys file, and those between them. */
+  const calls = [
+    "mkdir",
+    "rmdir",
+    "rename",
+    "unlink",
+    "fsync",
+    "fchmod",
+    "fchown",
+    "chown",
+    "utimensat",
+    "readlink",
+  ];
+
+  /** Runs a command that is killed when it is about to make a call for the nth time. */
+  function runKilled(call: string, nth: number, args: readonly string[]) {
+    return spawnSync(
+      "strace",
+      [
+        ...["-f", "-qq", "-o", "/dev/null", "-e", `trace=${call}`],
+        ...["-e", `inject=${call}:signal=KILL:when=${nth}`],
+        ...[process.execPath, ...PROGRAM, ...args],
+      ],
+      // strace counts a thread's calls; with one thread for the file system these are all.
+      { encoding: "utf8", env: { ...process.env, UV_THREADPOOL_SIZE: "1" }, timeout: 60_000 },
+    );
+  }
+
+  for (const [what, prepare] of [
+    ["of keys create", () => {}],
+    ["of a command that takes over from a killed one", (keys: string) => mkdirSync(`${keys}.lock`)],
+  ] as const) {
+    it(`${what}, at any call, leaves a good file, no key without its token, and nothing to be deleted by hand`, async (t) => {
+      let kills = 0;
+      for (const call of calls) {
+        for (let nth = 1, survived = false; !survived; nth++) {
+          assert.ok(nth < 20, call);
+          const folder = temporaryFolder(t);
+          const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+          prepare(keys);
+          letTimePass(keys);
+          const { status, signal, stdout } = runKilled(call, nth, [...CREATE, keys]);
+          survived = status === 0;
+          const at = `${call} ${nth}: ${status} ${signal}`;
+          if (!survived) kills++;
+          const [, made, ...more] = readKeys(keys);
+          assert.equal(more.length, 0, at);
+          if (made !== undefined) assert.equal(made.sha256, hashToken(stdout.trim()), at);
+          letTimePass(keys);
+          await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
+          assert.equal(readKeys(keys)[0]!.active, false, at);
+          assert.deepEqual(readdirSync(folder), ["keys.json"], at);
+        }
+      }
+      assert.ok(kills >= 6, `only ${kills} kills`);
+    });
+  }
+
+  it("is waited for by the next command for some seconds, which says so", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+    assert.notEqual(runKilled("rename", 1, [...CREATE, keys]).status, 0);
+    assert.ok(existsSync(`${keys}.lock`));
+    const began = Date.now();
+    const { stderr } = await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
+    assert.match(stderr, /^orrery: waiting for another command [^\n]*\norrery: disabled key_c_sk_1\n$/);
+    assert.ok(Date.now() - began > 2000);
+    assert.deepEqual(readdirSync(folder), ["keys.json"]);
+  });
+});
+
+/** A file system of 64 KiB; undefined where none may be mounted. */
+function smallDisk(t: TestContext): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-full-"));
+  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
+  t.after(() => {
+    if (status === 0) execFileSync("umount", [folder]);
+    rmSync(folder, { recursive: true });
+  });
+  return status === 0 ? folder : undefined;
+}
+
+describe("a full disk", () => {
+  it("leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {
+    const disk = smallDisk(t);
+    if (disk === undefined) return t.skip("no file system may be mounted here");
+    // Of some pages, so that a part of the new file fits where all of it does not.
+    const many = Array.from({ length: 60 }, (_, n) => keyRecord(`svc_sk_${String(n).padStart(6, "0")}`));
+    const keys = writeKeys(join(disk, "keys.json"), ...many);
+    const before = readFileSync(keys);
+    assert.ok(before.length > 12_000);
+    for (const spare of [0, 4096, 8192]) {
+      const ballast = join(disk, "ballast");
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize - spare));
+      for (const args of [
+        [...CREATE, keys],
+        ["keys", "disable", many[0]!.id, "--keys", keys],
+      ]) {
+        const { status, stdout, stderr } = await run(args);
+        assert.equal(status, 1, stderr);
+        assert.match(stderr, /^orrery: [^\n]*keys\.json: no space left on device \(ENOSPC\)\n$/);
+        assert.equal(stdout, "");
+        assert.deepEqual(readdirSync(disk).sort(), ["ballast", "keys.json"], `${spare} bytes`);
+        assert.deepEqual(readFileSync(keys), before);
+      }
+      rmSync(ballast);
+    }
+    await runWell(["keys", "disable", many[0]!.id, "--keys", keys]);
+    await runWell([...CREATE, keys]);
+    assert.deepEqual([readKeys(keys).length, readKeys(keys)[0]!.active], [61, false]);
+  });
+});
+
+describe("a holder", () => {
+  /** Holds the lock of a file until it is ended, as a process of another container. */
+  function hold(file: string, wrapper: readonly string[]): ChildProcess {
+    const lock = pathToFileURL(join(import.meta.dirname, "../../src/cli/filelock.ts")).href;
+    const code = `
+      import { withLock } from ${JSON.stringify(lock)};
+      await withLock(${JSON.stringify(file)}, () => new Promise((done) => setTimeout(done, 600_000)));`;
+    const [program, ...args] = [
+      ...wrapper,
+      process.execPath,
+      "--import",
+      "tsx",
+      "--input-type=module",
+      "-e",
+      code,
+    ];
+    return spawn(program!, args, { stdio: "inherit", detached: true });
+  }
+
+  const elsewhere = ["unshare", "--pid", "--fork", "--kill-child"];
+  const skip = lacks(elsewhere[0]!, ...elsewhere.slice(1), "true");
+
+  it("in another PID namespace is respected while it lives, and replaced when it died", {
+    skip,
+  }, async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+    const holder = hold(keys, elsewhere);
+    t.after(() => holder.kill("SIGKILL"));
+    await until(() => existsSync(`${keys}.lock`), "the lock", 60_000);
+    const taken = statSync(`${keys}.lock`).mtimeMs;
+    const disabling = run(["keys", "disable", "key_c_sk_1", "--keys", keys]);
+    // Longer than a dead one would be waited for.
+    await until(() => statSync(`${keys}.lock`).mtimeMs > taken + 8000, "signs of life", 60_000);
+    assert.equal(readKeys(keys)[0]!.active, true, "it is still waited for");
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    const { status, stderr } = await disabling;
+    assert.equal(status, 0, stderr);
+    assert.equal(readKeys(keys)[0]!.active, false);
+    assert.deepEqual(readdirSync(folder), ["keys.json"]);
+  });
+
+  it("that waits with nineteen others for a dead one loses nothing", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = join(folder, "keys.json");
+    mkdirSync(`${keys}.lock`);
+    // Stale when most of them have started and look at it.
+    const soon = new Date(Date.now() + 1000);
+    utimesSync(`${keys}.lock`, soon, soon);
+    const made = await Promise.all(Array.from({ length: 20 }, () => runWell([...CREATE, keys])));
+    const hashes = new Set(readKeys(keys).map(({ sha256 }) => sha256));
+    assert.equal(hashes.size, 20);
+    for (const { stdout } of made) assert.ok(hashes.has(hashToken(stdout.trim())));
+    assert.deepEqual(readdirSync(folder), ["keys.json"]);
+  });
+});

@@ -1,0 +1,197 @@
+/** The lock on a file: nobody loses a change, whatever happened to the holder before. */
+
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import files, { readFile, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import { describe, it, mock, type TestContext } from "node:test";
+import { withLock } from "../src/cli/filelock.ts";
+import { temporaryFolder } from "./support/folders.ts";
+import { until } from "./support/process.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A file with a number in it. */
+function counter(t: TestContext): { folder: string; file: string; lock: string } {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "count");
+  writeFileSync(file, "0");
+  return { folder, file, lock: `${file}.lock` };
+}
+
+function date(path: string, agoMs: number): void {
+  const time = new Date(Date.now() - agoMs);
+  utimesSync(path, time, time);
+}
+
+async function count(file: string): Promise<void> {
+  const before = Number(await readFile(file, "utf8"));
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await writeFile(file, String(before + 1));
+}
+
+async function countOften(file: string, times: number): Promise<void> {
+  await Promise.all(Array.from({ length: times }, () => withLock(file, () => count(file))));
+}
+
+describe("a lock", { concurrency: true }, () => {
+  it("lets one in at a time and leaves nothing behind", async (t) => {
+    const { folder, file } = counter(t);
+    await countOften(file, 20);
+    assert.equal(readFileSync(file, "utf8"), "20");
+    assert.deepEqual(readdirSync(folder), ["count"]);
+  });
+
+  const left: readonly [what: string, leave: (lock: string) => void][] = [
+    ["a folder", (lock) => mkdirSync(lock)],
+    ["a file, as earlier versions made it", (lock) => writeFileSync(lock, "4711")],
+    ["an empty file", (lock) => writeFileSync(lock, "")],
+  ];
+  for (const [what, leave] of left) {
+    it(`that a dead holder left is taken from it, ${what}`, async (t) => {
+      const { folder, file, lock } = counter(t);
+      leave(lock);
+      date(lock, MINUTE_MS);
+      // Of those that see it stale together only one may remove it, and none the lock that comes after it.
+      await countOften(file, 20);
+      assert.equal(readFileSync(file, "utf8"), "20");
+      assert.deepEqual(readdirSync(folder), ["count"]);
+    });
+  }
+
+  it("dated ahead by a clock that was set back is no obstacle", async (t) => {
+    const { file, lock } = counter(t);
+    mkdirSync(lock);
+    date(lock, -60 * MINUTE_MS);
+    await countOften(file, 3);
+    assert.equal(readFileSync(file, "utf8"), "3");
+  });
+
+  it("can be taken after a process died while it removed a lock", async (t) => {
+    const { folder, file, lock } = counter(t);
+    for (const path of [lock, `${lock}.breaking`]) {
+      mkdirSync(path);
+      date(path, MINUTE_MS);
+    }
+    await countOften(file, 5);
+    assert.equal(readFileSync(file, "utf8"), "5");
+    // Between removing the lock and its own guard.
+    mkdirSync(`${lock}.breaking`);
+    await countOften(file, 1);
+    assert.deepEqual(readdirSync(folder), ["count"]);
+  });
+
+  it("of a living holder is renewed, waited for, and the wait is told once", async (t) => {
+    const { file, lock } = counter(t);
+    const order: string[] = [];
+    const told: string[] = [];
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const holding = withLock(file, async () => {
+      await released;
+      order.push("holder");
+    });
+    await until(() => existsSync(lock), "the lock");
+    const taken = statSync(lock).mtimeMs;
+    const waiting = withLock(
+      file,
+      async () => void order.push("waiter"),
+      (text) => told.push(text),
+    );
+    await until(() => statSync(lock).mtimeMs > taken, "a sign of life");
+    await until(() => told.length > 0, "a word to the user");
+    assert.deepEqual(order, []);
+    release();
+    await Promise.all([holding, waiting]);
+    assert.deepEqual(order, ["holder", "waiter"]);
+    assert.equal(told.length, 1);
+    assert.match(told[0]!, /^orrery: waiting [^\n]*count[^\n]*\n$/);
+  });
+
+  it("that was lost under way is noticed, and the work begun anew when it is free again", async (t) => {
+    const { file, lock } = counter(t);
+    let runs = 0;
+    await withLock(file, async (assertHeld) => {
+      runs++;
+      if (runs === 1) {
+        await assertHeld();
+        // Somebody took this process for dead.
+        rmdirSync(lock);
+        mkdirSync(lock);
+        setTimeout(() => {
+          assert.equal(runs, 1, "it is somebody else's turn");
+          rmdirSync(lock);
+        }, 100);
+      }
+      await assertHeld();
+      await count(file);
+    });
+    assert.equal(runs, 2);
+    assert.equal(readFileSync(file, "utf8"), "1");
+    assert.ok(!existsSync(lock));
+  });
+
+  it("is given up when the work fails", async (t) => {
+    const { folder, file } = counter(t);
+    const failure = new Error("no");
+    await assert.rejects(
+      withLock(file, () => Promise.reject(failure)),
+      failure,
+    );
+    assert.deepEqual(readdirSync(folder), ["count"]);
+    await assert.rejects(
+      withLock(join(folder, "missing", "file"), async () => {}),
+      { code: "ENOENT" },
+    );
+  });
+});
+
+describe("a lock of a dead holder", () => {
+  it("is not removed by one who saw it late, when it is another's already", async (t) => {
+    const { file, lock } = counter(t);
+    mkdirSync(lock);
+    date(lock, MINUTE_MS);
+    let taken = (): void => {};
+    const isTaken = new Promise<void>((resolve) => {
+      taken = resolve;
+    });
+    let late = 0;
+    let looked = false;
+    const make = files.mkdir as (path: string) => Promise<undefined>;
+    const delayed = mock.method(files, "mkdir", async (path: string) => {
+      // The second that saw the stale lock gets to removing it when the first has removed and taken it.
+      const isLate = path.endsWith(".breaking") && ++late === 2;
+      if (isLate) await isTaken;
+      await make(path);
+      if (isLate) looked = true;
+    });
+    syncBuiltinESMExports();
+    t.after(() => {
+      delayed.mock.restore();
+      syncBuiltinESMExports();
+    });
+    let runs = 0;
+    const work = async (assertHeld: () => Promise<void>): Promise<void> => {
+      runs++;
+      taken();
+      await until(() => looked && !existsSync(`${lock}.breaking`), "the second to be done with it");
+      await assertHeld();
+      await count(file);
+    };
+    await Promise.all([withLock(file, work), withLock(file, work)]);
+    assert.equal(runs, 2, "nobody had to begin anew");
+    assert.equal(readFileSync(file, "utf8"), "2");
+  });
+});

@@ -1,0 +1,130 @@
+/** The library's options: what is missing, unknown or wrong is said, and defaults are those of the settings. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type OpenOptions, openOrrery } from "../src/mod.ts";
+import { checkOptions } from "../src/open-options.ts";
+import { defaultOf } from "../src/settings.ts";
+import { place, TOKEN } from "./support/place.ts";
+
+const RIGHT: OpenOptions = { snapshot: "folder", keys: "file" };
+const API = { id: "a", kind: "api", token: "svc_sk_1" };
+const CLI = { id: "c", kind: "cli", token: "svcx_1" };
+
+/** What is said of options that will not do; through the front door, which must reject with a TypeError. */
+async function problem(options: unknown): Promise<string> {
+  try {
+    await openOrrery(options as OpenOptions);
+  } catch (error) {
+    assert.ok(error instanceof TypeError, String(error));
+    assert.match(error.message, /^openOrrery: [^\n]+$/);
+    return error.message.slice("openOrrery: ".length);
+  }
+  return assert.fail("it opened");
+}
+
+describe("options of openOrrery", () => {
+  it("that are missing are named", async () => {
+    assert.match(await problem(undefined), /snapshot.*keys/);
+    assert.match(await problem({}), /^option "snapshot" is missing: the folder/);
+    assert.match(await problem({ snapshot: "x" }), /^option "keys" is missing: a keys file or an array/);
+    assert.match(await problem({ keys: [] }), /^option "snapshot" is missing/);
+    for (const wrong of [null, "folder", 5, []]) {
+      assert.match(await problem(wrong), /^options must be an object, are /);
+    }
+  });
+
+  it("that are not known are named with the nearest", async () => {
+    const cases: readonly [name: string, meant: string][] = [
+      ["rateLimt", "rateLimit"],
+      ["ratelimit", "rateLimit"],
+      ["snapshots", "snapshot"],
+      ["key", "keys"],
+      ["searchCacheByte", "searchCacheBytes"],
+      ["acessLog", "accessLog"],
+    ];
+    for (const [name, meant] of cases) {
+      const said = await problem({ ...RIGHT, [name]: 1 });
+      assert.equal(said, `unknown option "${name}"; did you mean "${meant}"?`);
+    }
+    assert.match(await problem({ ...RIGHT, port: 1 }), /^unknown option "port"; there are snapshot, keys, /);
+  });
+
+  it("of a wrong type or out of bounds are told", async () => {
+    const cases: readonly [options: object, says: RegExp][] = [
+      [{ snapshot: 5 }, /^option "snapshot" must be the path of a folder, is 5$/],
+      [{ snapshot: "" }, /"snapshot".* is ""$/],
+      [{ snapshot: new URL("file:///x") }, /"snapshot".* is an object$/],
+      [{ keys: {} }, /^option "keys" must be the path of a file or an array of keys, is an object$/],
+      [{ keys: "" }, /"keys"/],
+      [{ rateLimit: "5" }, /^option "rateLimit" must be a number, is "5"$/],
+      [{ rateLimit: null }, /"rateLimit" must be a number, is null$/],
+      [{ rateLimit: 0 }, /^option "rateLimit" must be a whole number of at least 1, is 0$/],
+      [{ rateLimit: 1.5 }, /"rateLimit".* is 1\.5$/],
+      [{ rateLimit: Number.NaN }, /"rateLimit"/],
+      [{ rateWindow: Number.POSITIVE_INFINITY }, /"rateWindow"/],
+      [{ watch: -1 }, /"watch" must be a number from 0/],
+      [{ cors: "on" }, /^option "cors" must be a boolean, is "on"$/],
+      [{ accessLog: 1 }, /"accessLog" must be a boolean/],
+      [{ threads: 2 }, /"threads" must be a boolean, is 2$/],
+      [{ observe: {} }, /"observe" must be a function, is an object$/],
+      [{ apiKeyPrefix: "" }, /"apiKeyPrefix" must not be empty/],
+      [{ apiKeyPrefix: "svcx_more" }, /prefix/],
+    ];
+    for (const [options, says] of cases) assert.match(await problem({ ...RIGHT, ...options }), says);
+  });
+
+  it("keys that could not be used or mean nothing are told, and no token is quoted", async () => {
+    const cases: readonly [keys: unknown[], says: RegExp][] = [
+      [["svc_sk_secret"], /^keys\[0\] must be an object, is a string$/],
+      [[API, { ...CLI, scope: [] }], /^unknown field of keys\[1\] "scope"; did you mean "scopes"\?$/],
+      [[{ ...API, id: undefined }], /^keys\[0\]: id must be/],
+      [[{ ...API, kind: "admin" }], /^key "a": kind must be "api" or "cli", is "admin"$/],
+      [[{ ...API, token: "secret" }], /^key "a": token must be svc_sk_ followed by at least one character$/],
+      [[{ ...API, token: "svc_sk_" }], /followed by/],
+      [[{ ...API, token: undefined }], /followed by/],
+      [[{ ...CLI, scopes: ["read:users"] }], /^key "c": a CLI token has neither scopes nor a limit$/],
+      [[{ ...API, scopes: "read:users" }], /scopes must be an array/],
+      [[{ ...API, scopes: ["read:foo"] }], /there is no scope "read:foo", only read:worlds/],
+      [[{ ...API, limit: 0 }], /limit must be a whole number of at least 1, is 0$/],
+      [[API, { ...API, token: "svc_sk_2" }], /^key "a": its id or token was given before$/],
+      [[API, { ...API, id: "b" }], /^key "b": its id or token was given before$/],
+    ];
+    for (const [keys, says] of cases) {
+      const said = await problem({ ...RIGHT, keys });
+      assert.match(said, says);
+      assert.doesNotMatch(said, /secret|svc_sk_\d/);
+    }
+  });
+
+  it("that are absent have the defaults of the settings", () => {
+    const { rateLimit, rateWindow, cors, watch, searchCacheBytes, ...rest } = checkOptions({
+      ...RIGHT,
+      rateLimit: undefined,
+    });
+    assert.equal(rateLimit, Number(defaultOf("rate-limit")));
+    assert.equal(rateWindow, Number(defaultOf("rate-window")));
+    assert.equal(watch, Number(defaultOf("watch")));
+    assert.equal(searchCacheBytes, Number(defaultOf("search-cache-bytes")));
+    assert.equal(cors, true);
+    assert.deepEqual(rest, {
+      ...RIGHT,
+      maxSnapshotBytes: Number(defaultOf("max-snapshot-bytes")),
+      allowShrink: false,
+      accessLog: false,
+      apiKeyPrefix: defaultOf("api-key-prefix"),
+      cliTokenPrefix: defaultOf("cli-token-prefix"),
+    });
+    assert.equal(checkOptions({ ...RIGHT, cors: false }).cors, false);
+  });
+
+  it("are applied", async (t) => {
+    const { snapshot, keys } = place(t);
+    const orrery = await openOrrery({ snapshot, keys, threads: false, cors: false, rateLimit: 5, watch: 0 });
+    t.after(() => orrery.close());
+    const reply = await orrery.ask({ target: "/api/public/v1/stats", authorization: `Bearer ${TOKEN}` });
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers["x-ratelimit-limit"], "5");
+    assert.equal(reply.headers["access-control-allow-origin"], undefined);
+  });
+});

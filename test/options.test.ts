@@ -1,0 +1,175 @@
+/** Arguments and environment: booleans, variables, and what is said of options that are not known. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { COMMANDS } from "../src/cli/commands.ts";
+import { helpFor } from "../src/cli/help.ts";
+import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
+import { nearest } from "../src/nearest.ts";
+import {
+  type Command,
+  defaultOf,
+  problemWith,
+  readsVariable,
+  type SETTINGS,
+  settingsOf,
+  variableOf,
+} from "../src/settings.ts";
+
+const SERVE = ["--snapshot", "s", "--keys", "k"];
+
+function read(command: Command, args: readonly string[], environment: Environment = {}): Options {
+  const { positionals } = COMMANDS.find(({ name }) => name === command)!;
+  return readOptions(command, args, environment, positionals);
+}
+
+function problem(command: Command, args: readonly string[], environment: Environment = {}): string {
+  try {
+    read(command, args, environment);
+  } catch (error) {
+    assert.ok(error instanceof UsageError, String(error));
+    return error.message;
+  }
+  return "";
+}
+
+/** A value for each setting that is not its default. */
+function otherValue({ flag, kind, choices }: (typeof SETTINGS)[number]): string {
+  if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
+  if (kind === "choice") return choices!.find((choice) => choice !== defaultOf(flag))!;
+  return flag === "scope" ? "read:users" : "2001";
+}
+
+describe("booleans", () => {
+  const booleans = settingsOf("serve").filter(({ kind }) => kind === "flag");
+  const words: readonly (readonly [word: string, value: boolean])[] = [
+    ...["on", "true", "1", "yes", "ON", "Yes"].map((word) => [word, true] as const),
+    ...["off", "false", "0", "no", "OFF", "False"].map((word) => [word, false] as const),
+  ];
+
+  it("are read alike, whichever it is and wherever it stands", () => {
+    assert.ok(booleans.length >= 3);
+    for (const { flag } of booleans) {
+      for (const [word, value] of words) {
+        assert.equal(read("serve", [...SERVE, `--${flag}`, word]).flag(flag), value, `--${flag} ${word}`);
+        assert.equal(read("serve", [`--${flag}=${word}`, ...SERVE]).flag(flag), value, `--${flag}=${word}`);
+        assert.equal(
+          read("serve", SERVE, { [variableOf(flag)]: word }).flag(flag),
+          value,
+          `${flag} by variable`,
+        );
+      }
+      for (const more of [[], SERVE]) {
+        const args = more.length > 0 ? [`--${flag}`, ...more] : [...SERVE, `--${flag}`];
+        assert.equal(read("serve", args).flag(flag), true, `--${flag} alone`);
+      }
+      assert.equal(read("serve", [...SERVE, `--no-${flag}`]).flag(flag), false);
+      assert.equal(read("serve", SERVE).flag(flag), defaultOf(flag) === "on", "the default");
+      assert.equal(read("serve", [...SERVE, `--${flag}`], { [variableOf(flag)]: "off" }).flag(flag), true);
+      assert.equal(read("serve", SERVE, { [variableOf(flag)]: "" }).flag(flag), defaultOf(flag) === "on");
+    }
+  });
+
+  it("that are none are refused by name", () => {
+    for (const { flag } of booleans) {
+      const says = `--${flag}: must be on or off, is "maybe"`;
+      assert.equal(problem("serve", [...SERVE, `--${flag}=maybe`]), says);
+      assert.equal(problem("serve", [...SERVE, `--${flag}`, "maybe"]), says);
+      assert.equal(problem("serve", [`--${flag}`, "maybe", ...SERVE]), says);
+      assert.match(problem("serve", [...SERVE, `--${flag}=`]), /must be on or off/);
+      assert.match(problem("serve", SERVE, { [variableOf(flag)]: "maybe" }), /^ORRERY_.*must be on or off/);
+      assert.match(problem("serve", [...SERVE, `--no-${flag}=on`]), /Unknown option/);
+    }
+  });
+
+  it("take no word that is the command's own", () => {
+    const options = read("check", ["--json", "data/sample"]);
+    assert.deepEqual([options.flag("json"), options.positionals], [true, ["data/sample"]]);
+    const off = read("diff", ["a", "--json", "off", "b"]);
+    assert.deepEqual([off.flag("json"), off.positionals], [false, ["a", "b"]]);
+    assert.deepEqual(read("check", ["--", "--json"]).positionals, ["--json"]);
+    // Nor the value of another option.
+    assert.match(problem("serve", ["--snapshot", "--cors", "--keys", "k"]), /--snapshot/);
+  });
+});
+
+describe("variables", () => {
+  it("are read by serve and demo for every option, by the others for the keys file alone", () => {
+    let seen = 0;
+    for (const { name } of COMMANDS) {
+      const needed = settingsOf(name).filter(({ required }) => required);
+      const args = needed.flatMap(({ flag }) => [`--${flag}`, "x"]);
+      const words = COMMANDS.find((row) => row.name === name)!.positionals;
+      for (const setting of settingsOf(name)) {
+        if (setting.required) continue;
+        const { flag } = setting;
+        const value = otherValue(setting);
+        assert.equal(problemWith(setting, value), undefined, `${flag} ${value}`);
+        const options = read(name, [...args, ...words], { [variableOf(flag)]: value });
+        const isRead = options.list(flag)[0] === value;
+        assert.equal(isRead, name === "serve" || name === "demo", `${name} --${flag}`);
+        assert.equal(readsVariable(name, flag), isRead);
+        // A value that would be wrong is not even looked at.
+        if (!isRead) read(name, [...args, ...words], { [variableOf(flag)]: "\n" });
+        seen++;
+      }
+    }
+    assert.ok(seen > 50, `only ${seen} options`);
+    assert.equal(read("keys list", [], { ORRERY_KEYS: "file" }).text("keys"), "file");
+    assert.equal(read("keys list", ["--keys", "flag"], { ORRERY_KEYS: "file" }).text("keys"), "flag");
+  });
+
+  it("are named in messages and help where they count, and only there", () => {
+    assert.equal(problem("keys list", []), "--keys (or ORRERY_KEYS) is required");
+    assert.equal(problem("generate", [], { ORRERY_OUT: "x" }), "--out is required");
+    for (const row of COMMANDS) {
+      for (const { flag } of settingsOf(row.name)) {
+        const named = new RegExp(`\\b${variableOf(flag)}\\b`).test(helpFor(row));
+        assert.equal(named, readsVariable(row.name, flag), `${row.name} --${flag}`);
+      }
+    }
+  });
+});
+
+describe("options that are not known", () => {
+  it("are refused with the one that may be meant", () => {
+    assert.match(
+      problem("serve", [...SERVE, "--rate-limt", "5"]),
+      /'--rate-limt'; did you mean --rate-limit\?/,
+    );
+    assert.match(problem("serve", [...SERVE, "--acess-log"]), /did you mean --access-log\?/);
+    assert.match(problem("serve", [...SERVE, "--colour"]), /^Unknown option '--colour'$/);
+    // Of another command.
+    assert.match(problem("keys list", ["--keys", "k", "--limit", "5"]), /^Unknown option '--limit'$/);
+  });
+
+  it("nearest: by edits, swaps included, as far as a third of the word", () => {
+    const words = ["rateLimit", "rateWindow", "watch", "cors"];
+    const cases: readonly [word: string, meant: string | undefined][] = [
+      ["rateLimits", "rateLimit"],
+      ["rateLimti", "rateLimit"],
+      ["ratelimit", "rateLimit"],
+      ["RATEWINDOW", "rateWindow"],
+      ["wathc", "watch"],
+      ["core", "cors"],
+      ["corn", "cors"],
+      ["port", undefined],
+      ["", undefined],
+      ["x".repeat(10_000), undefined],
+    ];
+    for (const [word, meant] of cases) assert.equal(nearest(word, words), meant, word);
+  });
+});
+
+describe("lists", () => {
+  it("are given one by one or joined by commas", () => {
+    const made = ["--keys", "k", "--name", "n"];
+    const scopes = (...args: string[]): readonly string[] =>
+      read("keys create", [...made, ...args]).list("scope");
+    assert.deepEqual(scopes(), []);
+    assert.deepEqual(scopes("--scope", "a,b", "--scope", " c"), ["a", "b", "c"]);
+    for (const empty of ["", ",", "a,", "a,,b"]) {
+      assert.equal(problem("keys create", [...made, "--scope", empty]), "--scope: must not be empty");
+    }
+  });
+});
