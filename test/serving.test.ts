@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { hashToken } from "../src/gate/keys.ts";
-import { countRequest, createSharedCounters, slotOf } from "../src/gate/limit.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
@@ -299,16 +298,4 @@ it("the setting takes a number of threads or auto", async () => {
   ]);
   assert.equal(status, 2);
   assert.match(stderr, /--threads: must be auto or a whole number from 1 to 64, is "none"/);
-});
-
-it("shared counters count as others do, and survive a thread that ended while it counted", () => {
-  const counters = createSharedCounters(60);
-  const slot = slotOf(counters, "k");
-  for (let at = 0; at < 3; at++) assert.equal(countRequest(counters, slot, 3, 60_000).remaining, 2 - at);
-  assert.equal(countRequest(counters, slot, 3, 60_000).passed, false);
-  assert.equal(countRequest(counters, slot, 3, 120_000).passed, true);
-  counters.locks![slot] = 1;
-  assert.equal(countRequest(counters, slot, 3, 120_000).passed, true);
-  assert.equal(countRequest(counters, slot, 3, 120_000).passed, true);
-  assert.equal(countRequest(counters, slot, 3, 120_000).passed, false);
 });
