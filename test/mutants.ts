@@ -82,6 +82,27 @@ export const MUTANTS: readonly Mutant[] = [
     tests: [["test/gate.test.ts", "→ apiKeyUnknown"]],
   },
   {
+    breaks: "hashes are compared by their case",
+    file: "src/gate/keys.ts",
+    text: "byHash.set(record.sha256.toLowerCase(), {",
+    becomes: "byHash.set(record.sha256, {",
+    tests: [["test/gate.test.ts", "is found by a hash in upper case"]],
+  },
+  {
+    breaks: "tokens that nobody has are kept",
+    file: "src/gate/keys.ts",
+    text: "if (key !== undefined) this.#used.set(token, key);",
+    becomes: "this.#used.set(token, key!);",
+    tests: [["test/gate.test.ts", "that nobody has is not kept"]],
+  },
+  {
+    breaks: "a token that was used is found when its key is disabled",
+    file: "src/gate/keys.ts",
+    text: "readonly #used = new Map<string, Key>();",
+    becomes: "readonly #used = ((KeyRing as { all?: Map<string, Key> }).all ??= new Map<string, Key>());",
+    tests: [["test/gate.test.ts", "that was used is judged by the keys of the moment"]],
+  },
+  {
     breaks: "the answer to HEAD has a body",
     file: "src/answer.ts",
     text: 'return ask.method === "HEAD" ? "" : body;',
