@@ -9,6 +9,7 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
+import { workerEntry } from "../package.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Found, type PageOf, reviveStore } from "../store/generation.ts";
@@ -16,7 +17,7 @@ import type { LoadedSearchable, Loader } from "./loader.ts";
 import { createFarSearch, createNearSearch } from "./near-search.ts";
 import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 
-const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
+const ENTRY = workerEntry("generation-thread");
 
 interface Waiting extends SearchRequest {
   /** Threads that died while they worked on it. */

@@ -5,9 +5,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { PATIENCE_MS, timeLeft, within } from "./patience.ts";
+import { PROGRAM } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const COMMAND = ["--import", "tsx", "src/main.ts"];
 
 /** Environment variables on top of a clean environment. */
 export type Variables = Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export async function killAll(): Promise<void> {
 
 /** Starts the program. */
 export function start(args: readonly string[], variables: Variables = {}): Program {
-  const child = spawn(process.execPath, [...COMMAND, ...args], {
+  const child = spawn(process.execPath, [...PROGRAM, ...args], {
     cwd: ROOT,
     env: environment(variables),
     stdio: ["ignore", "pipe", "pipe"],
