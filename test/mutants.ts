@@ -17,6 +17,15 @@ export interface Mutant {
   readonly becomes: string;
   /** Each of them must fail. */
   readonly tests: readonly NamedTests[];
+  /** Oldest Node that runs these tests, such as "22.12"; every one that is supported when absent. */
+  readonly node?: string;
+}
+
+/** Whether the tests of a row are skipped by a Node. */
+export function isLeftOut({ node = "0.0" }: Mutant, version = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldest = 0, least = 0] = node.split(".").map(Number);
+  return major < oldest || (major === oldest && minor < least);
 }
 
 /**

@@ -7,8 +7,8 @@
  * Each row of test/mutants.ts is applied to a copy of the tree, never to the
  * checkout, and the tests that it names are run there: they must pass before
  * the change and fail with it. `--only` takes the rows that hold these words.
- * Rows whose tests this Node skips are named and left out; with `--all` that is
- * a failure, too.
+ * Rows that take a newer Node are named and left out; with `--all` that is a
+ * failure, too.
  */
 
 import { spawn } from "node:child_process";
@@ -17,7 +17,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTANTS, type Mutant, mutate, type NamedTests } from "../mutants.ts";
+import { isLeftOut, MUTANTS, type Mutant, mutate, type NamedTests } from "../mutants.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -41,13 +41,10 @@ function copyTree(): string {
 interface Ran {
   readonly passed: string[];
   readonly failed: string[];
-  /** Whether the file skipped something by itself, not because of the names. */
-  skips: boolean;
   readonly output: string;
 }
 
 const RESULT = /^ *(not ok|ok) \d+ - (.*?)(?: # ((?:SKIP|TODO)\b.*))?$/;
-const OTHER_NAME = /does not match pattern/;
 
 /** Runs tests of one file by their names; rejects when it does not end. */
 function runTests(tree: string, file: string, names: readonly string[]): Promise<Ran> {
@@ -70,12 +67,11 @@ function runTests(tree: string, file: string, names: readonly string[]): Promise
     child.once("close", (status) => {
       clearTimeout(timer);
       if (status === null) return reject(new Error(`${file} was ended after ${PATIENCE_MS} ms`));
-      const ran: Ran = { passed: [], failed: [], skips: false, output };
+      const ran: Ran = { passed: [], failed: [], output };
       for (const line of output.split("\n")) {
         const [, result, name, directive] = RESULT.exec(line) ?? [];
-        if (name === undefined) continue;
-        if (directive !== undefined) ran.skips ||= !OTHER_NAME.test(directive);
-        else if (names.some((wanted) => name.includes(wanted))) {
+        if (name === undefined || directive !== undefined) continue;
+        if (names.some((wanted) => name.includes(wanted))) {
           ran[result === "ok" ? "passed" : "failed"].push(name);
         }
       }
@@ -84,15 +80,12 @@ function runTests(tree: string, file: string, names: readonly string[]): Promise
   });
 }
 
-/** What tests do without any change: they must run and pass, or be skipped by their file on this Node. */
-function judgeUnchanged({ passed, failed, skips, output }: Ran, [file, name]: NamedTests): string {
+/** Why tests are of no use: without any change they must run and pass. */
+function problemWith({ passed, failed, output }: Ran, [file, name]: NamedTests): string | undefined {
   if (failed.some((test) => test.includes(name))) return `${file} fails without the change\n${output}`;
-  if (passed.some((test) => test.includes(name))) return PASSES;
-  return skips ? SKIPPED : `${file} has no test of this name: ${name}\n${output}`;
+  if (passed.some((test) => test.includes(name))) return undefined;
+  return `${file} has no test of this name: ${name}\n${output}`;
 }
-
-const PASSES = "passes";
-const SKIPPED = "skipped";
 
 /** Applies a row to a tree, runs its tests, and takes the change back. @returns why it counts as a failure */
 async function tryMutant(tree: string, mutant: Mutant): Promise<string | undefined> {
@@ -119,7 +112,8 @@ const chosen = MUTANTS.filter((mutant) => JSON.stringify(mutant).includes(values
 if (chosen.length === 0) throw new Error(`no row holds ${values.only}`);
 
 const failures: string[] = [];
-const leftOut: string[] = [];
+const leftOut = chosen.filter((mutant) => isLeftOut(mutant));
+const tried = chosen.filter((mutant) => !leftOut.includes(mutant));
 const trees = Array.from({ length: Math.min(availableParallelism(), 4) }, copyTree);
 
 /** Gives each task to the next tree that is free. */
@@ -138,28 +132,24 @@ async function inTrees<T>(
 try {
   /** What each file's tests do without any change. */
   const unchanged = new Map<string, Ran>();
-  const named = chosen.flatMap(({ tests }) => tests);
+  const named = tried.flatMap(({ tests }) => tests);
   await inTrees([...new Set(named.map(([file]) => file))], async (tree, file) => {
     const names = new Set(named.filter(([of]) => of === file).map(([, name]) => name));
     unchanged.set(file, await runTests(tree, file, [...names]));
   });
-  await inTrees(chosen, async (tree, mutant) => {
+  await inTrees(tried, async (tree, mutant) => {
     const began = performance.now();
-    const judged = new Set(mutant.tests.map((tests) => judgeUnchanged(unchanged.get(tests[0])!, tests)));
-    const problem = [...judged].find((verdict) => verdict !== PASSES && verdict !== SKIPPED);
-    const isLeftOut = problem === undefined && judged.has(SKIPPED);
-    const failure = isLeftOut ? undefined : (problem ?? (await tryMutant(tree, mutant)));
+    const problem = mutant.tests.map((tests) => problemWith(unchanged.get(tests[0])!, tests)).find(Boolean);
+    const failure = problem ?? (await tryMutant(tree, mutant));
     const seconds = ((performance.now() - began) / 1000).toFixed(1).padStart(5);
-    if (isLeftOut) leftOut.push(mutant.breaks);
     if (failure !== undefined) failures.push(`${mutant.breaks}: ${failure}`);
-    console.log(
-      `${isLeftOut ? "left out" : failure ? "FAILED  " : "caught  "} ${seconds} s  ${mutant.breaks}`,
-    );
+    console.log(`${failure === undefined ? "caught" : "FAILED"} ${seconds} s  ${mutant.breaks}`);
   });
 } finally {
   for (const tree of trees) rmSync(tree, { recursive: true, force: true });
 }
 for (const failure of failures) console.error(`\n${failure}`);
-const caught = chosen.length - failures.length - leftOut.length;
+for (const { breaks, node } of leftOut) console.log(`left out, takes Node ${node}: ${breaks}`);
+const caught = tried.length - failures.length;
 console.log(`\n${caught} of ${chosen.length} caught, ${leftOut.length} left out on Node ${process.version}`);
 if (failures.length > 0 || (values.all && leftOut.length > 0)) process.exitCode = 1;
