@@ -11,8 +11,6 @@ export interface Fault {
   readonly status: number;
   readonly message: string;
   readonly when: string;
-  /** The connection cannot be trusted to carry another request. */
-  readonly closes?: true;
 }
 
 /** The table of errors, in the order in which they are judged. */
@@ -21,31 +19,26 @@ export const FAULTS = {
     status: 400,
     message: "Bad request",
     when: "The bytes sent are not valid HTTP, or an HTTP/1.1 request has no single `Host`.",
-    closes: true,
   },
   bodyNotAllowed: {
     status: 400,
     message: "Request body not allowed",
     when: "A GET or HEAD announces a body.",
-    closes: true,
   },
   headTooLarge: {
     status: 431,
     message: "Request header fields too large",
     when: "The request head is above 16 KiB or has more than 64 headers.",
-    closes: true,
   },
   timeout: {
     status: 408,
     message: "Request timeout",
     when: "The request did not arrive in time.",
-    closes: true,
   },
   expectation: {
     status: 417,
     message: "Expectation failed",
     when: "`Expect` asks for anything but `100-continue`.",
-    closes: true,
   },
   notFound: { status: 404, message: "Not found", when: "There is no such path." },
   methodNotAllowed: {

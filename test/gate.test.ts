@@ -127,6 +127,38 @@ describe("a token", () => {
     assert.equal(typeof findKey("Bearer svc_sk_old", PREFIXES, ring, now - 1), "object");
   });
 
+  it("is found by a hash in upper case", () => {
+    const good = record("svc_sk_upper");
+    const upper = createKeyRing([{ ...good, sha256: good.sha256.toUpperCase() }], createCounters(3600));
+    assert.equal(typeof findKey("Bearer svc_sk_upper", PREFIXES, upper, now), "object");
+  });
+
+  it("that was used is judged by the keys of the moment", () => {
+    const counters = createCounters(3600);
+    const states = [true, false, true].map((active) => {
+      const keys = createKeyRing([record("svc_sk_used", { active })], counters);
+      return [1, 2].map(() => typeof findKey("Bearer svc_sk_used", PREFIXES, keys, now));
+    });
+    assert.deepEqual(states, [
+      ["object", "object"],
+      ["string", "string"],
+      ["object", "object"],
+    ]);
+  });
+
+  it("that nobody has is not kept: guesses would fill the memory", (t) => {
+    const kept = new Set<unknown>();
+    const { set } = Map.prototype;
+    t.mock.method(Map.prototype, "set", function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
+      kept.add(key);
+      return set.call(this, key, value);
+    });
+    const keys = createKeyRing([record("svc_sk_kept")], createCounters(3600));
+    for (const token of ["svc_sk_kept", "svc_sk_guess"]) keys.find(token);
+    t.mock.restoreAll();
+    assert.deepEqual([kept.has("svc_sk_kept"), kept.has("svc_sk_guess")], [true, false]);
+  });
+
   it("is hashed as its bytes", () => {
     const utf8 = "svc_sk_é";
     const onTheWire = Buffer.from(utf8).toString("latin1");

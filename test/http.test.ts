@@ -20,6 +20,7 @@ import {
   USER,
   WORLD,
 } from "./support/http-server.ts";
+import { assertInTime, within } from "./support/patience.ts";
 import {
   closeWires,
   dial,
@@ -30,7 +31,6 @@ import {
   type RawResponse,
   requestHead,
   Wire,
-  within,
 } from "./support/raw.ts";
 
 const STATS = `${BASE}/stats`;
@@ -85,7 +85,7 @@ const HOST = "Host: orrery.test\r\n";
 const AUTH = `${bearer("cli")}\r\n`;
 const OK = `GET ${STATS} HTTP/1.1\r\n${HOST}${AUTH}`;
 // Its timeouts are longer than anybody's patience here: what is answered was not waited for.
-const main = await serve({ threads: true, http: { headersTimeout: 60_000, requestTimeout: 60_000 } });
+const main = await serve({ threads: true, http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000 } });
 const quick = await serve({
   http: {
     headersTimeout: 200,
@@ -1182,7 +1182,7 @@ describe("methods, CORS and the limit", { concurrency: true }, () => {
 
 describe("many peers", { concurrency: true }, () => {
   test("peers that never read cost little memory and are cut off", async () => {
-    const server = await serveOpen({ accessLog: true, http: { socketTimeout: 400, checkInterval: 100 } });
+    const server = await serveOpen({ accessLog: true, http: { socketTimeout: 1500, checkInterval: 100 } });
     const size = (await ask(PAGE, [bearer("cli")], "GET", server)).body.length;
     assert.ok(size > 100_000);
     const before = server.observations.length;
@@ -1196,11 +1196,10 @@ describe("many peers", { concurrency: true }, () => {
     }
     // What was made and has not left the process; what the system's buffers took is not counted.
     let most = 0;
-    let stalled = 0;
+    const stalled = new Set<unknown>();
     let made = 0;
     const look = setInterval(() => {
-      const sockets = server.sockets().filter(({ writableLength }) => writableLength > 0);
-      stalled = Math.max(stalled, sockets.length);
+      for (const socket of server.sockets()) if (socket.writableLength > 0) stalled.add(socket);
       if (server.sockets().length !== deaf.length) return;
       made = server.observations.length - before;
       let held = made * size;
@@ -1211,7 +1210,7 @@ describe("many peers", { concurrency: true }, () => {
     clearInterval(look);
     while (server.sockets().length > 0) await setImmediate();
     for (const error of broken) assert.match(error ?? "none", /^(ECONNRESET|EPIPE)$/);
-    assert.equal(stalled, deaf.length);
+    assert.equal(stalled.size, deaf.length);
     assert.ok(most > 0 && most < deaf.length * 2_000_000, `${most} bytes of replies were kept`);
     const late = server.observations.length - before - made;
     assert.ok(late < deaf.length * 32, `${late} replies were made for connections that were gone`);
@@ -1314,8 +1313,8 @@ describe("a graceful stop", { concurrency: true }, () => {
     for (const [who, count] of turns.entries()) assert.ok(count - before[who]! <= 2);
     for (const wire of [...idle, used]) {
       await wire.closed();
-      const after = performance.now() - began;
-      assert.ok(after > 1400 && after < 8000, `idle connections were ended after ${after} ms`);
+      assert.ok(performance.now() - began > 1400, "idle connections are still served for a moment");
+      assertInTime(began, 8000, "the end of idle connections");
     }
     await within(stopped, "the stop", 10_000);
     const kinds = server.observations.map(({ kind }) => kind);
@@ -1408,7 +1407,8 @@ describe("a graceful stop", { concurrency: true }, () => {
     const { status, ms } = await stuck;
     assert.equal(status, 0);
     // Had nobody been stuck, it would have been over after the grace.
-    assert.ok(ms > 4000 && ms < 9900, `${ms} ms`);
+    assert.ok(ms > 4000, `${ms} ms`);
+    assertInTime(performance.now() - ms, 9900, "the stop");
   });
 });
 

@@ -26,6 +26,7 @@ import {
   writeFiles,
   writeSnapshot,
 } from "./support/folders.ts";
+import { assertInTime } from "./support/patience.ts";
 import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "./support/place.ts";
 import {
   get,
@@ -173,14 +174,21 @@ describe("processes", { concurrency: 4 }, () => {
   test("a key expires while the server runs, without any reload", async (t) => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys);
-    const soon = new Date(Date.now() + 2500).toISOString();
     const [api, cli] = ["svc_sk_soon", "svcx_soon"];
-    writeKeys(
-      keys,
-      keyRecord(api, { expiresAt: soon, id: "1" }),
-      keyRecord(cli, { expiresAt: soon, id: "2" }),
-    );
-    await untilReply(server, api, ({ status }) => status === 200, "the key", 2400);
+    let soon = "";
+    // On a busy machine the keys may have expired before they were read once: then they get longer.
+    for (let validFor = 2500, status = 0; status !== 200; validFor *= 2) {
+      soon = new Date(Date.now() + validFor).toISOString();
+      writeKeys(
+        keys,
+        keyRecord(api, { expiresAt: soon, id: "1" }),
+        keyRecord(cli, { expiresAt: soon, id: "2" }),
+      );
+      const loads = server.logs("keys-loaded").length;
+      await server.logged("keys-loaded", loads + 1);
+      ({ status } = await get(`${server.url}/stats`, { token: api }));
+      assert.ok(status === 200 || Date.now() >= Date.parse(soon), "a key that is valid is let in");
+    }
     const loads = server.logs("keys-loaded").length;
     const expired = await untilReply(server, api, ({ status }) => status === 401, "the key to expire");
     assert.equal(errorOf(expired), "API key has expired");
@@ -528,7 +536,7 @@ describe("processes", { concurrency: 4 }, () => {
       );
       await Promise.all(clients);
       assert.deepEqual(await server.ended, { status: 0, signal: null });
-      assert.ok(performance.now() - began < 10_000);
+      assertInTime(began, 10_000, "the stop");
       assert.ok(closes > 0 && closes <= 40, `${closes} connections were told to close`);
       await until(() => idle.ended(), "the idle connection's end");
       assert.equal(idle.error(), undefined);
@@ -579,12 +587,12 @@ describe("processes", { concurrency: 4 }, () => {
       if (signals.length > 1) server.child.kill(signals[1]);
       const { status, signal } = await server.ended;
       if (signals.length > 1) {
-        assert.ok(performance.now() - began < 1000, "at once");
+        assertInTime(began, 1000, "what is to end at once");
         assert.equal(server.logs("stopped").length, 0);
         assert.ok(status !== 0 || signal !== null);
       } else {
         assert.deepEqual([status, signal], [0, null]);
-        assert.ok(performance.now() - began < 10_000);
+        assertInTime(began, 10_000, "the stop");
         for (const client of idle) {
           await until(() => client.ended() || client.error(), "the end of an idle connection");
           assert.equal(client.error(), undefined, "no reset");
@@ -681,8 +689,10 @@ describe("processes", { concurrency: 4 }, () => {
     // What the test itself put there.
     rmSync(join(snapshot, "users.ndjson"));
     rmSync(keys);
-    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
+    const left = readdirSync(folder, { recursive: true, withFileTypes: true });
+    const files = left.filter((entry) => entry.isFile());
+    assert.equal(files.length, 3, "the other files of the snapshot are looked at");
+    for (const entry of files) {
       assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(secret), entry.name);
     }
 

@@ -38,6 +38,7 @@ import {
   writeFiles,
   writeSnapshot,
 } from "./support/folders.ts";
+import { within } from "./support/patience.ts";
 
 const MIB = 1_048_576;
 const CANARY = "canary-4711";
@@ -846,8 +847,12 @@ describe("files", () => {
     ["3 MiB of zeros behind it", Buffer.concat([zipped, Buffer.alloc(3 * MIB)])],
   ];
   for (const [name, bytes] of damaged) {
-    test(`gzip: ${name}`, { timeout: 10_000 }, async () => {
-      const [problem] = await assertProblems({ "users.ndjson.gz": bytes }, "users.ndjson.gz: ");
+    test(`gzip: ${name}`, async () => {
+      const [problem] = await within(
+        assertProblems({ "users.ndjson.gz": bytes }, "users.ndjson.gz: "),
+        "the refusal",
+        10_000,
+      );
       assert.doesNotMatch(problem!, /canary|displayName/);
     });
   }
@@ -855,11 +860,12 @@ describe("files", () => {
   test("a gzip bomb stops at the bound, and quickly", async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MIB, "\n"));
     const deep = Buffer.concat(Array.from({ length: 100 }, () => bomb));
-    const began = performance.now();
+    const before = process.cpuUsage();
     const problems = problemsOf(await load({ "users.ndjson.gz": deep }, { maxBytes: 2 * MIB }));
     assert.deepEqual(problems.length, 1);
     assert.match(problems[0]!, /^users\.ndjson\.gz: /);
-    assert.ok(performance.now() - began < 2000, "6.4 GiB were not unpacked");
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(user + system < 2_000_000, "6.4 GiB were not unpacked");
   });
 
   test("the bound counts the uncompressed bytes of all files together, to the byte", async () => {

@@ -7,20 +7,35 @@
  *
  * A counter belongs to a key's id, not to the key's record: reloading keys or
  * snapshots keeps the count.
+ *
+ * Window and count of a key are the upper and the lower bits of one 64-bit
+ * cell, and a cell is changed by compare-and-exchange alone. Each exchange makes
+ * its number larger: it adds one to the count, or begins a newer window with a
+ * count of one. So no number comes back, and of the threads that have read the
+ * same one only one can store the next; the others read again. Hence
+ * - in each window the counts 1, 2, 3 … are stored once each, by the requests
+ *   that pass: never more than the limit, and one is refused only when the cell
+ *   holds the limit already;
+ * - an exchange fails only where another has succeeded. No thread waits for
+ *   another, and one that is suspended or ended in between holds nothing up.
+ *
+ * The longer the windows, the fewer bits their numbers need: until the year
+ * 2106 those of seconds fit into 32. What is left is the count's: 32 bits or
+ * more, and at least 2^31 requests for each second of a window. No machine gets
+ * there, so every limit up to 2^53 - 1 is kept; a cell that did get there would
+ * refuse.
  */
 
 /** Counters of all keys ever seen. Mutable; grows by one slot a key id. */
 export interface Counters {
   /** Length of a window in seconds. */
   readonly windowSeconds: number;
-  /** By slot, when several threads count: 1 while one of them does. */
-  readonly locks: Int32Array | undefined;
+  /** A cell's upper half is the window times this plus what its lower half cannot hold of the count; a power of two. */
+  readonly split: number;
   /** Slot of a key id. */
   readonly slots: Map<string, number>;
-  /** Newest window a slot was used in, counted from the epoch. */
-  windows: Float64Array;
-  /** Requests that passed in that window. */
-  counts: Float64Array;
+  /** By slot: newest window it was used in, counted from the epoch, and requests that passed in that window. */
+  cells: BigUint64Array;
 }
 
 /** What a request may tell its caller about the limit. */
@@ -32,15 +47,24 @@ export interface Quota {
   readonly reset: number;
 }
 
-/** Makes an empty set of counters for windows of the given length. */
+const HALF = 2 ** 32;
+
+/** So that a count is a safe integer. */
+const MOST_SPLIT = 2 ** 21;
+
+function countersOf(windowSeconds: number, cells: BigUint64Array): Counters {
+  if (!(windowSeconds >= 1)) throw new RangeError(`a window of ${windowSeconds} s: must be at least 1`);
+  const split = Math.min(MOST_SPLIT, 2 ** Math.floor(Math.log2(windowSeconds)));
+  return { windowSeconds, split, slots: new Map(), cells };
+}
+
+/**
+ * Makes an empty set of counters for windows of the given length.
+ *
+ * @throws {RangeError} when a window is shorter than a second
+ */
 export function createCounters(windowSeconds: number): Counters {
-  return {
-    windowSeconds,
-    locks: undefined,
-    slots: new Map(),
-    windows: new Float64Array(64).fill(-1),
-    counts: new Float64Array(64),
-  };
+  return countersOf(windowSeconds, new BigUint64Array(64));
 }
 
 /** How many keys threads can count for; memory that no key uses is never touched. */
@@ -48,14 +72,7 @@ const MOST_SHARED = 1_048_576;
 
 /** Counters that several threads use: handed to another thread they are the same counters. */
 export function createSharedCounters(windowSeconds: number): Counters {
-  return {
-    windowSeconds,
-    locks: new Int32Array(new SharedArrayBuffer(MOST_SHARED * 4)),
-    slots: new Map(),
-    // Zero is before every window that a clock shows: windows are counted from 1970.
-    windows: new Float64Array(new SharedArrayBuffer(MOST_SHARED * 8)),
-    counts: new Float64Array(new SharedArrayBuffer(MOST_SHARED * 8)),
-  };
+  return countersOf(windowSeconds, new BigUint64Array(new SharedArrayBuffer(MOST_SHARED * 8)));
 }
 
 /** Finds the slot of a key id, or opens one. Called when keys are loaded, not per request. */
@@ -63,18 +80,21 @@ export function slotOf(counters: Counters, keyId: string): number {
   const known = counters.slots.get(keyId);
   if (known !== undefined) return known;
   const slot = counters.slots.size;
-  if (slot === counters.windows.length) {
-    if (counters.locks !== undefined) throw new RangeError(`more than ${MOST_SHARED} keys with --threads`);
-    const windows = new Float64Array(slot * 2).fill(-1);
-    windows.set(counters.windows);
-    counters.windows = windows;
-    const counts = new Float64Array(slot * 2);
-    counts.set(counters.counts);
-    counters.counts = counts;
+  const { cells } = counters;
+  if (slot === cells.length) {
+    if (cells.buffer instanceof SharedArrayBuffer) {
+      throw new RangeError(`more than ${MOST_SHARED} keys with --threads`);
+    }
+    counters.cells = new BigUint64Array(slot * 2);
+    counters.cells.set(cells);
   }
   counters.slots.set(keyId, slot);
   return slot;
 }
+
+/** Halves of two cells, as read and as it shall be: BigInts would allocate at each step of a calculation. */
+const halves = new Uint32Array(4);
+const whole = new BigUint64Array(halves.buffer);
 
 /**
  * Counts one request of a key.
@@ -83,39 +103,25 @@ export function slotOf(counters: Counters, keyId: string): number {
  * @returns the quota after this request; a request over the limit is not counted
  */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
-  if (counters.locks === undefined) return count(counters, slot, limit, now);
-  lock(counters.locks, slot);
-  const quota = count(counters, slot, limit, now);
-  Atomics.store(counters.locks, slot, 0);
-  return quota;
-}
-
-/**
- * Holders need a few nanoseconds, so waiting is spinning. One that was
- * suspended needs its turn on a processor; one whose thread was ended in
- * between never comes back, and after a tenth of a second its lock is taken.
- */
-const MOST_SPINS = 10_000_000;
-
-function lock(locks: Int32Array, slot: number): void {
-  for (let spins = 0; Atomics.compareExchange(locks, slot, 0, 1) !== 0; spins++) {
-    if (spins === MOST_SPINS) return;
+  const { cells, split, windowSeconds } = counters;
+  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  for (;;) {
+    const cell = Atomics.load(cells, slot);
+    whole[0] = cell;
+    const upper = halves[1]!;
+    let window = Math.floor(upper / split);
+    let used = (upper % split) * HALF + halves[0]!;
+    if (current > window) {
+      window = current;
+      used = 0;
+    }
+    const reset = (window + 1) * windowSeconds;
+    const count = used + 1;
+    if (used >= limit || count === split * HALF) return { passed: false, limit, remaining: 0, reset };
+    halves[2] = count;
+    halves[3] = window * split + Math.floor(count / HALF);
+    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) {
+      return { passed: true, limit, remaining: limit - count, reset };
+    }
   }
-}
-
-function count(counters: Counters, slot: number, limit: number, now: number): Quota {
-  const current = Math.floor(now / 1000 / counters.windowSeconds);
-  if (current > counters.windows[slot]!) {
-    counters.windows[slot] = current;
-    counters.counts[slot] = 0;
-  }
-  const used = counters.counts[slot]!;
-  const passed = used < limit;
-  if (passed) counters.counts[slot] = used + 1;
-  return {
-    passed,
-    limit,
-    remaining: passed ? limit - used - 1 : 0,
-    reset: (counters.windows[slot]! + 1) * counters.windowSeconds,
-  };
 }

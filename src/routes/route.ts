@@ -37,7 +37,6 @@ export type Envelope = "one" | "list" | "ranking";
 
 /** One operation. */
 export interface Route {
-  readonly method: "GET";
   /** Path below the base path; `:id` stands for one segment. */
   readonly path: string;
   /** Scope an API key needs, or null when any valid key will do. */
@@ -47,7 +46,5 @@ export interface Route {
   /** Errors of its own, beside those that every operation can answer. */
   readonly faults: readonly FaultName[];
   readonly summary: string;
-  /** A target below the base path that shows it at work; `{world}`, `{user}`, `{instance}` stand for ids. */
-  readonly example: string;
   readonly run: (call: Call) => Outcome | Promise<Outcome>;
 }

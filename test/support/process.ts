@@ -4,12 +4,10 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { fileURLToPath } from "node:url";
+import { PATIENCE_MS, timeLeft, within } from "./patience.ts";
 import { PROGRAM } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Nothing takes this long; what does has failed. */
-const PATIENCE_MS = 20_000;
 
 /** Environment variables on top of a clean environment. */
 export type Variables = Readonly<Record<string, string>>;
@@ -78,9 +76,7 @@ export interface Outcome extends Ended {
 /** Runs the program to its end. */
 export async function run(args: readonly string[], variables: Variables = {}): Promise<Outcome> {
   const program = start(args, variables);
-  const timer = setTimeout(() => program.child.kill("SIGKILL"), PATIENCE_MS);
-  const ended = await program.ended;
-  clearTimeout(timer);
+  const ended = await within(program.ended, args.join(" ")).finally(() => program.child.kill("SIGKILL"));
   return { ...ended, stdout: program.stdout(), stderr: program.stderr() };
 }
 
@@ -91,7 +87,7 @@ export async function runWell(args: readonly string[], variables: Variables = {}
   return outcome;
 }
 
-/** Looks until `check` gives something truthy, and gives that. */
+/** Looks until `check` gives something truthy, and gives that. @param patience in milliseconds of a quiet machine */
 export async function until<T>(
   check: () => T | Promise<T>,
   what: string,
@@ -101,7 +97,7 @@ export async function until<T>(
   for (;;) {
     const found = await check();
     if (found) return found;
-    assert.ok(performance.now() - began < patience, `waited ${patience} ms for ${what}`);
+    assert.ok(timeLeft(began, patience) > 0, `waited ${performance.now() - began} ms for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -151,10 +147,7 @@ export async function served(program: Program): Promise<Served> {
       until(() => logs(event)[count - 1], `${count} log lines of ${event} in:\n${program.stderr()}`),
     async stop() {
       program.child.kill("SIGTERM");
-      const ended = await Promise.race([
-        program.ended,
-        new Promise<string>((resolve) => setTimeout(resolve, 10_000, "after 10 s it still runs").unref()),
-      ]);
+      const ended = await within(program.ended, "the stop", 10_000);
       assert.deepEqual(ended, { status: 0, signal: null }, program.stderr());
     },
   };

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import { PATIENCE_MS, within } from "./patience.ts";
 
 /** One response off the wire. */
 export interface RawResponse {
@@ -19,22 +20,6 @@ export interface RawResponse {
 
 /** How a connection ended: the server half-closed it, or it broke (the error's code). */
 export type Ending = "fin" | (string & {});
-
-/** How long anything that is awaited may take before the test fails. */
-const PATIENCE_MS = 15_000;
-
-/** Rejects when a promise takes too long. */
-export async function within<T>(promise: Promise<T>, what: string, ms = PATIENCE_MS): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${ms} ms in vain: ${what}`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** All values of a header, any case. */
 export function headerValues(response: RawResponse, name: string): string[] {

@@ -1,0 +1,49 @@
+/** What holds for a request whose search takes its time. */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { answer } from "../src/answer.ts";
+import { openState } from "../src/serve/open.ts";
+import type { Found } from "../src/store/generation.ts";
+import { BASE, cleanUp, TOKENS, testOptions } from "./support/http-server.ts";
+
+after(cleanUp);
+
+test("a request sees one generation, also when another comes while it is searched", async (t) => {
+  const { state, stop, close } = await openState(await testOptions({}, []));
+  t.after(() => {
+    stop();
+    close();
+  });
+  let finish = (_found: Found): void => {};
+  const users = (): Promise<Found> =>
+    new Promise((resolve) => {
+      finish = resolve;
+    });
+  const old = { ...state.generation, etag: '"old"', search: { ...state.generation.search, users } };
+  const ask = (ifMatch: string) =>
+    answer(
+      {
+        method: "GET",
+        target: `${BASE}/users/search?q=a`,
+        authorization: `Bearer ${TOKENS.cli}`,
+        ifNoneMatch: undefined,
+        ifMatch,
+        now: Date.now(),
+      },
+      state,
+    );
+  for (const [ifMatch, status] of [
+    ['"old"', 200],
+    ['"new"', 412],
+  ] as const) {
+    state.generation = old;
+    const asked = ask(ifMatch);
+    assert.ok(asked instanceof Promise);
+    state.generation = { ...old, etag: '"new"' };
+    finish({ total: 1, rows: Uint32Array.of(0) });
+    const reply = await asked;
+    assert.equal(reply.status, status);
+    assert.match(reply.headers, /^ETag: "old"\r$/m);
+  }
+});

@@ -1,0 +1,28 @@
+/** The list of mutants fits the code; `npm run mutants` tries them. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { MUTANTS, type Mutant, mutate } from "./mutants.ts";
+
+const pathOf = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
+
+test("every mutant changes one place of its file, and names tests", () => {
+  assert.ok(MUTANTS.length > 15);
+  for (const mutant of MUTANTS) {
+    const source = readFileSync(pathOf(mutant.file), "utf8");
+    assert.notEqual(mutate(source, mutant), source, mutant.breaks);
+    assert.ok(mutant.tests.length > 0, mutant.breaks);
+    for (const [file, name] of mutant.tests)
+      assert.ok(existsSync(pathOf(file)) && name !== "", `${file} ${name}`);
+  }
+  assert.equal(new Set(MUTANTS.map(({ breaks }) => breaks)).size, MUTANTS.length);
+});
+
+test("a text that is gone, or stands twice, is an error", () => {
+  const mutant: Mutant = { breaks: "it", file: "f", text: "one", becomes: "two", tests: [] };
+  assert.equal(mutate("a one b", mutant), "a two b");
+  assert.equal(mutate("a one b", { ...mutant, becomes: "$&$1" }), "a $&$1 b");
+  for (const source of ["", "a two b", "one one"]) assert.throws(() => mutate(source, mutant), /it: f holds/);
+});

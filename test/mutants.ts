@@ -1,0 +1,219 @@
+/**
+ * Changes of one line that the tests must notice. `npm run mutants` applies
+ * each and runs the tests that it names; see tools/mutants.ts.
+ */
+
+/** A test file, and words that the names of the tests in it hold. */
+export type NamedTests = readonly [file: string, name: string];
+
+/** One change. */
+export interface Mutant {
+  /** What is wrong then. */
+  readonly breaks: string;
+  /** From the root of the tree. */
+  readonly file: string;
+  /** Text that stands once in the file. */
+  readonly text: string;
+  readonly becomes: string;
+  /** Each of them must fail. */
+  readonly tests: readonly NamedTests[];
+  /** Oldest Node that runs these tests, such as "22.12"; every one that is supported when absent. */
+  readonly node?: string;
+}
+
+/** Whether the tests of a row are skipped by a Node. */
+export function isLeftOut({ node = "0.0" }: Mutant, version = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldest = 0, least = 0] = node.split(".").map(Number);
+  return major < oldest || (major === oldest && minor < least);
+}
+
+/**
+ * A file's text with a change.
+ *
+ * @throws when the text to replace does not stand there exactly once
+ */
+export function mutate(source: string, { breaks, file, text, becomes }: Mutant): string {
+  const parts = source.split(text);
+  if (parts.length !== 2) throw new Error(`${breaks}: ${file} holds ${parts.length - 1} times: ${text}`);
+  return parts.join(becomes);
+}
+
+/** Every change. */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    breaks: "counts are stored without a comparison",
+    file: "src/gate/limit.ts",
+    text: "if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) {",
+    becomes: "if (Atomics.store(cells, slot, whole[1]!) !== undefined) {",
+    tests: [["test/limit.test.ts", "let exactly the limit pass in each window"]],
+  },
+  {
+    breaks: "an exchange that failed counts as done",
+    file: "src/gate/limit.ts",
+    text: "whole[1]!) === cell) {",
+    becomes: "whole[1]!) !== undefined) {",
+    tests: [["test/limit.test.ts", "let exactly the limit pass in each window"]],
+  },
+  {
+    breaks: "a clock that steps back reopens a window",
+    file: "src/gate/limit.ts",
+    text: "if (current > window) {",
+    becomes: "if (current !== window) {",
+    tests: [["test/gate.test.ts", "lets exactly the limit pass in each window"]],
+  },
+  {
+    breaks: "windows are not aligned to the epoch",
+    file: "src/gate/limit.ts",
+    text: "Math.floor(now / 1000 / windowSeconds)",
+    becomes: "Math.round(now / 1000 / windowSeconds)",
+    tests: [["test/gate.test.ts", "tells what is left and when the window ends"]],
+  },
+  {
+    breaks: "a key begins anew when keys are loaded again",
+    file: "src/gate/limit.ts",
+    text: "if (known !== undefined) return known;",
+    becomes: "if (known !== undefined) counters.cells[known] = 0n;",
+    tests: [["test/gate.test.ts", "keeps a key's count when keys are loaded again"]],
+  },
+  {
+    breaks: "a key is still valid at the moment of its end",
+    file: "src/gate/token.ts",
+    text: 'return key.expiresAt <= now ? "apiKeyExpired" : key;',
+    becomes: 'return key.expiresAt < now ? "apiKeyExpired" : key;',
+    tests: [["test/gate.test.ts", "→ apiKeyExpired"]],
+  },
+  {
+    breaks: "a CLI token's record is found by an API key",
+    file: "src/gate/token.ts",
+    text: 'if (key === undefined || key.kind !== "api") return',
+    becomes: "if (key === undefined) return",
+    tests: [["test/gate.test.ts", "→ apiKeyUnknown"]],
+  },
+  {
+    breaks: "hashes are compared by their case",
+    file: "src/gate/keys.ts",
+    text: "byHash.set(record.sha256.toLowerCase(), {",
+    becomes: "byHash.set(record.sha256, {",
+    tests: [["test/gate.test.ts", "is found by a hash in upper case"]],
+  },
+  {
+    breaks: "tokens that nobody has are kept",
+    file: "src/gate/keys.ts",
+    text: "if (key !== undefined) this.#used.set(token, key);",
+    becomes: "this.#used.set(token, key!);",
+    tests: [["test/gate.test.ts", "that nobody has is not kept"]],
+  },
+  {
+    breaks: "a token that was used is found when its key is disabled",
+    file: "src/gate/keys.ts",
+    text: "readonly #used = new Map<string, Key>();",
+    becomes: "readonly #used = ((KeyRing as { all?: Map<string, Key> }).all ??= new Map<string, Key>());",
+    tests: [["test/gate.test.ts", "that was used is judged by the keys of the moment"]],
+  },
+  {
+    breaks: "the answer to HEAD has a body",
+    file: "src/answer.ts",
+    text: 'return ask.method === "HEAD" ? "" : body;',
+    becomes: "return body;",
+    tests: [["test/http.test.ts", "HEAD answers as GET without a body"]],
+  },
+  {
+    breaks: "a weak tag matches in If-Match",
+    file: "src/conditions.ts",
+    text: "!names(ifMatch, etag, false)",
+    becomes: "!names(ifMatch, etag, true)",
+    tests: [["test/property.test.ts", "has its conditions judged as the model judges them"]],
+  },
+  {
+    breaks: "an offset is not clamped",
+    file: "src/derive/parameters.ts",
+    text: "Math.min(Number(text), Number.MAX_SAFE_INTEGER)",
+    becomes: "Number(text)",
+    tests: [["test/property.test.ts", "has its parameters read as the model reads them"]],
+  },
+  {
+    breaks: "instances of hidden worlds are served",
+    file: "src/snapshot/stage.ts",
+    text: 'return rowOf(worlds, world) === NO_GROUP ? "world is hidden" : undefined;',
+    becomes: "return undefined;",
+    tests: [["test/snapshot.test.ts", "hidden rows are dropped and counted by reason"]],
+  },
+  {
+    breaks: "a manifest's hashes are not compared",
+    file: "src/snapshot/manifest.ts",
+    text: '["bytes", "rows", "sha256"] as const',
+    becomes: '["bytes", "rows"] as const',
+    tests: [["test/snapshot.test.ts", "a changed row of the same length is noticed by the hash alone"]],
+  },
+  {
+    breaks: "a snapshot may lose most of its users",
+    file: "src/serve/snapshots.ts",
+    text: "options.allowShrink ? []",
+    becomes: "true ? []",
+    tests: [["test/threads.test.ts", "is refused, and the log says how to allow it"]],
+  },
+  {
+    breaks: "names that are the query do not come first",
+    file: "src/search/picked.ts",
+    text: "for (let at = from; at < equalEnd && to < many; at++)",
+    becomes: "for (let at = equalEnd; at < equalEnd && to < many; at++)",
+    tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
+  },
+  {
+    breaks: "half of a surrogate pair stays at the cut of a query",
+    file: "src/search/fold.ts",
+    text: "if (query.length > MAX_QUERY_UNITS && !cut.isWellFormed()) cut = cut.slice(0, -1);",
+    becomes: "",
+    tests: [["test/property.test.ts", "fold and cut queries as the model does"]],
+  },
+  {
+    breaks: "users and worlds share what the cache holds",
+    file: "src/search/cache.ts",
+    text: 'cached(search.worlds, "w ")',
+    becomes: 'cached(search.worlds, "u ")',
+    tests: [["test/search.test.ts", "searches once for many pages, users and worlds apart"]],
+  },
+  {
+    breaks: "an answer names the generation that came while it was searched",
+    file: "src/answer.ts",
+    text: "const { etag } = generation;",
+    becomes: "const { etag } = state.generation;",
+    tests: [["test/answer.test.ts", "a request sees one generation"]],
+  },
+  {
+    breaks: "an answer ends its connection although others follow it",
+    file: "src/edge/node.ts",
+    text: "const isNewest = connection.newest === response && connection.waiting.length === 0;",
+    becomes: "const isNewest = true;",
+    tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
+  },
+  {
+    breaks: "clients are not told to leave when the server stops",
+    file: "src/edge/node.ts",
+    text: "if (draining && isNewest",
+    becomes: "if (!draining && isNewest",
+    tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
+  },
+  {
+    breaks: "a signal to reload is lost while a load is under way",
+    file: "src/serve/snapshots.ts",
+    text: "if (running === undefined) {",
+    becomes: "if (running !== undefined) return running;\n    {",
+    tests: [["test/process.test.ts", "many SIGHUPs during a load are one more load"]],
+  },
+  {
+    breaks: "files are read while they still change",
+    file: "src/serve/snapshots.ts",
+    text: "if (settled && seen !== loadedLook)",
+    becomes: "if (seen !== loadedLook)",
+    tests: [["test/process.test.ts", "files that still change are not read"]],
+  },
+  {
+    breaks: "files that were replaced while they were read are taken",
+    file: "src/snapshot/load.ts",
+    text: "if ((await lookAt(folder, files)) !== look) return changed;",
+    becomes: "",
+    tests: [["test/snapshot.test.ts", "in place, to the same sizes, without a manifest"]],
+  },
+];

@@ -1,0 +1,58 @@
+/** How long tests wait, on machines that are quiet and on those that are busy. */
+
+import assert from "node:assert/strict";
+
+/** Nothing takes this long; what does has failed. */
+export const PATIENCE_MS = 60_000;
+
+const PROBE_MICROSECONDS = 40_000;
+
+/**
+ * How many times longer than on a quiet machine things take on this one, right
+ * now: by what share of a processor this process gets when it wants one. At least 1.
+ */
+export function slowness(): number {
+  const began = performance.now();
+  const before = process.cpuUsage();
+  for (;;) {
+    const { user, system } = process.cpuUsage(before);
+    if (user + system < PROBE_MICROSECONDS) continue;
+    return Math.max(1, ((performance.now() - began) * 1000) / (user + system));
+  }
+}
+
+/**
+ * Milliseconds that are left of a time limit. The limit is that of a quiet
+ * machine; whether another deserves a longer one is looked at when it is over.
+ *
+ * @param began a time of `performance.now()`
+ */
+export function timeLeft(began: number, limit: number): number {
+  const spent = performance.now() - began;
+  return spent < limit ? limit - spent : limit * slowness() - spent;
+}
+
+/** Asserts that a time limit is kept; see {@link timeLeft}. */
+export function assertInTime(began: number, limit: number, what = "it"): void {
+  const spent = performance.now() - began;
+  if (spent >= limit) assert.ok(timeLeft(began, limit) > 0, `${what} took ${spent} ms of ${limit}`);
+}
+
+/** Rejects when a promise takes too long. */
+export async function within<T>(promise: Promise<T>, what: string, limit = PATIENCE_MS): Promise<T> {
+  const began = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const wait = (): void => {
+      const left = timeLeft(began, limit);
+      if (left > 0) timer = setTimeout(wait, left + 1);
+      else reject(new Error(`waited ${performance.now() - began} ms in vain: ${what}`));
+    };
+    wait();
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Mutants: breaks the program on purpose, one line at a time, and demands that
+ * the tests notice.
+ *
+ *     npm run mutants -- [--only WORDS] [--all]
+ *
+ * Each row of test/mutants.ts is applied to a copy of the tree, never to the
+ * checkout, and the tests that it names are run there: they must pass before
+ * the change and fail with it. `--only` takes the rows that hold these words.
+ * Rows that take a newer Node are named and left out; with `--all` that is a
+ * failure, too.
+ */
+
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { isLeftOut, MUTANTS, type Mutant, mutate, type NamedTests } from "../mutants.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Not a verdict on a test but on its machine: a run of a few tests that takes longer hangs. */
+const PATIENCE_MS = 180_000;
+
+/** What a copy of the tree does without; of what was built the tests would run the unchanged program. */
+const LEFT_OUT = new Set(["node_modules", ".git", "bench", "dist"]);
+
+function copyTree(): string {
+  const tree = mkdtempSync(join(tmpdir(), "orrery-mutants-"));
+  cpSync(ROOT, tree, {
+    recursive: true,
+    filter: (from) => !LEFT_OUT.has(relative(ROOT, from)),
+  });
+  symlinkSync(join(ROOT, "node_modules"), join(tree, "node_modules"));
+  return tree;
+}
+
+/** What became of tests. */
+interface Ran {
+  readonly passed: string[];
+  readonly failed: string[];
+  readonly output: string;
+}
+
+const RESULT = /^ *(not ok|ok) \d+ - (.*?)(?: # ((?:SKIP|TODO)\b.*))?$/;
+
+/** Runs tests of one file by their names; rejects when it does not end. */
+function runTests(tree: string, file: string, names: readonly string[]): Promise<Ran> {
+  const patterns = names.map((name) => `--test-name-pattern=${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}`);
+  const { NODE_TEST_CONTEXT: _ours, ...environment } = process.env;
+  const child = spawn(process.execPath, ["--import", "tsx", "--test-reporter=tap", ...patterns, file], {
+    cwd: tree,
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status) => {
+      clearTimeout(timer);
+      if (status === null) return reject(new Error(`${file} was ended after ${PATIENCE_MS} ms`));
+      const ran: Ran = { passed: [], failed: [], output };
+      for (const line of output.split("\n")) {
+        const [, result, name, directive] = RESULT.exec(line) ?? [];
+        if (name === undefined || directive !== undefined) continue;
+        if (names.some((wanted) => name.includes(wanted))) {
+          ran[result === "ok" ? "passed" : "failed"].push(name);
+        }
+      }
+      resolve(ran);
+    });
+  });
+}
+
+/** Why tests are of no use: without any change they must run and pass. */
+function problemWith({ passed, failed, output }: Ran, [file, name]: NamedTests): string | undefined {
+  if (failed.some((test) => test.includes(name))) return `${file} fails without the change\n${output}`;
+  if (passed.some((test) => test.includes(name))) return undefined;
+  return `${file} has no test of this name: ${name}\n${output}`;
+}
+
+/** Applies a row to a tree, runs its tests, and takes the change back. @returns why it counts as a failure */
+async function tryMutant(tree: string, mutant: Mutant): Promise<string | undefined> {
+  const file = join(tree, mutant.file);
+  const before = readFileSync(file, "utf8");
+  writeFileSync(file, mutate(before, mutant));
+  try {
+    for (const [test, name] of mutant.tests) {
+      const { passed, failed, output } = await runTests(tree, test, [name]);
+      if (failed.length > 0) continue;
+      if (passed.length > 0) return `SURVIVES ${test}: ${name}`;
+      return `${test} could not be run with the change:\n${output}`;
+    }
+    return undefined;
+  } finally {
+    writeFileSync(file, before);
+  }
+}
+
+const { values } = parseArgs({
+  options: { only: { type: "string", default: "" }, all: { type: "boolean", default: false } },
+});
+const chosen = MUTANTS.filter((mutant) => JSON.stringify(mutant).includes(values.only));
+if (chosen.length === 0) throw new Error(`no row holds ${values.only}`);
+
+const failures: string[] = [];
+const leftOut = chosen.filter((mutant) => isLeftOut(mutant));
+const tried = chosen.filter((mutant) => !leftOut.includes(mutant));
+const trees = Array.from({ length: Math.min(availableParallelism(), 4) }, copyTree);
+
+/** Gives each task to the next tree that is free. */
+async function inTrees<T>(
+  tasks: readonly T[],
+  work: (tree: string, task: T) => Promise<void>,
+): Promise<void> {
+  const left = [...tasks];
+  await Promise.all(
+    trees.map(async (tree) => {
+      for (let task = left.shift(); task !== undefined; task = left.shift()) await work(tree, task);
+    }),
+  );
+}
+
+try {
+  /** What each file's tests do without any change. */
+  const unchanged = new Map<string, Ran>();
+  const named = tried.flatMap(({ tests }) => tests);
+  await inTrees([...new Set(named.map(([file]) => file))], async (tree, file) => {
+    const names = new Set(named.filter(([of]) => of === file).map(([, name]) => name));
+    unchanged.set(file, await runTests(tree, file, [...names]));
+  });
+  await inTrees(tried, async (tree, mutant) => {
+    const began = performance.now();
+    const problem = mutant.tests.map((tests) => problemWith(unchanged.get(tests[0])!, tests)).find(Boolean);
+    const failure = problem ?? (await tryMutant(tree, mutant));
+    const seconds = ((performance.now() - began) / 1000).toFixed(1).padStart(5);
+    if (failure !== undefined) failures.push(`${mutant.breaks}: ${failure}`);
+    console.log(`${failure === undefined ? "caught" : "FAILED"} ${seconds} s  ${mutant.breaks}`);
+  });
+} finally {
+  for (const tree of trees) rmSync(tree, { recursive: true, force: true });
+}
+for (const failure of failures) console.error(`\n${failure}`);
+for (const { breaks, node } of leftOut) console.log(`left out, takes Node ${node}: ${breaks}`);
+const caught = tried.length - failures.length;
+console.log(`\n${caught} of ${chosen.length} caught, ${leftOut.length} left out on Node ${process.version}`);
+if (failures.length > 0 || (values.all && leftOut.length > 0)) process.exitCode = 1;
