@@ -335,6 +335,12 @@ export const SETTINGS: readonly Setting[] = [
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
   {
+    flag: "no-index",
+    kind: "flag",
+    meaning: "Only read and validate; do not make the search index, as loading does.",
+    commands: ["check"],
+  },
+  {
     flag: "json",
     kind: "flag",
     meaning: "Print the result as JSON, for programs.",
