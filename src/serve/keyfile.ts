@@ -108,7 +108,7 @@ export async function keepKeys(
   await load();
   let timer = setTimeout(lookAgain, LOOK_MS);
   async function lookAgain(): Promise<void> {
-    if (look === undefined || (await lookAtFile(file, files)) !== look) await reload();
+    if ((await lookAtFile(file, files)) !== look) await reload();
     if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
   }
   return {
