@@ -33,7 +33,13 @@ export type Observation =
     }
   | { kind: "snapshot-unchanged"; generation: string; ms: number }
   | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
-  | { kind: "snapshot-refused"; problems: readonly string[]; serving: string }
+  | {
+      kind: "snapshot-refused";
+      problems: readonly string[];
+      serving: string;
+      /** When it is tried again though the files are the same. */
+      retryMs?: number;
+    }
   | {
       /** Of a generation that is no longer served: what became of its searches. */
       kind: "search-cache";

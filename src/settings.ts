@@ -348,6 +348,12 @@ export const SETTINGS: readonly Setting[] = [
     commands: ["generate"],
   },
   {
+    flag: "no-index",
+    kind: "flag",
+    meaning: "Only read and validate; do not make the search index, as loading does.",
+    commands: ["check"],
+  },
+  {
     flag: "json",
     kind: "flag",
     meaning: "Print the result as JSON, for programs.",

@@ -1,6 +1,14 @@
 /** `orrery check`: would this snapshot load, and what is in it? */
 
-import { type FileReport, type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { observeNothing } from "../observe.ts";
+import { createThreadedLoader } from "../serve/threaded-loader.ts";
+import {
+  type FileReport,
+  type Loaded,
+  type LoadOptions,
+  loadSnapshot,
+  type Refused,
+} from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
 import { type Options, ProblemsError } from "./options.ts";
@@ -49,10 +57,18 @@ function jsonOf({ store, reports, bytes }: Loaded): object {
   return { ok: true, generation: store.id, bytes, files };
 }
 
+/** Loads as a server does, in a thread and with an index, so that what is well here is well there. */
+async function loadAsServed(folder: string, options: LoadOptions): Promise<Loaded | Refused> {
+  const loaded = await createThreadedLoader(observeNothing, 0, false)(folder, options);
+  if (loaded.ok) loaded.retire();
+  return loaded;
+}
+
 /** Runs the command. */
 export async function check(options: Options, world: World): Promise<void> {
   const bar = startProgress(world, "reading");
-  const result = await loadSnapshot(options.positionals[0]!, {
+  const load = options.flag("no-index") ? loadSnapshot : loadAsServed;
+  const result = await load(options.positionals[0]!, {
     maxBytes: options.integer("max-snapshot-bytes"),
     onProgress: bar.show,
   });

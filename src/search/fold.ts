@@ -1,6 +1,6 @@
 /** Folding: what makes two texts equal to a search. */
 
-const MARKS = /[\u0300-\u036f]/g;
+const COMBINING_LATIN = /[\u0300-\u036f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole ASCII range is meant
 const ASCII = /^[\x00-\x7f]*$/;
 
@@ -8,7 +8,8 @@ const ASCII = /^[\x00-\x7f]*$/;
  * Folds case, width, compatibility forms and Latin, Greek and Cyrillic accents.
  *
  * Only the combining marks U+0300–U+036F go: a Japanese voiced sound mark
- * changes the letter and stays.
+ * changes the letter and stays. A text with more than {@link LONGEST_RUN}
+ * combining marks in a row is folded in parts.
  *
  * @example
  * ```ts
@@ -20,7 +21,100 @@ const ASCII = /^[\x00-\x7f]*$/;
  */
 export function fold(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
-  return text.normalize("NFKC").toLowerCase().normalize("NFD").replace(MARKS, "").normalize("NFC");
+  if (text.length <= LONGEST_RUN) return foldWhole(text);
+  let folded = "";
+  for (const part of foldingParts(text)) folded += foldWhole(part);
+  return folded;
+}
+
+function foldWhole(text: string): string {
+  return text.normalize("NFKC").toLowerCase().normalize("NFD").replace(COMBINING_LATIN, "").normalize("NFC");
+}
+
+/** So many combining marks in a row are folded as they are, whatever they are. */
+export const LONGEST_RUN = 1000;
+/** Marks of a part of a longer run. */
+const PART = 64;
+
+/** Combining marks, the two halfwidth letters that become some, and the only letters that combine with each other without end. */
+const MARK = /^[\p{M}\uff9e\uff9f\u{16d67}-\u{16d6a}]/u;
+const FIRST_MARK = 0x300;
+
+/**
+ * The parts of a text that are folded one by one: mostly one, the whole text.
+ *
+ * Engines put combining marks in order by insertion, which takes time in the
+ * square of their number, so a text is cut within runs of too many.
+ */
+export function foldingParts(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  // A run of too many has units at one of these places, so most texts are hardly looked at.
+  for (let at = LONGEST_RUN; at < text.length; at += LONGEST_RUN) {
+    if (markUnits(text, startOfCharacter(text, at)) === 0) continue;
+    const start = startOfRun(text, at);
+    const ends = endsOfMarks(text, start);
+    at = Math.max(at, ends.at(-1)!);
+    if (ends.length <= LONGEST_RUN) continue;
+    for (const cut of cutsWithin(text, start, ends)) {
+      parts.push(text.slice(from, cut));
+      from = cut;
+    }
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+/** Where a run is cut: after every {@link PART} marks, or a little later where that changes nothing. */
+function cutsWithin(text: string, start: number, ends: readonly number[]): number[] {
+  const cuts: number[] = [];
+  let from = start > 0 ? startOfCharacter(text, start - 1) : 0;
+  for (let mark = PART; mark + 4 < ends.length; mark += PART) {
+    const places = ends.slice(mark - 1, mark + 2);
+    const cut = places.find((place) => canBeCut(text, from, place, ends[mark + 4]!)) ?? places[0]!;
+    cuts.push(cut);
+    from = cut;
+  }
+  return cuts;
+}
+
+function canBeCut(text: string, from: number, cut: number, to: number): boolean {
+  const parts = text.slice(from, cut).normalize("NFKC") + text.slice(cut, to).normalize("NFKC");
+  return parts === text.slice(from, to).normalize("NFKC");
+}
+
+/** Units of the mark at a place; 0 when there is none. */
+function markUnits(text: string, at: number): number {
+  const character = text.codePointAt(at) ?? 0;
+  if (character < FIRST_MARK || !MARK.test(String.fromCodePoint(character))) return 0;
+  return character > 0xffff ? 2 : 1;
+}
+
+/** The place of the character that a unit belongs to. */
+function startOfCharacter(text: string, at: number): number {
+  return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
+}
+
+/** Where the run of marks around a place begins. */
+function startOfRun(text: string, at: number): number {
+  let start = startOfCharacter(text, at);
+  while (start > 0) {
+    const before = startOfCharacter(text, start - 1);
+    if (markUnits(text, before) === 0) break;
+    start = before;
+  }
+  return start;
+}
+
+/** Where each mark of a run ends. */
+function endsOfMarks(text: string, start: number): number[] {
+  const ends: number[] = [];
+  let at = start;
+  for (let units = markUnits(text, at); units > 0; units = markUnits(text, at)) {
+    at += units;
+    ends.push(at);
+  }
+  return ends;
 }
 
 /** How much of a query counts, in UTF-16 units. */

@@ -221,16 +221,25 @@ function gramBits(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
   return bits;
 }
 
+/** There is more to index than an index can hold, however much memory there is. */
+export class IndexLimitError extends RangeError {
+  override name = "IndexLimitError";
+}
+
+/** Most texts, further pieces of long ones included. */
+const MOST_NUMBERS = 2 ** (32 - NUMBER_SHIFT);
+
 /**
  * Indexes texts by their grams.
  *
  * @param sortBits bits of the numbers by which lists are sorted; with fewer than 64 they are in order of fewer units
- * @throws {RangeError} when there are more texts than places can tell apart
+ * @throws {IndexLimitError} when there are more texts than places can tell apart
  */
 export function indexGrams(texts: Texts, sortBits = 64): Grams {
   const pieces = cutPieces(texts);
-  if (texts.count + pieces.pieceTexts.length > 2 ** (32 - NUMBER_SHIFT)) {
-    throw new RangeError("more rows than a search can tell apart");
+  const count = texts.count + pieces.pieceTexts.length;
+  if (count > MOST_NUMBERS) {
+    throw new IndexLimitError(`${count} names, or distinct words, where ${MOST_NUMBERS} are the most`);
   }
   const numbers = new GramNumbers();
   const grams = numberGrams(texts, numbers);

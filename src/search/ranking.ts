@@ -1,7 +1,8 @@
 /** What worlds are ranked by, and the range of names that a term begins. */
 
 import { sharedUint32 } from "../store/bytes.ts";
-import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
+import { reorderTexts, sortTexts } from "./sort-texts.ts";
+import { lengthOf, type Texts } from "./units.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
 export interface Ranking {
@@ -16,17 +17,12 @@ export interface Ranking {
 }
 
 /** Sorts documents by their names. */
-export function rankingOf(names: readonly string[], rows: Uint32Array): Ranking {
-  const byName = sharedUint32(names.length);
-  for (let document = 0; document < names.length; document++) byName[document] = document;
-  byName.sort((a, b) => (names[a]! < names[b]! ? -1 : names[a] === names[b] ? a - b : 1));
-  const places = sharedUint32(names.length);
-  const texts = new TextsBuilder();
-  for (let place = 0; place < byName.length; place++) {
-    places[byName[place]!] = place;
-    texts.add(names[byName[place]!]!);
-  }
-  return { names: texts.finish(), byName, places, rows };
+export function rankingOf(names: Texts, rows: Uint32Array): Ranking {
+  const byName = sharedUint32(names.count);
+  byName.set(sortTexts(names));
+  const places = sharedUint32(names.count);
+  for (let place = 0; place < byName.length; place++) places[byName[place]!] = place;
+  return { names: reorderTexts(names, byName), byName, places, rows };
 }
 
 /** Places in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */

@@ -33,7 +33,9 @@ import { indexGrams } from "./index-grams.ts";
 import { findPlaces } from "./places.ts";
 import { findRun, indexRuns, type Runs } from "./runs.ts";
 import { STEP, type Work } from "./slices.ts";
-import { TextsBuilder } from "./units.ts";
+import { reorderTexts, sortTexts } from "./sort-texts.ts";
+import type { Texts } from "./units.ts";
+import { WordNumbers } from "./word-numbers.ts";
 
 /** The words of all documents and where they stand. All of it lies in shared memory and can be handed to other threads. */
 export interface Words {
@@ -59,9 +61,19 @@ export function openWords({ postings, grams, runs, byDocument }: Words): WordInd
 /** What separates words. */
 export const WHITE_SPACE = /\s+/u;
 
+/** Whether a unit is white space: what `\s` matches, without the cost of asking for it by a pattern. */
+export function isWhiteSpace(unit: number): boolean {
+  if (unit < 0x80) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
+  if (unit < 0x1680) return unit === 0xa0;
+  if (unit < 0x3000) return OTHER_WHITE_SPACE.has(unit) || (unit >= 0x2000 && unit <= 0x200a);
+  return unit === 0x3000 || unit === 0xfeff;
+}
+
+const OTHER_WHITE_SPACE: ReadonlySet<number> = new Set([0x1680, 0x2028, 0x2029, 0x202f, 0x205f]);
+
 /** Takes documents in ascending order, then makes the index. */
 export class WordIndexBuilder {
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers = new WordNumbers();
   /** Words and postings of every occurrence, in turn; duplicates within a document are merged. */
   #pairs = new Uint32Array(8192);
   #length = 0;
@@ -76,17 +88,19 @@ export class WordIndexBuilder {
 
   /** Adds a field of the document that was begun last. */
   addField(folded: string, isName: boolean): void {
-    // Pieces are empty where white space comes first or last.
-    for (const word of folded.split(WHITE_SPACE)) if (word !== "") this.#post(word, isName ? 1 : 0);
+    for (let at = 0; at < folded.length; ) {
+      if (isWhiteSpace(folded.charCodeAt(at))) {
+        at++;
+        continue;
+      }
+      const from = at;
+      while (at < folded.length && !isWhiteSpace(folded.charCodeAt(at))) at++;
+      this.#post(this.#numbers.numberOf(folded, from, at), isName ? 1 : 0);
+    }
   }
 
-  #post(word: string, flag: number): void {
-    let number = this.#numbers.get(word);
-    if (number === undefined) {
-      number = this.#numbers.size;
-      this.#numbers.set(word, number);
-      if (number === this.#newest.length) this.#newest = enlarge(this.#newest);
-    }
+  #post(number: number, flag: number): void {
+    if (number >= this.#newest.length) this.#newest = enlarge(this.#newest);
     const document = this.#documents - 1;
     const newest = this.#newest[number]! - 1;
     if (newest >= 0 && this.#pairs[newest + 1]! >>> 1 === document) {
@@ -106,20 +120,19 @@ export class WordIndexBuilder {
    * @returns `entriesBefore`, by number of a place: how many entries the words of all places before it have
    */
   finish(): { readonly words: Words; readonly entriesBefore: Float64Array } {
-    const words = new TextsBuilder();
-    const places = this.#sortWords(words);
-    const starts = sharedUint32(this.#numbers.size + 1);
+    const { words, places } = this.#sortWords();
+    const starts = sharedUint32(words.count + 1);
     for (let at = 0; at < this.#length; at += 2) {
       const word = places[this.#pairs[at]!]!;
       this.#pairs[at] = word;
       starts[word + 1]!++;
     }
-    for (let word = 0; word < this.#numbers.size; word++) starts[word + 1]! += starts[word]!;
+    for (let word = 0; word < words.count; word++) starts[word + 1]! += starts[word]!;
     const next = starts.slice();
     const entries = sharedUint32(this.#length / 2);
     for (let at = 0; at < this.#length; at += 2) entries[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
     const postings: Postings = { documents: this.#documents, starts, postings: entries };
-    const grams = indexGrams(words.finish());
+    const grams = indexGrams(words);
     const byDocument = this.#listByDocument();
     const entriesBefore = countEntriesBefore(grams, postings);
     const runs = indexRuns(grams, postings, entriesBefore);
@@ -140,20 +153,18 @@ export class WordIndexBuilder {
   }
 
   /**
-   * Adds the words in order of their units, so that those with the same
-   * beginning have their postings side by side: to gather documents from all
-   * over the postings took twice the time.
+   * The words in order of their units, so that those with the same beginning
+   * have their postings side by side: to gather documents from all over the
+   * postings took twice the time.
    *
-   * @returns the new number of each word
+   * @returns the words, and the new number of each
    */
-  #sortWords(words: TextsBuilder): Uint32Array {
-    const sorted = [...this.#numbers.keys()].sort();
+  #sortWords(): { readonly words: Texts; readonly places: Uint32Array } {
+    const found = this.#numbers.finish();
+    const sorted = sortTexts(found);
     const places = new Uint32Array(sorted.length);
-    for (let place = 0; place < sorted.length; place++) {
-      words.add(sorted[place]!);
-      places[this.#numbers.get(sorted[place]!)!] = place;
-    }
-    return places;
+    for (let place = 0; place < sorted.length; place++) places[sorted[place]!] = place;
+    return { words: reorderTexts(found, sorted), places };
   }
 }
 

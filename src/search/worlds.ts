@@ -12,6 +12,7 @@ import { rank, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
 import { findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
+import { TextsBuilder } from "./units.ts";
 import {
   findAll,
   findKnown,
@@ -64,16 +65,16 @@ export function indexWorlds(
   least = FREQUENT,
 ): Worlds {
   const builder = new WordIndexBuilder();
-  const names: string[] = [];
+  const names = new TextsBuilder();
   for (const row of ranking) {
     const name = fold(nameOf(row));
-    names.push(name);
+    names.add(name);
     builder.beginDocument();
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
   const { words, entriesBefore } = builder.finish();
-  const index = { words, ranking: rankingOf(names, ranking) };
+  const index = { words, ranking: rankingOf(names.finish(), ranking) };
   return { ...index, tops: topsOf(index, entriesBefore, least) };
 }
 

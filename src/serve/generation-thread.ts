@@ -14,8 +14,10 @@ import { runInSlices } from "../search/slices.ts";
 import type { Worlds } from "../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../store/generation.ts";
+import { indexLoaded } from "./index-loaded.ts";
 import { beginWork, standAside, standingAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import { workerOptions } from "./worker-options.ts";
 
 const port = parentPort!;
 const NICE = 10;
@@ -57,8 +59,7 @@ interface Ready {
 function indexWorldsElsewhere(store: Store): Promise<Worlds> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
-    const entry = workerEntry("generation-thread");
-    const worker = new Worker(entry, { workerData: task, execArgv: [] });
+    const worker = new Worker(workerEntry("generation-thread"), workerOptions(task));
     worker.once("message", resolve);
     worker.once("error", reject);
     worker.once("exit", (status) => reject(new Error(`exit status ${status}`)));
@@ -78,11 +79,12 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   if (task.kind === "search") return { loaded: undefined, index: task.index, indexMs: 0 };
   const loaded = await loadSnapshot(task.folder, optionsOf(task));
   if (!loaded.ok) return loaded;
-  const began = performance.now();
   const { store } = loaded;
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
-  const index = isMuch ? await indexInTwo(store) : indexStore(store);
-  return { loaded, index, indexMs: performance.now() - began };
+  const indexed = await indexLoaded(task.folder, loaded, () =>
+    isMuch ? indexInTwo(store) : indexStore(store),
+  );
+  return "problems" in indexed ? indexed : { loaded, ...indexed };
 }
 
 async function run(task: Task): Promise<void> {

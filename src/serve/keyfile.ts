@@ -1,5 +1,6 @@
 /** Keeping the keys current: reading the keys file, and looking at it for changes. */
 
+import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
@@ -7,6 +8,17 @@ import type { Observe } from "../observe.ts";
 
 /** How often the file is looked at. */
 const LOOK_MS = 500;
+
+/** File-system calls that reading keys makes; tests stand in for them. */
+export interface KeyFiles {
+  readonly read: (file: string) => Promise<string>;
+  readonly stat: (file: string) => Promise<BigIntStats>;
+}
+
+const realKeyFiles: KeyFiles = {
+  read: (file) => readFile(file, "utf8"),
+  stat: (file) => stat(file, { bigint: true }),
+};
 
 /** The keeper of one keys file. */
 export interface KeysKeeper {
@@ -21,9 +33,13 @@ export interface KeysKeeper {
  *
  * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
  */
-export async function readKeyRing(file: string, counters: Counters): Promise<KeyRing> {
+export async function readKeyRing(
+  file: string,
+  counters: Counters,
+  { read }: KeyFiles = realKeyFiles,
+): Promise<KeyRing> {
   try {
-    return createKeyRing(parseKeys(await readFile(file, "utf8")), counters);
+    return createKeyRing(parseKeys(await read(file)), counters);
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
     const { code } = error as NodeJS.ErrnoException;
@@ -32,9 +48,9 @@ export async function readKeyRing(file: string, counters: Counters): Promise<Key
   }
 }
 
-async function lookAtFile(file: string): Promise<string> {
+async function lookAtFile(file: string, files: KeyFiles): Promise<string> {
   try {
-    const s = await stat(file, { bigint: true });
+    const s = await files.stat(file);
     return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
   } catch (error) {
     return String((error as NodeJS.ErrnoException).code);
@@ -52,15 +68,20 @@ export async function keepKeys(
   counters: Counters,
   observe: Observe,
   onKeys: (keys: KeyRing) => void,
+  files: KeyFiles = realKeyFiles,
 ): Promise<KeysKeeper> {
-  let look = await lookAtFile(file);
+  /** What the file looked like before it was last read well; undefined when the next look must read. */
+  let look: string | undefined;
   let problem = "";
   let stopped = false;
 
   async function load(): Promise<void> {
-    const keys = await readKeyRing(file, counters);
-    problem = "";
+    look = undefined;
+    const seen = await lookAtFile(file, files);
+    const keys = await readKeyRing(file, counters, files);
     onKeys(keys);
+    look = seen;
+    problem = "";
     observe({ kind: "keys-loaded", keys: keys.size });
   }
 
@@ -73,22 +94,21 @@ export async function keepKeys(
 
   async function readAgain(): Promise<void> {
     try {
-      look = await lookAtFile(file);
       await load();
     } catch (error) {
       // What could not be read is tried again at the next look; a problem is logged once.
-      if (!(error instanceof KeysFileError)) observe({ kind: "defect", where: "keys", error });
-      else if (error.message !== problem) {
-        problem = error.message;
-        observe({ kind: "keys-refused", problem });
-      }
+      const before = problem;
+      problem = String(error);
+      if (problem === before) return;
+      if (error instanceof KeysFileError) observe({ kind: "keys-refused", problem: error.message });
+      else observe({ kind: "defect", where: "keys", error });
     }
   }
 
   await load();
   let timer = setTimeout(lookAgain, LOOK_MS);
   async function lookAgain(): Promise<void> {
-    if (problem !== "" || (await lookAtFile(file)) !== look) await reload();
+    if ((await lookAtFile(file, files)) !== look) await reload();
     if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
   }
   return {

@@ -4,6 +4,7 @@ import { indexStore, openSearch } from "../search/search.ts";
 import { runInSlices } from "../search/slices.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import type { PageOf } from "../store/generation.ts";
+import { indexLoaded } from "./index-loaded.ts";
 import type { Loader } from "./loader.ts";
 
 /**
@@ -15,14 +16,13 @@ export function createLocalLoader(cacheBytes: number): Loader {
   return async (folder, options) => {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
-    const began = performance.now();
-    const index = indexStore(result.store);
-    const indexMs = performance.now() - began;
-    const searches = openSearch(index);
+    const indexed = await indexLoaded(folder, result, () => indexStore(result.store));
+    if ("problems" in indexed) return indexed;
+    const searches = openSearch(indexed.index);
     const search = {
       users: (term: string, page: PageOf) => runInSlices(searches.users(term, page)),
       worlds: (term: string, page: PageOf) => runInSlices(searches.worlds(term, page)),
     };
-    return { ...result, index, search, cacheBytes, indexMs, retire: () => {} };
+    return { ...result, ...indexed, search, cacheBytes, retire: () => {} };
   };
 }

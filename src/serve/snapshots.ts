@@ -13,6 +13,7 @@ import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
 import { RELEASE_MS } from "./collect.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
+import { GrowingPauses } from "./pauses.ts";
 
 /** What to keep current, and who is told. */
 export interface SnapshotOptions extends LoadOptions {
@@ -47,13 +48,22 @@ export interface SnapshotKeeper {
   readonly reload: () => Promise<void>;
   /** Looks at the folder every so many milliseconds. */
   readonly watch: (everyMs: number) => void;
-  /** Stops watching. */
+  /** Stops watching, and trying again. */
   readonly stop: () => void;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
-  /** Lets go of what the generation's search holds; nothing can be searched after it. */
+  /**
+   * Stops, ends a load that is under way, and lets go of what the generation's search holds; nothing can be loaded
+   * or searched after it.
+   */
   readonly close: () => void;
 }
+
+/** The first pause, in milliseconds, before a load that died is tried again though the files are the same. */
+const RETRY_MS = 5000;
+
+/** What the files look like when they cannot be looked at; no look is like it. */
+const UNSEEN = "unseen";
 
 const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
 
@@ -98,6 +108,10 @@ export async function keepSnapshot(
   let running: Promise<void> | undefined;
   let queued: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  const pauses = new GrowingPauses(RETRY_MS);
+  let stopped = false;
+  const closing = new AbortController();
 
   function accept(loaded: LoadedSearchable, began: number): void {
     const { store, bytes } = loaded;
@@ -141,7 +155,7 @@ export async function keepSnapshot(
   }
 
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
-    const result = await options.load(folder, options);
+    const result = await options.load(folder, { ...options, signal: closing.signal });
     if (!result.ok || generation === undefined) return result;
     if (result.store.id !== generation.store.id) {
       const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
@@ -157,11 +171,22 @@ export async function keepSnapshot(
 
   async function load(): Promise<void> {
     const began = performance.now();
+    clearTimeout(retry);
+    // A load that dies cannot say what it read; it is that, or something newer.
+    loadedLook = await lookAt(folder, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
-    loadedLook = result.look;
+    if (closing.signal.aborted) {
+      if (result.ok) result.retire();
+      return;
+    }
+    const retryMs = result.ok || !result.died ? undefined : pauses.next();
+    if (retryMs === undefined) {
+      loadedLook = result.look;
+      pauses.reset();
+    }
     if (!result.ok) {
       if (generation === undefined) throw new SnapshotError(result.problems);
-      observe({ kind: "snapshot-refused", problems: result.problems, serving: generation.store.id });
+      tellOfRefused(result, generation.store.id, retryMs);
     } else if (result.store.id === generation?.store.id) {
       const ms = Math.round(performance.now() - began);
       observe({ kind: "snapshot-unchanged", generation: result.store.id, ms });
@@ -170,7 +195,17 @@ export async function keepSnapshot(
     }
   }
 
+  function tellOfRefused({ problems }: Refused, serving: string, retryMs: number | undefined): void {
+    if (retryMs === undefined) {
+      observe({ kind: "snapshot-refused", problems, serving });
+      return;
+    }
+    observe({ kind: "snapshot-refused", problems, serving, retryMs });
+    if (!stopped) retry = setTimeout(() => void reload(), retryMs).unref();
+  }
+
   function reload(): Promise<void> {
+    if (closing.signal.aborted) return Promise.resolve();
     if (running === undefined) {
       running = load()
         .catch((error: unknown) => observe({ kind: "defect", where: "reload", error }))
@@ -206,6 +241,13 @@ export async function keepSnapshot(
     if (settled && seen !== loadedLook) await reload();
   }
 
+  function stop(): void {
+    stopped = true;
+    clearTimeout(timer);
+    clearTimeout(retry);
+    timer = undefined;
+  }
+
   await load();
   return {
     current: () => generation!,
@@ -221,12 +263,12 @@ export async function keepSnapshot(
       };
       next();
     },
-    stop() {
-      clearTimeout(timer);
-      timer = undefined;
-    },
+    stop,
     searchCounts: () => searchCounts(),
     close() {
+      if (closing.signal.aborted) return;
+      stop();
+      closing.abort();
       tellOfCache();
       retire();
     },

@@ -15,16 +15,21 @@ import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { createFarSearch, createNearSearch } from "./near-search.ts";
+import { GrowingPauses } from "./pauses.ts";
 import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import { causeOfDeath, workerOptions } from "./worker-options.ts";
 
 const ENTRY = workerEntry("generation-thread");
 
 interface Waiting extends SearchRequest {
   /** Threads that died while they worked on it. */
   deaths: number;
-  readonly resolve: (found: Found) => void;
+  readonly resolve: (found: Found | undefined) => void;
   readonly reject: (error: Error) => void;
 }
+
+/** The first pause, in milliseconds, before a thread that could not be started is tried again. */
+const RESTART_MS = 1000;
 
 /** How often a search is tried before the thread's death is laid at its door. */
 const MOST_DEATHS = 2;
@@ -43,16 +48,22 @@ class GenerationThread {
   #index: SearchIndex | undefined;
   #numbers = 0;
   #retired = false;
+  /** No thread can be started now. */
+  #isDown = false;
+  readonly #pauses = new GrowingPauses(RESTART_MS);
 
   constructor(observe: Observe, cacheBytes: number) {
     this.#observe = observe;
     this.#cacheBytes = cacheBytes;
   }
 
-  /** Starts a thread; resolves with its first word, or with how it died before it. */
-  start(task: Task, onProgress?: (share: number) => void): Promise<Ready | Refused> {
+  /** Starts a thread; resolves with its first word, or with how it died before it. A signal ends it before that. */
+  start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
     return new Promise((resolve) => {
-      const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
+      const worker = new Worker(ENTRY, workerOptions(task));
+      const end = (): void => void worker.terminate();
+      if (signal?.aborted) end();
+      signal?.addEventListener("abort", end);
       let ready = false;
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
@@ -70,6 +81,7 @@ class GenerationThread {
           void worker.terminate();
           return;
         }
+        signal?.removeEventListener("abort", end);
         ready = true;
         this.#worker = worker;
         this.#index = message.index;
@@ -78,12 +90,19 @@ class GenerationThread {
         resolve(message);
       });
       worker.on("error", (error) => {
-        cause = error.message;
+        cause = causeOfDeath(error);
       });
       worker.on("exit", (status) => {
-        const problem = `the loading thread died: ${cause || `exit status ${status}`}`;
-        resolve({ ok: false, problems: [problem], look: undefined });
-        if (ready) this.#mourn(cause || `exit status ${status}`);
+        signal?.removeEventListener("abort", end);
+        cause ||= `exit status ${status}`;
+        if (ready) this.#mourn(cause);
+        else
+          resolve({
+            ok: false,
+            problems: [`the loading thread died: ${cause}`],
+            look: undefined,
+            died: true,
+          });
       });
     });
   }
@@ -92,7 +111,7 @@ class GenerationThread {
   search(name: SearchName, term: string, { limit, offset }: PageOf): Promise<Found | undefined> {
     // While others wait, the thread is there or is being replaced.
     const isGone = this.#retired && this.#worker === undefined && this.#waiting.size === 0;
-    if (isGone) return Promise.resolve(undefined);
+    if (isGone || this.#isDown) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const page = { limit, offset };
       const waiting: Waiting = { number: this.#numbers++, name, term, page, deaths: 0, resolve, reject };
@@ -150,15 +169,26 @@ class GenerationThread {
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
-      for (const { reject } of this.#waiting.values()) reject(new Error(started.problems[0]));
+      if (!this.#isDown)
+        this.#observe({ kind: "defect", where: "search thread", error: started.problems[0] });
+      this.#isDown = true;
+      // Whoever asked does the search instead.
+      for (const { resolve } of this.#waiting.values()) resolve(undefined);
       this.#waiting.clear();
       this.#asked = [];
-      setTimeout(() => void this.#replace(), 1000).unref();
+      setTimeout(() => void this.#replace(), this.#pauses.next()).unref();
       return;
     }
+    this.#isDown = false;
+    this.#pauses.reset();
     this.#observe({ kind: "thread-replaced", role: "search", ms: Math.round(performance.now() - began) });
     this.#endIfDone();
   }
+}
+
+/** What a thread says of itself names no folder. */
+function withFolder(folder: string, refused: Refused): Refused {
+  return { ...refused, problems: refused.problems.map((problem) => `${folder}: ${problem}`) };
 }
 
 /** Of the memory for results the share of the thread, which keeps whole ones of long searches. */
@@ -184,21 +214,18 @@ export function createThreadedLoader(
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   let isFirst = true;
-  return async (
-    folder: string,
-    { maxBytes, onProgress }: LoadOptions,
-  ): Promise<LoadedSearchable | Refused> => {
+  return async (folder: string, options: LoadOptions): Promise<LoadedSearchable | Refused> => {
     const thread = new GenerationThread(observe, threadBytes);
     const task: Task = {
       kind: "load",
       folder,
-      maxBytes,
+      maxBytes: options.maxBytes,
       cacheBytes: threadBytes,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
     };
     isFirst = false;
-    const started = await thread.start(task, onProgress);
-    if ("problems" in started) return started;
+    const started = await thread.start(task, options);
+    if ("problems" in started) return started.died ? withFolder(folder, started) : started;
     const loaded = started.loaded!;
     const searches = openSearch(started.index);
     const far = createFarSearch(searches, (name, term, page) => thread.search(name, term, page));

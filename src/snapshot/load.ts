@@ -46,6 +46,8 @@ export interface LoadOptions {
   readonly onProgress?: (share: number) => void;
   /** Keep the ids of hidden rows for a report; a server must not. */
   readonly keepHiddenIds?: boolean;
+  /** Ends the load: what it comes to is of no more interest. */
+  readonly signal?: AbortSignal;
   /** Stands in for the file system in tests. */
   readonly files?: FileSystem;
 }
@@ -85,6 +87,8 @@ export interface Refused {
   readonly problems: readonly string[];
   /** What the files looked like, or undefined when the next look should try again. */
   readonly look: string | undefined;
+  /** It was the load that failed, not what it read: to try again at every look would cost much for nothing. */
+  readonly died?: true;
 }
 
 interface ReadFile extends Stored {
@@ -193,7 +197,11 @@ async function loadOpened(
   const budget: Budget = { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) };
   const read = new Map<string, ReadFile>();
   let packMs = 0;
-  const onBytes = await progressOver(stored, options.onProgress);
+  const showBytes = await progressOver(stored, options.onProgress);
+  const onBytes = (bytes: number): void => {
+    options.signal?.throwIfAborted();
+    showBytes(bytes);
+  };
   for (const file of stored) {
     try {
       read.set(file.name, await readRows(file, stage, problems, budget, onBytes));
@@ -252,8 +260,9 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
       if (error.code !== "ENOENT") return unreadable(error.path ?? folder, error);
       return { ok: false, problems: [`${folder}: no such folder`], look: undefined };
     }
-    if (error instanceof RangeError) {
-      return { ok: false, problems: [`${folder}: ${error.message}`], look: undefined };
+    const isAborted = options.signal?.aborted ?? false;
+    if (isAborted || error instanceof RangeError) {
+      return { ok: false, problems: [`${folder}: ${(error as Error).message}`], look: undefined, died: true };
     }
     throw error;
   } finally {

@@ -1,0 +1,32 @@
+/** From a loaded snapshot to one that can be searched. */
+
+import { IndexLimitError } from "../search/index-grams.ts";
+import type { SearchIndex } from "../search/search.ts";
+import type { Loaded, Refused } from "../snapshot/load.ts";
+
+/** An index and the milliseconds it took. */
+export interface Indexed {
+  readonly index: SearchIndex;
+  readonly indexMs: number;
+}
+
+/**
+ * Indexes what was loaded. What is too large to be indexed is refused like what
+ * cannot be read.
+ */
+export async function indexLoaded(
+  folder: string,
+  { look }: Pick<Loaded, "look">,
+  makeIndex: () => SearchIndex | Promise<SearchIndex>,
+): Promise<Indexed | Refused> {
+  const began = performance.now();
+  try {
+    return { index: await makeIndex(), indexMs: performance.now() - began };
+  } catch (error) {
+    // Memory that is not there now may be there later; other limits stay.
+    if (!(error instanceof RangeError)) throw error;
+    const problems = [`${folder}: cannot be indexed for search: ${error.message}`];
+    if (error instanceof IndexLimitError) return { ok: false, problems, look };
+    return { ok: false, problems, look: undefined, died: true };
+  }
+}

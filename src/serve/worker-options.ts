@@ -1,0 +1,29 @@
+/** How worker threads are started, and what their deaths mean in words. */
+
+import { getHeapStatistics } from "node:v8";
+import type { WorkerOptions } from "node:worker_threads";
+
+const MEBIBYTE = 2 ** 20;
+
+/** Heap of a thread, in mebibytes: as much as the calling one may have. */
+function heapLimitMb(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit / MEBIBYTE);
+}
+
+/**
+ * Options for a worker thread with a task. Its heap has a limit of its own, so
+ * that a thread whose heap runs out ends alone and not the whole process; V8's
+ * `--max-old-space-size` goes before it.
+ */
+export function workerOptions(task: unknown): WorkerOptions {
+  const options = { workerData: task, execArgv: [] };
+  // Bun has other heaps.
+  if ("bun" in process.versions) return options;
+  return { ...options, resourceLimits: { maxOldGenerationSizeMb: heapLimitMb() } };
+}
+
+/** What a thread died of, in words. */
+export function causeOfDeath(error: Error): string {
+  if ((error as NodeJS.ErrnoException).code !== "ERR_WORKER_OUT_OF_MEMORY") return error.message;
+  return `its heap of ${heapLimitMb()} MiB is full; node's --max-old-space-size allows more`;
+}

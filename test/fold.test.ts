@@ -1,0 +1,120 @@
+/** Folding: by its plain definition, and in time that grows with the text. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { fold, foldingParts, LONGEST_RUN } from "../src/search/fold.ts";
+
+/** What folding is, word for word. */
+function foldPlainly(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .normalize("NFC");
+}
+
+/** Marks of many combining classes, and marks that normalization makes of something or makes something of. */
+const MARKS = [
+  ..."\u0300\u0301\u0307\u0308\u0316\u0323\u0327\u0328\u0334\u0338\u0344\u0345\u035c\u0483",
+  ..."\u05b0\u05bc\u05c1\u05c4\u064b\u0651\u0670\u093c\u094d\u09bc\u09be\u0e38\u0e48\u0eb8\u0f39\u0f71\u0f72\u0f74\u0f80",
+  ..."\u1037\u135f\u17d2\u1a60\u1ab0\u20d0\u20d2\u302a\u302e\u3099\u309a\ufb1e\ufe20",
+  ...["\u{101fd}", "\u{110ba}", "\u{1d165}", "\u{1d16d}", "\u{1d17b}", "\u{1d242}", "\u{1e8d0}", "\u{1e94a}"],
+];
+/** What comes between: letters with a case, or a form of their own, or which take marks or jamo up. */
+const OTHERS = [
+  ..."aeszZßÅÉıİſΣσςΐЙ か가각\u1100\u1161\u11a8ﾊｶ\uff9e\uff9f\u0e33\u0eb3\u0dd9\u0dcf\u09c7ｅﬁ㌀\ufdfa\ufb2c\u1e9b\u212b.'\u00ad",
+  "\u{1d15e}",
+  "\u{1d400}",
+  "\u{1109b}",
+];
+
+const marks = (most: number) =>
+  fc
+    .array(fc.constantFrom(...MARKS), { minLength: 1, maxLength: 12 })
+    .chain((some) =>
+      fc
+        .integer({ min: 0, max: most })
+        .map((count) =>
+          Array.from({ length: count }, (_, at) => some[(at * 7 + (at >>> 4)) % some.length]).join(""),
+        ),
+    );
+const others = fc
+  .array(fc.constantFrom(...OTHERS), { minLength: 1, maxLength: 20 })
+  .map((some) => some.join(""));
+
+test("a text with up to 1,000 marks in a row is folded by the plain definition", () => {
+  const texts = fc.array(fc.tuple(others, marks(LONGEST_RUN)), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(texts, others, (pairs, end) => {
+      // The halfwidth voiced marks become marks, so they may not lengthen a run here.
+      const text = pairs.map(([other, run]) => `${other}x${run}`).join("") + end;
+      assert.equal(fold(text), foldPlainly(text));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("exactly 1,000 marks are one part, wherever they stand; one more is cut", () => {
+  for (const mark of ["\u0301", "\u0323", "\u05b0", "\u{1d165}", "\u09be"]) {
+    for (const before of [0, 1, 2, 499, 500, 999, 1000, 1001, 1999, 2001]) {
+      const head = "é".repeat(before);
+      assert.equal(foldingParts(`${head}${mark.repeat(LONGEST_RUN)}e`).length, 1);
+      const parts = foldingParts(`${head}${mark.repeat(LONGEST_RUN + 1)}e`);
+      assert.ok(parts.length > 1);
+      assert.equal(parts.join(""), `${head}${mark.repeat(LONGEST_RUN + 1)}e`);
+    }
+  }
+});
+
+test("no part of any text has many more marks than 1,000 in a row", () => {
+  const halfwidth = ["\uff9e", "\uff9f"];
+  const runs = fc.array(fc.constantFrom(...MARKS, ...halfwidth), { minLength: 1, maxLength: 3 });
+  const long = fc.tuple(fc.string({ maxLength: 3 }), runs, fc.integer({ min: 1001, max: 5000 }));
+  fc.assert(
+    fc.property(fc.array(long, { minLength: 1, maxLength: 3 }), (all) => {
+      const text = all
+        .map(([head, some, count]) => head + some.join("").repeat(count / some.length))
+        .join("");
+      const parts = foldingParts(text);
+      assert.equal(parts.join(""), text);
+      for (const part of parts) {
+        assert.ok(part.isWellFormed());
+        for (const [run] of part.matchAll(/[\p{M}\uff9e\uff9f]+/gu))
+          assert.ok([...run].length <= LONGEST_RUN);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("letters that combine with each other without end are folded by the plain definition", () => {
+  const letters = fc.array(fc.constantFrom(..."\u{16d63}\u{16d67}\u{16d68}\u{16d69}\u{16d6a}"), {
+    maxLength: 6,
+  });
+  fc.assert(
+    fc.property(letters, fc.integer({ min: 1, max: 3000 }), letters, (before, count, after) => {
+      const text = `${before.join("")}${"\u{16d67}".repeat(count)}${after.join("")}`;
+      assert.equal(fold(text), foldPlainly(text));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("many marks take time in proportion to their number", () => {
+  const patterns = [
+    "\u0300\u0323",
+    "\u05b0\u05bc\u05c1",
+    "\u0651\u064b",
+    "\u{1d165}\u{1d16d}\u{1d17b}",
+    "\uff9e\u0300",
+  ];
+  patterns.push("\u0f71\u0f72\u0f74", "\u0344", "\u{1611e}", "\u{16d67}", MARKS.join(""));
+  for (const pattern of patterns) {
+    const text = `e${pattern.repeat(65_536 / Buffer.byteLength(pattern))}`;
+    const longest = Math.max(...foldingParts(text).map(({ length }) => length));
+    assert.ok(longest <= 2 * LONGEST_RUN, `a part of ${longest} units`);
+    assert.equal(fold(text), foldingParts(text).map(foldPlainly).join(""));
+  }
+});

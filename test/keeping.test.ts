@@ -1,0 +1,301 @@
+/** Keeping keys and snapshot current: what order things happen in, and when what failed is tried again. */
+
+import assert from "node:assert/strict";
+import { type BigIntStats, cpSync, mkdtempSync, rmSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it, test } from "node:test";
+import { createCounters } from "../src/gate/limit.ts";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import type { Observation } from "../src/observe.ts";
+import { indexGrams } from "../src/search/index-grams.ts";
+import { indexLoaded } from "../src/serve/index-loaded.ts";
+import { type KeyFiles, keepKeys } from "../src/serve/keyfile.ts";
+import type { Loader } from "../src/serve/loader.ts";
+import { createLocalLoader } from "../src/serve/local-loader.ts";
+import { GrowingPauses } from "../src/serve/pauses.ts";
+import { keepSnapshot, type SnapshotOptions } from "../src/serve/snapshots.ts";
+import { lookAt } from "../src/snapshot/files.ts";
+import { until } from "./support/process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-keeping-"));
+const snapshot = join(folder, "snapshot");
+const other = join(folder, "other");
+
+before(async () => {
+  await generateSnapshot({ out: snapshot, users: 20, worlds: 10, instances: 3, seed: 1, gzip: false });
+  await generateSnapshot({ out: other, users: 20, worlds: 10, instances: 3, seed: 2, gzip: false });
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** Runs what is due, and what follows from it. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function watched(where: string, load: Loader, seen: Observation[]): SnapshotOptions {
+  return { folder: where, load, allowShrink: true, observe: (observation) => void seen.push(observation) };
+}
+
+const DIED = { ok: false, problems: ["out of memory"], look: undefined, died: true } as const;
+
+describe("a load that dies", () => {
+  it("is tried again after growing pauses, and at once when the files change", async (t) => {
+    const where = join(folder, "dying");
+    cpSync(snapshot, where, { recursive: true });
+    const real = createLocalLoader(0);
+    let loads = 0;
+    let isDying = false;
+    const seen: Observation[] = [];
+    const load: Loader = (...call) => {
+      loads++;
+      return isDying ? Promise.resolve(DIED) : real(...call);
+    };
+    const keeper = await keepSnapshot(watched(where, load, seen), () => undefined);
+    t.after(keeper.close);
+    const pauses = (): (number | undefined)[] =>
+      seen.flatMap((one) => (one.kind === "snapshot-refused" ? [one.retryMs] : []));
+
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const tick = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 500) {
+        t.mock.timers.tick(500);
+        await settle();
+      }
+    };
+    keeper.watch(1000);
+    isDying = true;
+    cpSync(other, where, { recursive: true });
+    await untilTicked(tick, () => loads === 2);
+    // The files stay as they are, however often they are looked at.
+    await tick(4000);
+    assert.equal(loads, 2);
+    await untilTicked(tick, () => loads === 3);
+    await untilTicked(tick, () => loads === 4);
+    assert.deepEqual(pauses(), [5000, 10_000, 20_000]);
+    // Well before twenty seconds are over: the files are others.
+    await tick(3000);
+    assert.equal(loads, 4);
+    utimesSync(join(where, "users.ndjson"), new Date(), new Date(2_000_000_000_000));
+    isDying = false;
+    await untilTicked(tick, () => seen.at(-1)?.kind === "snapshot-loaded", 10);
+    assert.equal(loads, 5);
+    // What was put off is not loaded once more.
+    await tick(60_000);
+    assert.equal(loads, 5);
+  });
+
+  it("is not tried again once the keeper has stopped", async (t) => {
+    const real = createLocalLoader(0);
+    let loads = 0;
+    const load: Loader = (...call) => (loads++ === 0 ? real(...call) : Promise.resolve(DIED));
+    const keeper = await keepSnapshot(watched(snapshot, load, []), () => undefined);
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    await keeper.reload();
+    assert.equal(loads, 2);
+    keeper.stop();
+    t.mock.timers.tick(600_000);
+    await settle();
+    assert.equal(loads, 2);
+    keeper.close();
+  });
+});
+
+async function untilTicked(
+  tick: (ms: number) => Promise<void>,
+  isSo: () => boolean,
+  most = 200,
+): Promise<void> {
+  for (let round = 0; !isSo(); round++) {
+    assert.ok(round < most, "it never came");
+    await tick(500);
+    // Looks and loads go through the file system, whatever the clock says.
+    await lookAt(snapshot);
+    await settle();
+  }
+}
+
+test("pauses double up to a limit, and begin anew when something worked", () => {
+  const pauses = new GrowingPauses(5000);
+  const all = Array.from({ length: 8 }, () => pauses.next());
+  assert.deepEqual(all, [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  pauses.reset();
+  assert.equal(pauses.next(), 5000);
+});
+
+test("an old generation is let go when nobody asks for it any more, and not before", async (t) => {
+  const where = join(folder, "retiring");
+  cpSync(snapshot, where, { recursive: true });
+  const retired: string[] = [];
+  const real = createLocalLoader(0);
+  const load: Loader = async (...call) => {
+    const loaded = await real(...call);
+    return loaded.ok ? { ...loaded, retire: () => void retired.push(loaded.store.id) } : loaded;
+  };
+  let release = (): void => {};
+  let isFirst = true;
+  const keeper = await keepSnapshot(watched(where, load, []), () => {
+    if (isFirst) return undefined;
+    return new Promise((resolve) => {
+      release = resolve;
+    });
+  });
+  t.after(keeper.close);
+  isFirst = false;
+  const first = keeper.current().store.id;
+  cpSync(other, where, { recursive: true });
+  await keeper.reload();
+  await settle();
+  assert.notEqual(keeper.current().store.id, first);
+  // Others still search the old one.
+  assert.deepEqual(retired, []);
+  release();
+  await settle();
+  assert.deepEqual(retired, [first]);
+});
+
+describe("close", () => {
+  it("ends a load under way; reloads that wait settle, and nothing is loaded any more", async () => {
+    const real = createLocalLoader(0);
+    let loads = 0;
+    let aborted = 0;
+    const load: Loader = (where, options) => {
+      if (loads++ === 0) return real(where, options);
+      return new Promise((resolve) => {
+        options.signal!.addEventListener("abort", () => {
+          aborted++;
+          resolve(DIED);
+        });
+      });
+    };
+    const seen: Observation[] = [];
+    const keeper = await keepSnapshot(watched(snapshot, load, seen), () => undefined);
+    const reloads = [keeper.reload(), keeper.reload()];
+    await until(() => loads === 2, "the second load");
+    keeper.close();
+    keeper.close();
+    await Promise.all([...reloads, keeper.reload()]);
+    assert.deepEqual([loads, aborted], [2, 1]);
+    assert.deepEqual(
+      seen.filter(({ kind }) => kind === "snapshot-refused"),
+      [],
+    );
+  });
+});
+
+describe("indexing", () => {
+  it("refuses more than an index can hold until the files change", async () => {
+    const starts = new Uint32Array(2 ** 25 + 2);
+    const texts = { count: 2 ** 25 + 1, units: new Uint16Array(0), starts };
+    const refused = await indexLoaded("DIR", { look: "look" }, () => {
+      indexGrams(texts);
+      throw new Error("it was indexed");
+    });
+    assert.ok("problems" in refused);
+    assert.match(
+      refused.problems[0]!,
+      /^DIR: cannot be indexed for search: 33554433 names, or distinct words/,
+    );
+    assert.equal(refused.look, "look");
+  });
+
+  it("refuses what there is no memory for now, to be tried again", async () => {
+    const refused = await indexLoaded("DIR", { look: "look" }, () => {
+      throw new RangeError("Array buffer allocation failed");
+    });
+    assert.ok("problems" in refused && refused.died && refused.look === undefined);
+  });
+});
+
+describe("keys", () => {
+  const record = (id: string) => ({
+    ...{ id, kind: "cli", name: id, sha256: id.padEnd(64, "0"), scopes: [], limit: null, active: true },
+    ...{ expiresAt: null, createdAt: "2026-01-01T00:00:00.000Z" },
+  });
+  const textOf = (...ids: string[]): string => JSON.stringify({ keys: ids.map(record) });
+
+  /** A keys file in memory, each reading of which can be held up. */
+  function fakeFiles(): KeyFiles & {
+    text: string;
+    version: number;
+    reads: (() => Promise<string>)[];
+    count: number;
+  } {
+    const files = {
+      text: textOf("a"),
+      version: 0,
+      reads: [] as (() => Promise<string>)[],
+      count: 0,
+      read: () => {
+        files.count++;
+        return files.reads.shift()?.() ?? Promise.resolve(files.text);
+      },
+      // At once, so that what is to be seen of the order of readings does not hang on the machine.
+      stat: async () => ({ dev: 1n, ino: BigInt(files.version) }) as BigIntStats,
+    };
+    return files;
+  }
+
+  it("are read one reading after the other: a slow older one has not the last word", async (t) => {
+    const files = fakeFiles();
+    const taken: string[][] = [];
+    const keeper = await keepKeys(
+      "keys.json",
+      createCounters(60),
+      () => {},
+      (ring) => void taken.push(Array.from(ring.byHash.values(), ({ id }) => id)),
+      files,
+    );
+    t.after(keeper.stop);
+    let release = (_text: string): void => {};
+    files.reads.push(
+      () =>
+        new Promise((resolve) => {
+          release = resolve;
+        }),
+    );
+    const slow = keeper.reload();
+    await until(() => files.count === 2, "the slow reading");
+    files.text = textOf("a", "b");
+    const later = keeper.reload();
+    await settle();
+    assert.equal(files.count, 2);
+    release(textOf("a"));
+    await Promise.all([slow, later]);
+    assert.deepEqual(taken.at(-1), ["a", "b"]);
+  });
+
+  it("that could not be read, for whatever reason, are read at the next look", async (t) => {
+    const files = fakeFiles();
+    const seen: Observation[] = [];
+    const taken: number[] = [];
+    let isBroken = false;
+    const keeper = await keepKeys(
+      "keys.json",
+      createCounters(60),
+      (observation) => void seen.push(observation),
+      (ring) => {
+        if (isBroken) throw new Error("cannot be taken");
+        taken.push(ring.size);
+      },
+      files,
+    );
+    t.after(keeper.stop);
+    const noDescriptor = (): Promise<string> =>
+      Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
+    files.reads.push(noDescriptor, noDescriptor);
+    files.text = textOf("a", "b");
+    files.version = 1;
+    await until(() => taken.at(-1) === 2, "the new key");
+    assert.deepEqual(
+      seen.map(({ kind }) => kind),
+      ["keys-loaded", "keys-refused", "keys-loaded"],
+    );
+    isBroken = true;
+    files.text = textOf("a", "b", "c");
+    files.version = 2;
+    await until(() => seen.at(-1)?.kind === "defect", "the defect");
+    isBroken = false;
+    await until(() => taken.at(-1) === 3, "the third key");
+  });
+});
