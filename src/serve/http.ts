@@ -3,7 +3,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, type ListenOptions, Server as NetServer } from "node:net";
 import type { State } from "../answer.ts";
-import { isBusy, linger } from "../edge/connections.ts";
+import { close, isBusy, isDrained, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
 import { respondAs } from "../edge/respond.ts";
 import { SETTINGS } from "../settings.ts";
@@ -145,8 +145,8 @@ export async function drain({ server, door }: HttpServer): Promise<void> {
     for (const connection of door.connections.values()) {
       const { socket } = connection;
       const arriving = socket.bytesRead !== (readAtStart.get(socket) ?? 0);
-      if (connection.closing || isBusy(connection) || arriving) continue;
-      connection.closing = true;
+      if (connection.closing || isBusy(connection) || !isDrained(connection) || arriving) continue;
+      close(connection);
       linger(socket);
     }
   }
