@@ -11,8 +11,9 @@ import { hashToken } from "../src/gate/keys.ts";
 import { countRequest, createSharedCounters, slotOf } from "../src/gate/limit.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
+import { whyNoSharing } from "../src/serve/port.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
-import { MOST_THREADS, threadsFrom, whyNoThreads } from "../src/serve/serving-threads.ts";
+import { MOST_THREADS, threadsFrom } from "../src/serve/serving-threads.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { run } from "./support/process.ts";
 import { workersOf } from "./support/workers.ts";
@@ -20,7 +21,7 @@ import { workersOf } from "./support/workers.ts";
 const THREADS = 4;
 const folder = mkdtempSync(join(tmpdir(), "orrery-serving-"));
 const snapshot = join(folder, "snapshot");
-const why = whyNoThreads();
+const why = whyNoSharing();
 
 before(async () => {
   await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
@@ -275,7 +276,7 @@ it("without servers that share a port more than one thread is a wrong call", {
     "2",
   ]);
   assert.equal(status, 2);
-  assert.match(stderr, /--threads: more than one takes Node 22\.12 or newer/);
+  assert.match(stderr, /--threads: more than one requires Node 22\.12 or newer/);
 });
 
 it("the setting takes a number of threads or auto", async () => {
@@ -284,10 +285,11 @@ it("the setting takes a number of threads or auto", async () => {
   assert.ok(threadsFrom("auto")! >= 1);
   for (const text of ["0", "-1", "1.5", "two", "", String(MOST_THREADS + 1)])
     assert.equal(threadsFrom(text), undefined);
-  assert.equal(whyNoThreads("22.12.0", "linux"), undefined);
-  assert.equal(whyNoThreads("24.0.0", "linux"), undefined);
-  for (const version of ["20.19.0", "22.11.0"]) assert.match(whyNoThreads(version, "linux")!, /22\.12/);
-  assert.match(whyNoThreads("24.0.0", "win32")!, /win32/);
+  assert.equal(whyNoSharing({ node: "22.12.0" }, "linux"), undefined);
+  assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);
+  for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
+  assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
+  assert.match(whyNoSharing({ node: "26.3.0", bun: "1.4.5" }, "linux")!, /Bun 1\.4\.5/);
   const { status, stderr } = await run([
     "serve",
     "--snapshot",

@@ -53,7 +53,8 @@ async function attack(): Promise<{ answers: number; reset: boolean }> {
   return { answers, reset };
 }
 
-process.once("message", async () => {
+// Stays until it is ended.
+process.on("message", async () => {
   const all = await Promise.all(Array.from({ length: Number(connections) }, attack));
   process.send!({
     over: {

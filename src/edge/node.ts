@@ -237,6 +237,11 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
     // node:http has let go of the socket; an error that nobody listens to would end the process.
     socket.on("error", () => socket.destroy());
     socket.on("timeout", () => socket.destroy());
+    // What still comes is no HTTP and is dropped, a read at a turn: the system could bring it faster than others get theirs.
+    socket.on("data", () => {
+      socket.pause();
+      setImmediate(() => socket.resume());
+    });
     refuseSocket(socket as Socket, "methodNotAllowed");
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
