@@ -5,8 +5,9 @@
  *
  * For each kind of answer that ends a connection, and for pipelines of good
  * requests that are read or not: one connection, then 50 at once, send so many
- * requests as fast as they can. Prints the longest wait of another client, how
- * much resident memory grew, and what the attacker was told. The server with
+ * requests as fast as they can; of good ones the crowd sends as many together.
+ * Prints the longest wait of another client, how much resident memory grew, the
+ * server's CPU time, and what the attacker was told. The server with
  * all its threads has one core, attacker and client have the other; the
  * attacker runs at a lower priority, so that the client does not wait for its core.
  * `--tree` measures another checkout, `--only` the kinds whose name contains a
@@ -23,6 +24,7 @@ import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { CLOSING, type Kind, pipelines } from "./attack/kinds.ts";
 import { type Noticed, notice } from "./attack/probe.ts";
+import { cpuSecondsOf } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { pin, RUN_TYPESCRIPT, said, snapshotOf } from "./support/child.ts";
 
@@ -53,7 +55,9 @@ function start(kind: Pick<Kind, "settings">): Promise<Server> {
 
 async function attack(server: Server, kind: Kind, connections: number): Promise<void> {
   const file = fileURLToPath(new URL("./attack/attacker.ts", import.meta.url));
-  const args = [new URL(server.url).port, String(connections), String(requests), JSON.stringify(kind)];
+  // Good requests are work, of which a crowd does not get more done.
+  const each = CLOSING.includes(kind) ? requests : Math.ceil(requests / connections);
+  const args = [new URL(server.url).port, String(connections), String(each), JSON.stringify(kind)];
   const attacker = fork(file, args, { execArgv: RUN_TYPESCRIPT });
   await said(attacker, "ready");
   setPriority(attacker.pid!, 10);
@@ -61,11 +65,13 @@ async function attack(server: Server, kind: Kind, connections: number): Promise<
   void said<{ answers: number; resets: number }>(attacker, "over").then((result) => {
     over = result;
   });
+  const cpuBefore = cpuSecondsOf(server.pid);
   attacker.send("attack");
   const noticed = await notice(server, headers, () => over !== undefined);
   attacker.kill("SIGKILL");
   await once(attacker, "exit");
-  print(kind.name, connections, noticed, ` ${over!.answers} answers, ${over!.resets} resets`);
+  const cpu = `${(cpuSecondsOf(server.pid) - cpuBefore).toFixed(2)} s`.padStart(8);
+  print(kind.name, connections, noticed, `${cpu}  ${over!.answers} answers, ${over!.resets} resets`);
 }
 
 function print(name: string, connections: number, { longest, lost, grown }: Noticed, more: string): void {
@@ -81,7 +87,9 @@ function print(name: string, connections: number, { longest, lost, grown }: Noti
 
 console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`);
 console.log(`${requests} requests a connection, --threads ${values.threads}`);
-console.log("longest wait of another client, growth of the server's memory");
+console.log(
+  "longest wait of another client, growth of the server's memory, requests lost, the server's CPU time",
+);
 if (cpus().length > 1) pin(process.pid, 1);
 const all = [...CLOSING, ...pipelines(token)].filter(({ name }) => name.includes(values.only));
 const kinds = values.smoke ? all.filter((_, at) => at % 5 === 0) : all;

@@ -81,9 +81,10 @@ try {
     for (let at = 0; at < stops; at++) outcomes.push(await stopOnce(threads));
     const sum = (count: (outcome: Outcome) => number): number =>
       outcomes.reduce((before, outcome) => before + count(outcome), 0);
+    const causes = outcomes.flatMap((outcome) => outcome.causes).join(", ");
     console.log(
       `--threads ${threads}: ${sum(({ lost }) => lost)} lost of ${sum(({ answered }) => answered)} requests in ` +
-        `${stops} stops of ${median(outcomes.map(({ ms }) => ms)).toFixed(0)} ms`,
+        `${stops} stops of ${median(outcomes.map(({ ms }) => ms)).toFixed(0)} ms ${causes}`,
     );
   }
 } finally {

@@ -249,6 +249,24 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     assert.ok(last.length > 3 && last.at(-1) === "stopped");
   });
 
+  it("stop without losing a request while one that died is being replaced", async (t) => {
+    const { server, workers, seen, observed } = await serveInThreads(t, "replaced");
+    const port = Number(new URL(server.url).port);
+    const agents = Array.from({ length: 16 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    await workers[2]!.terminate();
+    await observed("thread-died");
+    // The connections of the one that died are gone; those that are made from here on are not to be lost.
+    const asked = agents.map((agent) => ask(`${server.url}/worlds`, agent));
+    const stopped = server.stop("test");
+    for (const { status } of await Promise.all(asked)) assert.equal(status, 200);
+    await stopped;
+    for (const agent of agents) agent.destroy();
+    await assert.rejects(ask(`http://127.0.0.1:${port}/`), { code: "ECONNREFUSED" });
+    const kinds = seen.map(({ kind }) => kind);
+    assert.ok(!kinds.includes("defect"));
+    assert.equal(kinds.filter((kind) => kind === "thread-died").length, 1);
+  });
+
   it("say that a port is taken as one does", async (t) => {
     const { server, snapshot: own, keys } = await serveInThreads(t, "taken");
     const port = Number(new URL(server.url).port);
