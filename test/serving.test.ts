@@ -145,6 +145,11 @@ function keepAsking(url: string, clients: number) {
   };
 }
 
+/** What became of requests that were lost at a stop: behind it nobody listens, what was asked before it was answered. */
+function lossesOf({ statuses }: ReturnType<typeof keepAsking>): (number | string)[] {
+  return [...statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED");
+}
+
 describe("threads that serve", { skip: why !== undefined }, () => {
   it("answer as one does, searches included", async (t) => {
     const { server } = await serveInThreads(t, "same");
@@ -236,11 +241,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await clients.stop();
     await stopped;
-    // Behind the stop nobody listens; what was asked before it was answered.
-    assert.deepEqual(
-      [...clients.statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED"),
-      [],
-    );
+    assert.deepEqual(lossesOf(clients), []);
     assert.ok(clients.statuses.get(200)! > 50);
     const kinds = seen.map(({ kind }) => kind);
     const last = kinds.slice(kinds.lastIndexOf("stopping"));
@@ -259,10 +260,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await clients.stop();
     await stopped;
-    assert.deepEqual(
-      [...clients.statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED"),
-      [],
-    );
+    assert.deepEqual(lossesOf(clients), []);
     await assert.rejects(ask(`${server.url}/stats`), { code: "ECONNREFUSED" });
     const kinds = seen.map(({ kind }) => kind);
     assert.ok(!kinds.includes("defect"));

@@ -3,35 +3,24 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { addKey } from "../../src/cli/keysfile.ts";
-import { generateSnapshot } from "../../src/generate/generate.ts";
 import { dial, header, requestHead } from "../support/raw.ts";
+import { makeSmall } from "../support/small.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const local = join(ROOT, "node_modules/.bin/bun");
 const bun = existsSync(local) ? local : "bun";
 const skip = spawnSync(bun, ["--version"]).status === 0 ? false : "bun is not installed";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-bun-"));
-const snapshot = join(folder, "snapshot");
-const keys = join(folder, "keys.json");
-let token = "";
-
-before(async () => {
-  await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
-  token = await addKey(keys, { name: "test", kind: "cli", prefix: "svcx_" });
-});
-after(() => rmSync(folder, { recursive: true }));
+const small = await makeSmall();
+after(small.remove);
 
 function serveOnBun(...more: string[]) {
-  const settings = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--log-level", "error"];
-  const child = spawn(bun, ["src/main.ts", "serve", ...settings, ...more], { cwd: ROOT });
+  const child = spawn(bun, ["src/main.ts", "serve", ...small.settings, ...more], { cwd: ROOT });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
@@ -45,7 +34,7 @@ describe("on Bun", { skip }, () => {
     const { child, ended, line } = serveOnBun();
     const [text] = (await Promise.race([line, ended])) as [unknown];
     const wire = await dial(Number(/:(\d+)\//.exec(String(text))?.[1]));
-    const request = requestHead("/api/public/v1/worlds", [`Authorization: Bearer ${token}`]);
+    const request = requestHead("/api/public/v1/worlds", [`Authorization: Bearer ${small.token}`]);
     void wire.send(request);
     assert.equal((await wire.response()).status, 200);
     child.kill("SIGTERM");

@@ -3,16 +3,13 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { comeBack } from "../../bench/support/returning.ts";
-import { addKey } from "../../src/cli/keysfile.ts";
-import { generateSnapshot } from "../../src/generate/generate.ts";
 import { whyNoSharing } from "../../src/serve/port.ts";
+import { makeSmall } from "../support/small.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STOPS = 4;
@@ -28,16 +25,8 @@ function findNode(): string | undefined {
 }
 
 const node = findNode();
-const folder = mkdtempSync(join(tmpdir(), "orrery-stops-"));
-const snapshot = join(folder, "snapshot");
-const keys = join(folder, "keys.json");
-let token = "";
-
-before(async () => {
-  await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
-  token = await addKey(keys, { name: "test", kind: "cli", prefix: "svcx_" });
-});
-after(() => rmSync(folder, { recursive: true }));
+const small = await makeSmall();
+after(small.remove);
 
 const skip = node === undefined ? "no Node 24 can be had by npx" : false;
 
@@ -45,31 +34,18 @@ describe("a stop of threads that serve", { skip }, () => {
   for (const threads of [2, 4]) {
     it(`loses no request of clients that come back at once: ${threads} threads, ${STOPS} stops`, async () => {
       for (let stop = 0; stop < STOPS; stop++) {
-        const settings = [
-          "--snapshot",
-          snapshot,
-          "--keys",
-          keys,
-          "--port",
-          "0",
-          "--threads",
-          String(threads),
-        ];
-        const child = spawn(
-          node!,
-          ["--import", "tsx", "src/main.ts", "serve", ...settings, "--log-level", "error"],
-          {
-            cwd: ROOT,
-            stdio: ["ignore", "pipe", "inherit"],
-          },
-        );
+        const command = ["src/main.ts", "serve", ...small.settings, "--threads", String(threads)];
+        const child = spawn(node!, ["--import", "tsx", ...command], {
+          cwd: ROOT,
+          stdio: ["ignore", "pipe", "inherit"],
+        });
         const ended = once(child, "exit");
         const [line] = (await Promise.race([
           once(createInterface({ input: child.stdout }), "line"),
           ended,
         ])) as [unknown];
         const port = Number(/:(\d+)\//.exec(String(line))?.[1]);
-        const clients = comeBack(port, token, 32);
+        const clients = comeBack(port, small.token, 32);
         await new Promise((resolve) => setTimeout(resolve, 200));
         child.kill("SIGTERM");
         assert.deepEqual(await ended, [0, null]);
