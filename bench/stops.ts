@@ -1,7 +1,7 @@
 /**
  * Whether a stop loses requests.
  *
- *     npx tsx bench/stops.ts [--smoke] [--stops 40] [--tree DIR]
+ *     npx tsx bench/stops.ts [--smoke] [--stops 40] [--threads N] [--tree DIR]
  *
  * Stops a server so many times with one, two and four threads while keep-alive
  * clients ask as fast as they can and come back at once when they are told to
@@ -27,6 +27,7 @@ const { values } = parseArgs({
   options: {
     smoke: { type: "boolean", default: false },
     stops: { type: "string" },
+    threads: { type: "string" },
     tree: { type: "string", default: ROOT },
   },
 });
@@ -76,7 +77,8 @@ console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.tri
 const obstacle = whyNoSharing();
 if (obstacle !== undefined) console.log(`more than one thread is left out: it ${obstacle}`);
 try {
-  for (const threads of obstacle === undefined ? [1, 2, 4] : [1]) {
+  const asked = values.threads === undefined ? [1, 2, 4] : [Number(values.threads)];
+  for (const threads of obstacle === undefined ? asked : [1]) {
     const outcomes: Awaited<ReturnType<typeof stopOnce>>[] = [];
     for (let at = 0; at < stops; at++) outcomes.push(await stopOnce(threads));
     const sum = (count: (outcome: Outcome) => number): number =>
