@@ -18,7 +18,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import { whyNoThreads } from "../src/serve/serving-threads.ts";
+import { whyNoSharing } from "../src/serve/port.ts";
 import { cpuSecondsOf, flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { type Workload, workloadsOf } from "./http/workloads.ts";
@@ -121,7 +121,7 @@ const byThreads = ["1", "2"].map(
     cores: "all",
   }),
 );
-const obstacle = whyNoThreads();
+const obstacle = whyNoSharing();
 const hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
 try {
   for (const name of ["world-by-id", "list-20"]) {

@@ -90,7 +90,15 @@ export const SETTINGS: readonly Setting[] = [
     value: "N|auto",
     default: "1",
     meaning:
-      "Threads that answer requests; `auto` is one a processor. More than one takes Node 22.12 or newer.",
+      "Threads that answer requests; `auto` is one a processor. More than one requires Node 22.12 or newer.",
+    commands: ["serve"],
+  },
+  {
+    flag: "share-port",
+    kind: "flag",
+    meaning:
+      "Listen on a port that another server listens on, if that one has several threads or this flag, too: the next " +
+      "version starts before the last one stops. Requires Node 22.12 or newer.",
     commands: ["serve"],
   },
   {

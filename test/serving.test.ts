@@ -10,8 +10,9 @@ import type { Worker } from "node:worker_threads";
 import { hashToken } from "../src/gate/keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
+import { whyNoSharing } from "../src/serve/port.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
-import { MOST_THREADS, threadsFrom, whyNoThreads } from "../src/serve/serving-threads.ts";
+import { MOST_THREADS, threadsFrom } from "../src/serve/serving-threads.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { assertInTime } from "./support/patience.ts";
 import { run, until } from "./support/process.ts";
@@ -20,7 +21,7 @@ import { workersOf } from "./support/workers.ts";
 const THREADS = 4;
 const folder = mkdtempSync(join(tmpdir(), "orrery-serving-"));
 const snapshot = join(folder, "snapshot");
-const why = whyNoThreads();
+const why = whyNoSharing();
 
 before(async () => {
   await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
@@ -144,6 +145,11 @@ function keepAsking(url: string, clients: number) {
   };
 }
 
+/** What became of requests that were lost at a stop: behind it nobody listens, what was asked before it was answered. */
+function lossesOf({ statuses }: ReturnType<typeof keepAsking>): (number | string)[] {
+  return [...statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED");
+}
+
 describe("threads that serve", { skip: why !== undefined }, () => {
   it("answer as one does, searches included", async (t) => {
     const { server } = await serveInThreads(t, "same");
@@ -235,16 +241,30 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await clients.stop();
     await stopped;
-    // Behind the stop nobody listens; what was asked before it was answered.
-    assert.deepEqual(
-      [...clients.statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED"),
-      [],
-    );
+    assert.deepEqual(lossesOf(clients), []);
+    assert.ok(clients.statuses.get(200)! > 50);
     const kinds = seen.map(({ kind }) => kind);
     const last = kinds.slice(kinds.lastIndexOf("stopping"));
     // Every thread that searched tells of it.
     assert.deepEqual([...new Set(last)], ["stopping", "search-cache", "stopped"]);
     assert.ok(last.length > 3 && last.at(-1) === "stopped");
+  });
+
+  it("stop without losing a request while one that died is being replaced", async (t) => {
+    const { server, workers, seen, observed } = await serveInThreads(t, "replaced");
+    await workers[2]!.terminate();
+    await observed("thread-died");
+    const clients = keepAsking(server.url, 16);
+    while (!clients.statuses.has(200)) await new Promise((resolve) => setTimeout(resolve, 2));
+    const stopped = server.stop("test");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await clients.stop();
+    await stopped;
+    assert.deepEqual(lossesOf(clients), []);
+    await assert.rejects(ask(`${server.url}/stats`), { code: "ECONNREFUSED" });
+    const kinds = seen.map(({ kind }) => kind);
+    assert.ok(!kinds.includes("defect"));
+    assert.equal(kinds.filter((kind) => kind === "thread-died").length, 1);
   });
 
   it("say that a port is taken as one does", async (t) => {
@@ -274,7 +294,7 @@ it("without servers that share a port more than one thread is a wrong call", {
     "2",
   ]);
   assert.equal(status, 2);
-  assert.match(stderr, /--threads: more than one takes Node 22\.12 or newer/);
+  assert.match(stderr, /--threads: more than one requires Node 22\.12 or newer/);
 });
 
 it("the setting takes a number of threads or auto", async () => {
@@ -283,10 +303,11 @@ it("the setting takes a number of threads or auto", async () => {
   assert.ok(threadsFrom("auto")! >= 1);
   for (const text of ["0", "-1", "1.5", "two", "", String(MOST_THREADS + 1)])
     assert.equal(threadsFrom(text), undefined);
-  assert.equal(whyNoThreads("22.12.0", "linux"), undefined);
-  assert.equal(whyNoThreads("24.0.0", "linux"), undefined);
-  for (const version of ["20.19.0", "22.11.0"]) assert.match(whyNoThreads(version, "linux")!, /22\.12/);
-  assert.match(whyNoThreads("24.0.0", "win32")!, /win32/);
+  assert.equal(whyNoSharing({ node: "22.12.0" }, "linux"), undefined);
+  assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);
+  for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
+  assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
+  assert.match(whyNoSharing({ node: "26.3.0", bun: "1.4.5" }, "linux")!, /Bun 1\.4\.5/);
   const { status, stderr } = await run([
     "serve",
     "--snapshot",

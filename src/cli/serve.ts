@@ -3,8 +3,9 @@
 import { KeysFileError } from "../gate/keys.ts";
 import { limitsFrom } from "../serve/http.ts";
 import { createLog } from "../serve/log.ts";
+import { whyNoSharing } from "../serve/port.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
-import { MOST_THREADS, threadsFrom, whyNoThreads } from "../serve/serving-threads.ts";
+import { MOST_THREADS, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import type { World } from "./commands.ts";
@@ -105,9 +106,17 @@ function servingThreads(options: Options): number {
       `--threads: must be auto or a whole number from 1 to ${MOST_THREADS}, is ${JSON.stringify(text)}`,
     );
   }
-  const why = count > 1 ? whyNoThreads() : undefined;
-  if (why !== undefined) throw new UsageError(`--threads: ${why}`);
+  const why = count > 1 ? whyNoSharing() : undefined;
+  if (why !== undefined) throw new UsageError(`--threads: more than one ${why}`);
   return count;
+}
+
+/** Whether the port may be shared with other processes, if that can be. */
+function sharesPort(options: Options): boolean {
+  const shares = options.flag("share-port");
+  const why = shares ? whyNoSharing() : undefined;
+  if (why !== undefined) throw new UsageError(`--share-port: ${why}`);
+  return shares;
 }
 
 /** Runs the command. */
@@ -115,6 +124,7 @@ export async function serve(options: Options, world: World): Promise<void> {
   const settings = {
     ...serverOptions(options, options.text("snapshot"), options.text("keys")),
     servingThreads: servingThreads(options),
+    sharePort: sharesPort(options),
   };
   const signals = takeSignals(world);
   const server = await start(settings, world);

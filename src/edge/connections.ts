@@ -6,6 +6,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { type ParserPause, pauseParsing, stopParsing } from "./parser.ts";
 
 /** One connection. */
 export interface Connection {
@@ -21,6 +22,8 @@ export interface Connection {
   unsent: number;
   /** What came in while too much was under way. */
   readonly waiting: (() => void)[];
+  /** Holds what was read behind that; undefined where the parser is not ours to pause. */
+  pause: ParserPause | undefined;
   /** What ends this connection is decided: a last response, a refusal, or silence. Nothing more is taken from it. */
   closing: boolean;
 }
@@ -51,6 +54,7 @@ export function connectionOf(connections: Connections, socket: Socket): Connecti
     begun: 0,
     unsent: 0,
     waiting: [],
+    pause: undefined,
     closing: false,
   };
   connections.set(socket, connection);
@@ -58,6 +62,35 @@ export function connectionOf(connections: Connections, socket: Socket): Connecti
   // What node:http does behind the last response of a connection; by itself it would destroy the socket.
   socket.destroySoon = () => linger(socket);
   return connection;
+}
+
+/**
+ * From now on the connection's parser pauses behind a request that has to wait:
+ * of all that a peer sends without reading, one request and the rest of one
+ * read are kept. Without it each request of the read waits.
+ */
+export function pauseWhenFull(connection: Connection): void {
+  connection.pause ??= pauseParsing(
+    connection.socket,
+    () => connection.waiting.length > 0,
+    () => queue(connection, () => {}),
+  );
+}
+
+/** Decides that the connection ends: what comes behind is dropped unparsed. */
+export function close(connection: Connection): void {
+  connection.closing = true;
+  stopParsing(connection.socket);
+}
+
+/** Whether more requests may follow in bytes that were read before. */
+export function isCatchingUp({ pause }: Connection): boolean {
+  return pause?.isGoingOn() === true;
+}
+
+/** Whether nothing that came in waits to be taken. */
+export function isDrained({ waiting, pause }: Connection): boolean {
+  return waiting.length === 0 && pause?.holds() !== true;
 }
 
 /** Whether a response is still on its way out. */
@@ -78,35 +111,54 @@ export function isFree(connection: Connection): boolean {
   return connection.waiting.length === 0 && !isFull(connection);
 }
 
-/** Runs a task, or keeps it until what is under way is sent; meanwhile nothing more is read. */
-export function inTurn(connection: Connection, task: () => void): void {
+/** Keeps a task until what is under way is sent; meanwhile nothing more is read. */
+export function queue(connection: Connection, task: () => void): void {
   const { waiting, socket } = connection;
-  if (isFree(connection)) {
-    task();
-    return;
-  }
   waiting.push(task);
   if (waiting.length > 1) return;
+  socket.pause();
+  // node:http resumes a socket behind each request and response.
   const hold = (): void => {
-    socket.pause();
+    // Paused since it was told to resume, a socket would not say so again, and node:http would read on.
+    if (socket.isPaused()) socket.emit("pause");
+    else socket.pause();
   };
-  hold();
-  // node:http resumes a socket behind each response.
   socket.on("resume", hold);
   proceedLater(connection, () => {
     socket.off("resume", hold);
-    socket.resume();
+    // What was held back may have filled it again.
+    if (waiting.length === 0) socket.resume();
   });
 }
 
 function proceedLater(connection: Connection, release: () => void): void {
-  const { waiting, socket } = connection;
-  connection.newest!.once("close", () => {
+  const { waiting, socket, newest } = connection;
+  const proceed = (): void => {
     // Closed with its connection: nobody is left to answer.
     if (socket.destroyed) waiting.length = 0;
     while (waiting.length > 0 && !isFull(connection)) waiting.shift()!();
     if (waiting.length > 0) proceedLater(connection, release);
-    else release();
+    else parseRest(connection, release);
+  };
+  if (isBusy(connection)) newest!.once("close", proceed);
+  else setImmediate(proceed);
+}
+
+/** Goes on with what was read already, and only then with reading. */
+function parseRest({ pause, socket }: Connection, release: () => void): void {
+  if (pause === undefined || !pause.holds()) {
+    release();
+    return;
+  }
+  const goOn = (): void => {
+    pause.goOn();
+    release();
+  };
+  // A response can close while the parser is still at work on the read that brought its request.
+  setImmediate(() => {
+    // Until then node:http has paused the parser, too.
+    if (socket.writableNeedDrain) socket.once("drain", () => setImmediate(goOn));
+    else goOn();
   });
 }
 

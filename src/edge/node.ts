@@ -13,11 +13,15 @@ import type { Ask, Reply } from "../message.ts";
 import {
   type Connection,
   type Connections,
+  close,
   connectionOf,
-  inTurn,
   isBusy,
+  isCatchingUp,
+  isDrained,
   isFree,
   linger,
+  pauseWhenFull,
+  queue,
 } from "./connections.ts";
 import { CLOSE, headText, type Respond, respondByHead } from "./respond.ts";
 
@@ -109,7 +113,7 @@ export function createNodeDoor(
 
   function send(connection: Connection, response: ServerResponse, reply: Reply): void {
     // Only the newest response may end the connection: those before it have others behind them.
-    const isNewest = connection.newest === response && connection.waiting.length === 0;
+    const isNewest = connection.newest === response && isDrained(connection);
     if (draining && isNewest && !connection.closing) endWith(connection, response);
     respond(response, reply, connection.last === response);
     connection.unsent += reply.body.length;
@@ -117,8 +121,10 @@ export function createNodeDoor(
 
   function handle(request: IncomingMessage, response: ServerResponse, refusal?: FaultName): void {
     const connection = connectionOf(connections, request.socket);
-    if (isFree(connection)) take(connection, request, response, refusal);
-    else inTurn(connection, () => take(connection, request, response, refusal));
+    // A response that is the last one says so, which cannot be known before what was read is parsed.
+    const mustWait = !isFree(connection) || (draining && isCatchingUp(connection));
+    if (!mustWait) take(connection, request, response, refusal);
+    else queue(connection, () => take(connection, request, response, refusal));
   }
 
   function take(
@@ -166,7 +172,7 @@ export function createNodeDoor(
 
 function endWith(connection: Connection, response: ServerResponse): void {
   connection.last = response;
-  connection.closing = true;
+  close(connection);
 }
 
 /** A refusal that is none of the API's: no CORS headers. */
@@ -201,7 +207,7 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
 
   function refuse(connection: Connection, fault: FaultName): void {
     if (connection.closing) return;
-    connection.closing = true;
+    close(connection);
     const { socket } = connection;
     const sendRefusal = (): void => {
       if (socket.writable) socket.write(rawResponse(fault));
@@ -213,10 +219,11 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
 
   function refuseSocket(socket: Socket, fault: FaultName): void {
     const connection = connectionOf(connections, socket);
-    inTurn(connection, () => refuse(connection, fault));
+    if (isFree(connection)) refuse(connection, fault);
+    else queue(connection, () => refuse(connection, fault));
   }
 
-  server.on("connection", (socket: Socket) => connectionOf(connections, socket));
+  server.on("connection", (socket: Socket) => pauseWhenFull(connectionOf(connections, socket)));
   server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   // No automatic 100: a body is refused anyway. A client may send its body although no 100 came, so the connection ends.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -230,6 +237,11 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
     // node:http has let go of the socket; an error that nobody listens to would end the process.
     socket.on("error", () => socket.destroy());
     socket.on("timeout", () => socket.destroy());
+    // What still comes is no HTTP and is dropped, a read at a turn: the system could bring it faster than others get theirs.
+    socket.on("data", () => {
+      socket.pause();
+      setImmediate(() => socket.resume());
+    });
     refuseSocket(socket as Socket, "methodNotAllowed");
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {

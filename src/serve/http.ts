@@ -2,11 +2,13 @@
 
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, type ListenOptions, Server as NetServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../answer.ts";
-import { isBusy, linger } from "../edge/connections.ts";
+import { close, isBusy, isDrained, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
 import { respondAs } from "../edge/respond.ts";
 import { defaultOf } from "../settings.ts";
+import { type Sharing, whileAlone } from "./port.ts";
 
 /** Limits of the HTTP server. Times are milliseconds. */
 export interface HttpLimits {
@@ -46,6 +48,8 @@ export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) => Number(defaultOf(
 export interface HttpServer {
   readonly server: Server;
   readonly door: NodeDoor;
+  /** Resolves when it listens no more and has no connection left. */
+  readonly closed: Promise<void>;
 }
 
 /** Makes a server; it does not listen yet. */
@@ -65,13 +69,13 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
   // Node would answer requests past this limit with a 503 of its own and keep the connection; the door ends it.
   const door = createNodeDoor(state, limits.maxRequestsPerSocket, respondAs(limits.keepAliveTimeout));
   attachNodeDoor(server, door);
-  return { server, door };
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
+  return { server, door, closed };
 }
 
 /**
  * Listens.
  *
- * @param reusePort share the port with other servers that say so too
  * @returns the address in use
  * @throws the error of the system, such as EADDRINUSE
  */
@@ -79,16 +83,19 @@ export function listen(
   { server }: HttpServer,
   host: string,
   port: number,
-  reusePort = false,
+  sharing: Sharing = "alone",
 ): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    // Node takes `reusePort` from 22.12 on; the types of the oldest Node that is supported do not know it.
-    server.listen({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions, () => {
-      server.off("error", reject);
-      resolve(server.address() as AddressInfo);
+  const bind = (): Promise<AddressInfo> =>
+    new Promise((resolve, reject) => {
+      server.once("error", reject);
+      // Node takes `reusePort` from 22.12 on; the types of the oldest Node that is supported do not know it.
+      const more = sharing === "alone" ? {} : { reusePort: true };
+      server.listen({ host, port, ...more } as ListenOptions, () => {
+        server.off("error", reject);
+        resolve(server.address() as AddressInfo);
+      });
     });
-  });
+  return sharing === "threads" ? whileAlone(host, port, bind) : bind();
 }
 
 /** How long connections without a request are still served. */
@@ -121,34 +128,61 @@ async function emptyQueue(server: Server): Promise<void> {
 }
 
 /**
- * Stops without losing a request: no new connections; what is in flight and
- * what arrives within the grace is answered and ends its connection; idle
- * connections are half-closed after it, so that a request that crosses the
- * close meets an end of file, not a reset.
+ * Stops listening: no new connections, and those that stand notice nothing.
+ * Where several servers share a port, all stop listening before one leaves.
  */
-export async function drain({ server, door }: HttpServer): Promise<void> {
+export async function stopListening({ server }: HttpServer): Promise<void> {
   await emptyQueue(server);
-  // Only once nobody listens are clients told to leave: told before, they would come straight back, into the queue of
-  // a listener that is about to close, and be reset there.
   // http.Server.close() would destroy idle connections at once, and race their clients.
-  const closed = new Promise<void>((resolve) => {
-    NetServer.prototype.close.call(server, () => resolve());
-  });
+  NetServer.prototype.close.call(server);
+}
+
+/**
+ * Leaves without losing a request: what is in flight and what arrives within
+ * the grace is answered and ends its connection; idle connections are
+ * half-closed after it, so that a request that crosses the close meets an end
+ * of file, not a reset. Only once nobody listens are clients told to leave: told
+ * before, they would come straight back, into the queue of a listener that is
+ * about to close, and be reset there.
+ */
+export async function leave({ server, door, closed }: HttpServer): Promise<void> {
   door.startDraining();
   const began = performance.now();
   const readAtStart = new Map([...door.connections.keys()].map((socket) => [socket, socket.bytesRead]));
   while (door.connections.size > 0 && performance.now() - began < DEADLINE_MS) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await sleep(LOOK_MS);
     if (performance.now() - began < GRACE_MS) continue;
     for (const connection of door.connections.values()) {
       const { socket } = connection;
       const arriving = socket.bytesRead !== (readAtStart.get(socket) ?? 0);
-      if (connection.closing || isBusy(connection) || arriving) continue;
-      connection.closing = true;
+      if (connection.closing || isBusy(connection) || !isDrained(connection) || arriving) continue;
+      close(connection);
       linger(socket);
     }
   }
   for (const socket of door.connections.keys()) socket.destroy();
-  await closed;
   server.closeAllConnections();
+  await closed;
+}
+
+/**
+ * The same on Bun, whose servers end idle connections as soon as they stop
+ * listening: clients are told to leave first, and what is in flight is answered.
+ */
+async function leaveOnBun({ server, door }: HttpServer): Promise<void> {
+  door.startDraining();
+  await sleep(GRACE_MS);
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  await Promise.race([closed, sleep(DEADLINE_MS - GRACE_MS)]);
+  server.closeAllConnections();
+}
+
+/** Stops without losing a request. */
+export async function drain(http: HttpServer): Promise<void> {
+  if (process.versions.bun !== undefined) {
+    await leaveOnBun(http);
+    return;
+  }
+  await stopListening(http);
+  await leave(http);
 }

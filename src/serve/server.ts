@@ -6,6 +6,7 @@ import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
 import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
+import type { Sharing } from "./port.ts";
 
 /** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {
@@ -16,6 +17,8 @@ export interface ServerOptions extends OpenStateOptions {
   readonly http: HttpLimits;
   /** Threads that answer requests; 1, the calling one, when absent. */
   readonly servingThreads?: number;
+  /** Whether other processes may listen on the same port, if they share it as well; false when absent. */
+  readonly sharePort?: boolean;
 }
 
 /** A server that accepts requests. */
@@ -82,11 +85,11 @@ interface Listener {
 }
 
 async function listenHere(
-  { host, port, http: limits, observe }: ServerOptions,
+  { host, port, http: limits, observe, sharePort }: ServerOptions,
   state: State,
 ): Promise<Listener> {
   const http = createHttpServer(state, limits);
-  const address = await listen(http, host, port);
+  const address = await listen(http, host, port, sharePort ? "anybody" : "alone");
   // From here on an error of the listener, such as EMFILE at accept, must not end the process.
   http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
   return { address, drain: () => drain(http) };
@@ -95,7 +98,8 @@ async function listenHere(
 async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listener> {
   const { host, port, http, prefixes, rateLimit, cors, accessLog, observe } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
-  const settings = { host, port, http, prefixes, rateLimit, cors, accessLog, cacheBytes };
+  const sharing: Sharing = options.sharePort ? "anybody" : "threads";
+  const settings = { host, port, sharing, http, prefixes, rateLimit, cors, accessLog, cacheBytes };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./serving-threads.ts");
   return await startServingThreads(count, settings, opened, observe);

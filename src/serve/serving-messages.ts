@@ -8,6 +8,7 @@ import type { Observation } from "../observe.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Found, PageOf, Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";
+import type { Sharing } from "./port.ts";
 import type { SearchName } from "./thread-messages.ts";
 
 /** A store, what its searches run over, and the number by which those are asked for that take long. */
@@ -22,6 +23,7 @@ export interface ServingTask {
   readonly host: string;
   /** Of the first thread it may be 0; the others take the one it got. */
   readonly port: number;
+  readonly sharing: Sharing;
   readonly http: HttpLimits;
   readonly prefixes: Prefixes;
   readonly rateLimit: number;
@@ -42,6 +44,8 @@ export type ToServing =
   /** Without `found` the generation is gone, and with it who searched it. */
   | { readonly kind: "found"; readonly question: number; readonly found: Found | undefined }
   | { readonly kind: "failed"; readonly question: number; readonly message: string }
+  | { readonly kind: "stop-listening" }
+  /** Only when all have stopped listening. */
   | { readonly kind: "drain" };
 
 /** A search that a serving thread asks for. */
@@ -62,4 +66,5 @@ export type FromServing =
   | { readonly kind: "taken"; readonly generation: number }
   | ({ readonly kind: "search" } & Question)
   | { readonly kind: "observation"; readonly observation: Observation }
+  | { readonly kind: "stopped-listening" }
   | { readonly kind: "drained" };

@@ -13,7 +13,7 @@ import { observeSearches, withCache } from "../search/cache.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Found, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
-import { createHttpServer, drain, listen } from "./http.ts";
+import { createHttpServer, leave, listen, stopListening } from "./http.ts";
 import { type AskForPage, createFarSearch, createNearSearch } from "./near-search.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
 
@@ -63,6 +63,9 @@ const state: State = {
 };
 const http = createHttpServer(state, task.http);
 
+/** A stop may begin before it listens. */
+const started = startListening();
+
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
     case "keys":
@@ -82,20 +85,27 @@ port.on("message", async (message: ToServing) => {
       waiting.get(message.question)?.reject(new Error(message.message));
       waiting.delete(message.question);
       break;
+    case "stop-listening":
+      await started;
+      await stopListening(http);
+      say({ kind: "stopped-listening" });
+      break;
     case "drain":
-      await drain(http);
+      await leave(http);
       tellOfCache();
       say({ kind: "drained" });
       break;
   }
 });
 
-try {
-  const address = await listen(http, task.host, task.port, true);
-  // From here on an error of the listener, such as EMFILE at accept, must not end the thread.
-  http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
-  say({ kind: "listening", address });
-} catch (error) {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  say({ kind: "not-listening", code, message });
+async function startListening(): Promise<void> {
+  try {
+    const address = await listen(http, task.host, task.port, task.sharing);
+    // From here on an error of the listener, such as EMFILE at accept, must not end the thread.
+    http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+    say({ kind: "listening", address });
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    say({ kind: "not-listening", code, message });
+  }
 }

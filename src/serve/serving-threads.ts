@@ -14,6 +14,7 @@ import type { Observe } from "../observe.ts";
 import { workerEntry } from "../package.ts";
 import type { Generation } from "../store/generation.ts";
 import type { OpenState } from "./open.ts";
+import type { Sharing } from "./port.ts";
 import type { FromServing, Question, ServingTask, ToServing } from "./serving-messages.ts";
 
 const ENTRY = workerEntry("serving-thread");
@@ -23,21 +24,6 @@ const RETRY_MS = 500;
 
 /** Most threads that can be asked for. */
 export const MOST_THREADS = 64;
-
-/** Why this runtime cannot listen on one port from several threads, or undefined when it can. */
-export function whyNoThreads(
-  version = process.versions.node,
-  platform: string = process.platform,
-): string | undefined {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major < 22 || (major === 22 && minor < 12)) {
-    return `more than one takes Node 22.12 or newer, whose servers can share a port; this is ${version}`;
-  }
-  if (!["linux", "freebsd", "sunos", "aix", "android"].includes(platform)) {
-    return `more than one takes a system on which servers can share a port; ${platform} is none`;
-  }
-  return undefined;
-}
 
 /** A number of threads from its setting; undefined when it is none. */
 export function threadsFrom(text: string): number | undefined {
@@ -60,6 +46,8 @@ interface Thread {
   readonly worker: Worker;
   /** Number of the newest generation it has taken. */
   taken: number;
+  /** Whether it has stopped listening. */
+  stopped: boolean;
   drained: boolean;
 }
 
@@ -116,17 +104,18 @@ export async function startServingThreads(
   }
 
   /** Starts one; resolves with its address, rejects when it dies or cannot listen before that. */
-  function start(port: number): Promise<AddressInfo> {
+  function start(port: number, sharing: Sharing): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
       const task: ServingTask = {
         ...settings,
         port,
+        sharing,
         counters: state.gate.counters,
         keys: state.gate.keys.byHash,
         generation: { number: newest, store: state.generation.store, index: searchIndex() },
       };
       const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
-      const thread: Thread = { worker, taken: newest, drained: false };
+      const thread: Thread = { worker, taken: newest, stopped: false, drained: false };
       threads.add(thread);
       let listening = false;
       let cause = "";
@@ -151,6 +140,10 @@ export async function startServingThreads(
           case "observation":
             observe(message.observation);
             break;
+          case "stopped-listening":
+            thread.stopped = true;
+            lookAgain();
+            break;
           case "drained":
             thread.drained = true;
             lookAgain();
@@ -174,7 +167,7 @@ export async function startServingThreads(
   async function replace(): Promise<void> {
     const began = performance.now();
     try {
-      await start(address.port);
+      await start(address.port, "anybody");
       observe({ kind: "thread-replaced", role: "serving", ms: Math.round(performance.now() - began) });
     } catch (error) {
       observe({ kind: "defect", where: "serving thread", error });
@@ -196,8 +189,8 @@ export async function startServingThreads(
       for (const old of generations.keys()) if (old < number) generations.delete(old);
     },
   });
-  const address = await start(settings.port);
-  const others = Array.from({ length: count - 1 }, () => start(address.port));
+  const address = await start(settings.port, settings.sharing);
+  const others = Array.from({ length: count - 1 }, () => start(address.port, "anybody"));
   await Promise.all(others).catch(async (error: unknown) => {
     draining = true;
     for (const { worker } of threads) await worker.terminate();
@@ -207,6 +200,10 @@ export async function startServingThreads(
     address,
     async drain() {
       draining = true;
+      // Clients that one thread tells to leave come back at once, to the listener of another. So all stop listening
+      // before the first tells them, one that is only starting, too.
+      for (const thread of threads) tell(thread, { kind: "stop-listening" });
+      await until(() => [...threads].every(({ stopped }) => stopped));
       for (const thread of threads) tell(thread, { kind: "drain" });
       await until(() => [...threads].every(({ drained }) => drained));
       for (const { worker } of threads) void worker.terminate();

@@ -1,0 +1,226 @@
+/** What comes behind an answer that ends its connection, and what one peer can make pending: counted, not timed. */
+
+import assert from "node:assert/strict";
+import { channel } from "node:diagnostics_channel";
+import { after, beforeEach, describe, test } from "node:test";
+import type { Found } from "../src/store/generation.ts";
+import { BASE, cleanUp, serveOpen, type TestOptions, TOKENS } from "./support/http-server.ts";
+import { until } from "./support/process.ts";
+import { closeWires, dial, header, lastWord, requestHead, within } from "./support/raw.ts";
+
+const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
+/** Less than what one read takes. */
+const SMALL = "GET / HTTP/1.1\r\nHost:\r\n\r\n";
+const MANY = 1000;
+/** Of requests that are taken at once, and the one that waits. */
+const MOST_TAKEN = 33;
+
+/** Requests that node:http made objects of in a test. */
+let made = 0;
+channel("http.server.request.start").subscribe(() => made++);
+beforeEach(() => {
+  made = 0;
+});
+
+const main = await serveOpen();
+
+after(async () => {
+  closeWires();
+  await cleanUp();
+});
+
+interface Closing {
+  readonly first: string;
+  readonly method?: string;
+  readonly status: number;
+  readonly options?: TestOptions;
+}
+
+const STATS = `${BASE}/stats`;
+
+const CLOSING: Readonly<Record<string, Closing>> = {
+  "no Host": { first: "GET / HTTP/1.1\r\n\r\n", status: 400 },
+  "no Host of a HEAD": { first: "HEAD / HTTP/1.1\r\n\r\n", method: "HEAD", status: 400 },
+  "a malformed request": { first: "BREW / HTTP/1.1\r\n\r\n", status: 400 },
+  "65 headers": { first: `GET / HTTP/1.1\r\nHost:\r\n${"a:\r\n".repeat(64)}\r\n`, status: 431 },
+  "a head of 17 KB": { first: requestHead("/", [`x: ${"x".repeat(17_000)}`]), status: 431 },
+  "an expectation": { first: requestHead("/", ["Expect: x"]), status: 417 },
+  "Expect: 100-continue": { first: requestHead("/", ["Expect: 100-continue"]), status: 404 },
+  "a body of a GET": { first: `${requestHead("/", ["Content-Length: 5"])}hello`, status: 400 },
+  "a body of a POST": {
+    first: `${requestHead(STATS, ["Transfer-Encoding: chunked"], "POST")}5\r\nhello\r\n0\r\n\r\n`,
+    method: "POST",
+    status: 405,
+  },
+  "Connection: close": { first: requestHead("/", ["Connection: close"]), status: 404 },
+  "HTTP/1.0": { first: "GET / HTTP/1.0\r\n\r\n", status: 404 },
+  CONNECT: { first: requestHead("a:1", [], "CONNECT"), method: "GET", status: 405 },
+  "a search that ends its connection": {
+    first: requestHead(`${BASE}/worlds/search?q=world`, [AUTH, "Connection: close"]),
+    status: 200,
+  },
+  "the most requests of a connection": {
+    first: "",
+    status: 404,
+    options: { http: { maxRequestsPerSocket: 1 } },
+  },
+};
+
+describe("behind an answer that ends its connection", () => {
+  for (const [name, { first, method = "GET", status, options }] of Object.entries(CLOSING)) {
+    test(`${name}: no request is made of what follows in the same read and in later ones`, async () => {
+      const { port } = options === undefined ? main : await serveOpen(options);
+      const wire = await dial(port);
+      void wire.send(first + SMALL.repeat(MANY));
+      const response = await wire.response(method);
+      assert.equal(response.status, status);
+      assert.equal(header(response, "Connection"), "close");
+      await wire.sendSlowly(Array.from({ length: 4 }, () => SMALL.repeat(MANY)));
+      await wire.closed();
+      assert.ok(made <= 1, `${made} requests were made`);
+    });
+
+    test(`${name}: answered although the peer says all and half-closes before it reads`, async () => {
+      const { port } = options === undefined ? main : await serveOpen(options);
+      const wire = await dial(port);
+      wire.socket.pause();
+      void wire.send(first + SMALL.repeat(MANY));
+      wire.end();
+      wire.socket.resume();
+      assert.equal((await wire.response(method)).status, status);
+      await wire.closed();
+      assert.ok(made <= 1, `${made} requests were made`);
+    });
+  }
+
+  test("a request that came too slowly: nor of what follows its 408", async () => {
+    const { port } = await serveOpen({
+      http: { headersTimeout: 100, requestTimeout: 200, checkInterval: 50 },
+    });
+    const wire = await dial(port);
+    void wire.send("GET / HTTP/1.1\r\nHost:\r\n");
+    assert.equal((await wire.response()).status, 408);
+    await wire.sendSlowly([`\r\n${SMALL.repeat(MANY)}`, SMALL.repeat(MANY)]);
+    await wire.closed();
+    assert.equal(made, 0);
+  });
+
+  test("a stop: one answer says that it is the last, and nothing is made of what follows it", async () => {
+    const server = await serveOpen();
+    const wire = await dial(server.port);
+    void wire.send(SMALL);
+    assert.equal((await wire.response()).status, 404);
+    const stopped = server.stop();
+    let last = "keep-alive";
+    let asked = 1;
+    for (; last !== "close"; asked++) {
+      void wire.send(SMALL.repeat(asked === 1 ? 1 : MANY));
+      last = header(await wire.response(), "Connection") ?? "";
+    }
+    await within(stopped, "the stop");
+    assert.ok(made <= asked, `${made} requests were made of ${asked}`);
+    await wire.closed();
+  });
+
+  test("a body of 8 MB arrives behind its refusal, and so does the answer", async () => {
+    const { port } = main;
+    const length = 8 << 20;
+    const head = requestHead("/", [`Content-Length: ${length}`]);
+    const response = await lastWord(port, Buffer.concat([Buffer.from(head), Buffer.alloc(length, SMALL)]));
+    assert.equal(response.status, 400);
+    assert.equal(made, 1);
+  });
+});
+
+/** Searches that wait until the test lets them finish. */
+function pendingSearches() {
+  const finish: (() => void)[] = [];
+  const found: Found = { total: 0, rows: new Uint32Array(0) };
+  const later = (): Promise<Found> => new Promise((resolve) => finish.push(() => resolve(found)));
+  return { finish, search: { users: later, worlds: later } };
+}
+
+const SEARCH = requestHead(`${BASE}/worlds/search?q=world`, [AUTH]);
+
+describe("what a peer can make pending", () => {
+  test("of a read full of requests few are made while the first is not answered, and all are answered", async () => {
+    const { finish, search } = pendingSearches();
+    const { port } = await serveOpen({}, search);
+    const wire = await dial(port);
+    void wire.send(SEARCH + SMALL.repeat(MANY));
+    const other = await dial(port);
+    await until(() => finish.length === 1, "the search");
+    for (let at = 0; at < 3; at++) {
+      void other.send(SMALL);
+      await other.response();
+    }
+    assert.ok(made <= MOST_TAKEN + 3, `${made} requests were made`);
+    finish[0]!();
+    assert.equal((await wire.response()).status, 200);
+    for (let at = 0; at < MANY; at++) assert.equal((await wire.response()).status, 404);
+    assert.equal(made, MANY + 4);
+  });
+
+  test("of many large answers few are made while the first is not sent", async () => {
+    const { finish, search } = pendingSearches();
+    const { port, observations } = await serveOpen({ accessLog: true }, search);
+    const pages = 20;
+    const wire = await dial(port);
+    void wire.send(SEARCH + requestHead(`${BASE}/worlds?limit=50`, [AUTH]).repeat(pages));
+    await until(() => finish.length === 1, "the search");
+    const other = await dial(port);
+    for (let at = 0; at < 3; at++) {
+      void other.send(SMALL);
+      await other.response();
+    }
+    const answers = observations.filter(({ kind }) => kind === "request").length - 3;
+    // Of 150 KB each: what is unsent is at most a quarter of a megabyte and one more.
+    assert.ok(answers <= 2, `${answers} pages were made`);
+    finish[0]!();
+    for (let at = 0; at <= pages; at++) assert.equal((await wire.response()).status, 200);
+  });
+
+  test("a pipeline whose peer half-closes is answered whole", async () => {
+    const { port } = main;
+    const wire = await dial(port);
+    void wire.send(SMALL.repeat(MANY));
+    wire.end();
+    for (let at = 0; at < MANY; at++) assert.equal((await wire.response()).status, 404);
+    await wire.closed();
+  });
+
+  test("garbage at the end of a pipeline is refused in its turn", async () => {
+    const { port } = main;
+    const wire = await dial(port);
+    void wire.send(`${SMALL.repeat(MANY)}BREW / HTTP/1.1\r\n\r\n${SMALL.repeat(MANY)}`);
+    for (let at = 0; at < MANY; at++) assert.equal((await wire.response()).status, 404);
+    assert.equal((await wire.response()).status, 400);
+    await wire.closed();
+    assert.equal(made, MANY);
+  });
+
+  test("a body in the middle of a full pipeline is never taken for a request", async () => {
+    const { finish, search } = pendingSearches();
+    const { port } = await serveOpen({}, search);
+    const wire = await dial(port);
+    const body = requestHead("/inside", [AUTH]);
+    const post = requestHead("/", [`Content-Length: ${body.length}`], "POST");
+    // It is the first that has to wait.
+    void wire.send(SEARCH + SMALL.repeat(31) + post + body + SMALL.repeat(5));
+    await until(() => finish.length === 1, "the search");
+    finish[0]!();
+    for (let at = 0; at < 33; at++) await wire.response();
+    await wire.closed();
+    assert.equal(made, 33);
+  });
+
+  test("requests behind an Upgrade that is ignored are answered", async () => {
+    const { port } = main;
+    const wire = await dial(port);
+    const upgrade = requestHead("/", ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"]);
+    void wire.send(upgrade.repeat(3) + SMALL.repeat(100) + upgrade + SMALL);
+    for (let at = 0; at < 105; at++) assert.equal((await wire.response()).status, 404);
+    wire.end();
+    await wire.closed();
+  });
+});
