@@ -60,6 +60,10 @@ export type Observation =
       ms: number;
       keyId: string;
     }
+  /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
+  | { kind: "log-lines-dropped"; count: number }
+  /** A signal that would otherwise end the process or open a debugger. */
+  | { kind: "signal-ignored"; signal: string }
   | { kind: "defect"; where: string; error: unknown };
 
 /** Receives every observation; must not throw. */
