@@ -29,7 +29,17 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
   { kind: "signal-ignored", signal: "SIGUSR2" },
-  { kind: "request", id: "r", method: "GET", route: "/stats", status: 200, ms: 0.1, keyId: "key_1" },
+  {
+    kind: "request",
+    id: "r",
+    method: "GET",
+    path: "/api/public/v1/stats",
+    route: "/stats",
+    status: 200,
+    bytes: 10,
+    ms: 0.1,
+    keyId: "key_1",
+  },
   { kind: "defect", where: "/stats", error: Object.assign(new Error("boom"), { token: "svc_sk_canary" }) },
 ];
 
