@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import type { Key } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
-import type { Observation } from "../observe.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Found, PageOf, Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";
+import type { ObservationBatch } from "./observation-batches.ts";
 import type { SearchName } from "./thread-messages.ts";
 
 /** A store, what its searches run over, and the number by which those are asked for that take long. */
@@ -42,6 +42,8 @@ export type ToServing =
   /** Without `found` the generation is gone, and with it who searched it. */
   | { readonly kind: "found"; readonly question: number; readonly found: Found | undefined }
   | { readonly kind: "failed"; readonly question: number; readonly message: string }
+  /** A batch of observations was taken. */
+  | { readonly kind: "observed" }
   | { readonly kind: "drain" };
 
 /** A search that a serving thread asks for. */
@@ -61,5 +63,5 @@ export type FromServing =
   /** No new request asks anything of the generations before this one. */
   | { readonly kind: "taken"; readonly generation: number }
   | ({ readonly kind: "search" } & Question)
-  | { readonly kind: "observation"; readonly observation: Observation }
+  | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "drained" };

@@ -19,8 +19,6 @@ export interface Sink {
    * @param isBulk one of very many: dropped earlier, so that there is room for others
    */
   write(text: string, isBulk?: boolean): void;
-  /** Counts lines that somebody else dropped on their way here. */
-  countDropped(lines: number): void;
   /** Calls back, when lines flow again, with the number of those that were dropped. */
   onDropped(listener: (lines: number) => void): void;
   /** Resolves when everything is written, or after so many milliseconds. */
@@ -117,10 +115,6 @@ export function createSink(fd: 1 | 2): Sink {
       }
       waiting += bytes;
       destination.write(text);
-    },
-    countDropped(lines) {
-      dropped += lines;
-      if (waiting < RESUME_BYTES) tellOfDropped();
     },
     onDropped(newListener) {
       listener = newListener;
