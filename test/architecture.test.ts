@@ -86,7 +86,7 @@ describe("packages", () => {
     assert.deepEqual(importers("fast-json-stringify"), ["store/encode.ts"]);
     assert.deepEqual(importers("flexsearch"), ["search/grams.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/cache.ts"]);
-    assert.deepEqual(importers("pino"), ["serve/log.ts", "serve/sink.ts"]);
+    assert.deepEqual(importers("pino"), ["serve/log.ts"]);
   });
 
   it("are few", () => {

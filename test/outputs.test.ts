@@ -21,13 +21,12 @@ after(() => {
 function launch(args: readonly string[], stdout: Output, stderr: Output) {
   const child = spawn(process.execPath, [...PROGRAM, ...args], { stdio: ["ignore", stdout, stderr] });
   children.add(child);
-  const ended = new Promise<Ended>((resolve) =>
-    child.once("exit", (status, signal) => {
-      children.delete(child);
-      resolve({ status, signal });
-    }),
-  );
-  return { child, ended };
+  let end: Ended | undefined;
+  child.once("exit", (status, signal) => {
+    children.delete(child);
+    end = { status, signal };
+  });
+  return { child, ended: () => until(() => end, `the end of ${args[0]}`, 60_000) };
 }
 
 function serving({ snapshot, keys }: Place): string[] {
@@ -102,7 +101,7 @@ describe("outputs", { concurrency: 2 }, () => {
       60_000,
     );
     child.kill("SIGTERM");
-    assert.deepEqual(await ended, { status: 0, signal: null });
+    assert.deepEqual(await ended(), { status: 0, signal: null });
     assert.match(text(), /"event":"stopped"/);
   });
 
@@ -111,7 +110,7 @@ describe("outputs", { concurrency: 2 }, () => {
     const url = await urlFrom(reading(child, "stdout"));
     await flood(url, `/${"x".repeat(500)}`, 2000);
     child.kill("SIGTERM");
-    assert.deepEqual(await ended, { status: 0, signal: null });
+    assert.deepEqual(await ended(), { status: 0, signal: null });
   });
 
   test("a reader of the log that goes away is not noticed", async (t) => {
@@ -120,7 +119,7 @@ describe("outputs", { concurrency: 2 }, () => {
     child.stderr!.destroy();
     for (let n = 0; n < 5; n++) assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
     child.kill("SIGTERM");
-    assert.deepEqual(await ended, { status: 0, signal: null });
+    assert.deepEqual(await ended(), { status: 0, signal: null });
   });
 
   test("a full disk under the log is not noticed, nor is a reader of standard output that has gone", async (t) => {
@@ -130,7 +129,7 @@ describe("outputs", { concurrency: 2 }, () => {
     const url = await urlFrom(reading(child, "stdout"));
     for (let n = 0; n < 5; n++) assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
     child.kill("SIGTERM");
-    assert.deepEqual(await ended, { status: 0, signal: null });
+    assert.deepEqual(await ended(), { status: 0, signal: null });
 
     const deaf = launch(serving(place(t)), "pipe", "pipe");
     deaf.child.stdout!.destroy();
@@ -138,7 +137,7 @@ describe("outputs", { concurrency: 2 }, () => {
     const line = await until(() => /"url":"([^"]+)"/.exec(log()), "the log's listening line", 60_000);
     assert.equal((await get(`${line[1]}/stats`, { token: TOKEN })).status, 200);
     deaf.child.kill("SIGTERM");
-    assert.deepEqual(await deaf.ended, { status: 0, signal: null });
+    assert.deepEqual(await deaf.ended(), { status: 0, signal: null });
   });
 
   test("commands: a reader that has gone is no error; a full disk is one line", async (t) => {
@@ -147,14 +146,14 @@ describe("outputs", { concurrency: 2 }, () => {
       const { child, ended } = launch(args, "pipe", "pipe");
       child.stdout!.destroy();
       const said = reading(child, "stderr");
-      assert.deepEqual(await ended, { status: 0, signal: null }, args.join(" "));
+      assert.deepEqual(await ended(), { status: 0, signal: null }, args.join(" "));
       assert.equal(said(), "");
     }
     const full = openSync("/dev/full", "w");
     const { child, ended } = launch(["openapi"], full, "pipe");
     closeSync(full);
     const said = reading(child, "stderr");
-    assert.deepEqual(await ended, { status: 1, signal: null });
+    assert.deepEqual(await ended(), { status: 1, signal: null });
     await until(() => said() !== "", "the line");
     assert.match(said(), /^orrery: cannot write to standard output: no space left on device \(ENOSPC\)\n$/);
   });
@@ -163,7 +162,7 @@ describe("outputs", { concurrency: 2 }, () => {
     const { child, ended } = launch(["openapi"], "pipe", "pipe");
     await new Promise((resolve) => setTimeout(resolve, 300));
     const text = reading(child, "stdout");
-    assert.deepEqual(await ended, { status: 0, signal: null });
+    assert.deepEqual(await ended(), { status: 0, signal: null });
     await until(() => text().endsWith("}\n"), "the end of the text");
     assert.equal(typeof JSON.parse(text()), "object");
   });

@@ -31,19 +31,18 @@ const PAUSE_MS = 5;
 /**
  * Writes all of a text before it returns, so that ending the process cuts nothing off.
  *
- * @param patienceMs how long a reader may take nothing where the descriptor does not block
+ * @param patienceMs how long its reader may take where the descriptor does not block
  * @throws the error of the system, such as EPIPE or ENOSPC
  */
-export function writeWhole(fd: number, text: string, patienceMs = Number.POSITIVE_INFINITY): void {
-  let rest = Buffer.from(text);
-  let deadline = performance.now() + patienceMs;
+export function writeWhole(fd: number, text: string | Buffer, patienceMs = Number.POSITIVE_INFINITY): void {
+  let rest = typeof text === "string" ? Buffer.from(text) : text;
+  const deadline = performance.now() + patienceMs;
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(fd, rest));
-      deadline = performance.now() + patienceMs;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code !== "EAGAIN" || performance.now() > deadline) throw error;
+      if (code !== "EAGAIN" || performance.now() >= deadline) throw error;
       Atomics.wait(sleeper, 0, 0, PAUSE_MS);
     }
   }

@@ -3,11 +3,15 @@
  * their reader holds the server up or ends it: writes are asynchronous, what
  * waits for the reader is bounded, lines beyond that are dropped and counted,
  * and whatever error a write meets, it is tried again.
+ *
+ * The log library's own destination would not do: it is silent for ever behind
+ * EPIPE, waits 100 ms whenever a pipe is full, and its last flush never ends
+ * where a write fails, so neither would the process.
  */
 
+import { write } from "node:fs";
 import { isatty } from "node:tty";
-import { pino } from "pino";
-import { openWithoutBlocking } from "./descriptor.ts";
+import { openWithoutBlocking, writeWhole } from "./descriptor.ts";
 
 /** Takes lines for a reader that may be slow or gone. */
 export interface Sink {
@@ -25,6 +29,8 @@ export interface Sink {
   flush(patienceMs: number): Promise<void>;
 }
 
+/** Lines are written together up to about this size. */
+const CHUNK_BYTES = 16_384;
 /** Most bytes that wait for the reader. */
 const MAX_BYTES = 4_194_304;
 /** Most of them when a bulk line comes. */
@@ -43,46 +49,49 @@ export const EXIT_PATIENCE_MS = 500;
 /** Makes the sink of standard output or standard error. */
 export function createSink(fd: 1 | 2): Sink {
   const own = openWithoutBlocking(fd);
-  let deadline = 0;
-  const destination = pino.destination({
-    dest: own,
-    sync: false,
-    // With 1, not 0, `flush` tries again what could not be written.
-    minLength: 1,
-    maxLength: MAX_BYTES,
-    // Its own pause between attempts would let a pipe pass no more than 640 kB a second once its reader was slow.
-    retryEAGAIN: () => performance.now() < deadline,
-  });
-  // What it listens with silences it for ever when the reader goes; that of a named pipe may be followed by another.
-  destination.removeAllListeners("error");
-
+  const chunks: string[] = [];
+  /** Bytes of the last chunk. */
+  let lastBytes = 0;
+  /** What is left of the chunk that is being written. */
+  let rest = Buffer.alloc(0);
+  /** Of the chunks and the rest. */
   let waiting = 0;
+  let writing = false;
+  let pausing = false;
   let dropped = 0;
   let skipping = false;
+  let exitPatience = EXIT_PATIENCE_MS;
   let listener = (_lines: number): void => {};
-  let retrying = false;
   const flushed = new Set<() => void>();
 
-  destination.on("error", ({ code }: NodeJS.ErrnoException) => {
-    const pause = code === "EAGAIN" ? SLOW_RETRY_MS : FAILED_RETRY_MS;
-    if (retrying) return;
-    retrying = true;
-    setTimeout(() => {
-      retrying = false;
-      if (waiting > 0) destination.flush();
-    }, pause).unref();
-  });
-  destination.on("write", (bytes: number) => {
-    waiting = Math.max(0, waiting - bytes);
+  function writeNext(): void {
+    if (writing || pausing) return;
+    if (rest.length === 0) {
+      const chunk = chunks.shift();
+      if (chunk === undefined) return;
+      rest = Buffer.from(chunk);
+    }
+    writing = true;
+    write(own, rest, onWritten);
+  }
+
+  function onWritten(error: NodeJS.ErrnoException | null, bytes: number): void {
+    writing = false;
+    if (error !== null) {
+      pausing = true;
+      const pause = error.code === "EAGAIN" ? SLOW_RETRY_MS : FAILED_RETRY_MS;
+      setTimeout(() => {
+        pausing = false;
+        writeNext();
+      }, pause).unref();
+      return;
+    }
+    rest = rest.subarray(bytes);
+    waiting -= bytes;
     if (waiting < RESUME_BYTES) tellOfDropped();
-    if (waiting > 0) return;
-    for (const done of flushed) done();
-  });
-  // The library's own bound, should its count ever differ from ours.
-  destination.on("drop", (text: string) => {
-    waiting = Math.max(0, waiting - Buffer.byteLength(text));
-    dropped++;
-  });
+    if (waiting === 0) for (const done of flushed) done();
+    else writeNext();
+  }
 
   function tellOfDropped(): void {
     skipping = false;
@@ -92,17 +101,17 @@ export function createSink(fd: 1 | 2): Sink {
     listener(lines);
   }
 
-  /** At the end of the process, where nothing asynchronous can happen any more. The library calls it, too. */
-  const flushSync = destination.flushSync.bind(destination);
-  destination.flushSync = () => {
-    deadline ||= performance.now() + EXIT_PATIENCE_MS;
-    if (waiting === 0) return;
+  // Nothing asynchronous happens any more then.
+  process.on("exit", () => {
+    // What is under way is written by another thread, which the end waits for.
+    const left = Buffer.concat([writing ? Buffer.alloc(0) : rest, Buffer.from(chunks.join(""))]);
+    if (left.length === 0) return;
     try {
-      flushSync();
+      writeWhole(own, left, exitPatience);
     } catch {
       // As far as possible.
     }
-  };
+  });
 
   return {
     isTTY: isatty(own),
@@ -114,7 +123,14 @@ export function createSink(fd: 1 | 2): Sink {
         return;
       }
       waiting += bytes;
-      destination.write(text);
+      if (chunks.length > 0 && lastBytes + bytes <= CHUNK_BYTES) {
+        chunks[chunks.length - 1] += text;
+        lastBytes += bytes;
+      } else {
+        chunks.push(text);
+        lastBytes = bytes;
+      }
+      writeNext();
     },
     onDropped(newListener) {
       listener = newListener;
@@ -128,8 +144,8 @@ export function createSink(fd: 1 | 2): Sink {
           resolve();
         };
         const timer = setTimeout(() => {
-          // The reader had its time: the end of the process asks for no more.
-          deadline = performance.now();
+          // The reader had its time: the end of the process gives it no more.
+          exitPatience = 0;
           done();
         }, patienceMs);
         flushed.add(done);
