@@ -8,8 +8,9 @@ import { CLEAR_LINE, startProgress } from "../src/cli/progress.ts";
 /** The rows that a terminal shows; long ones do not wrap here. */
 function shown(output: string): string[] {
   const rows = [""];
-  for (const part of output.split(/(\r\u001b\[K|\n)/)) {
-    if (part === CLEAR_LINE) rows[rows.length - 1] = "";
+  const parts = output.replaceAll(CLEAR_LINE, "\r").split(/(\r|\n)/);
+  for (const part of parts) {
+    if (part === "\r") rows[rows.length - 1] = "";
     else if (part === "\n") rows.push("");
     else rows[rows.length - 1] += part;
   }
