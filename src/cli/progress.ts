@@ -24,7 +24,7 @@ export type BarPlace = Pick<World, "isTerminal" | "complain" | "columns">;
 export function startProgress({ isTerminal, complain, columns }: BarPlace, what: string): ProgressBar {
   const began = performance.now();
   // A bar that wraps could not be cleared.
-  const room = (columns ?? 80) - 1;
+  const room = (columns || 80) - 1;
   let shown = -1;
   return {
     show(share) {
