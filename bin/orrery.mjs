@@ -3,6 +3,12 @@
 // steps back as the loading thread does. With one the slowest request in a thousand took 9 ms in a reload instead of 15.
 import { existsSync } from "node:fs";
 
+// A signal must not end a server before it has taken over, which in a checkout takes a while; see src/serve/early-signals.ts.
+if (["serve", "demo"].includes(process.argv[2])) {
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
+  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT"]) process.on(signal, () => {});
+}
+
 // A checkout runs its sources, however old what was built of them is; the package has none.
 if (existsSync(new URL("../src/main.ts", import.meta.url))) {
   await import("../src/serve/typescript.mjs");

@@ -7,7 +7,7 @@
  * Synchronous but for the searches, which may be answered by another thread.
  */
 
-import { randomBytes } from "node:crypto";
+import { observeAccess } from "./access.ts";
 import { judgeConditions } from "./conditions.ts";
 import { readParameters } from "./derive/parameters.ts";
 import { createRouter, splitTarget } from "./derive/router.ts";
@@ -37,7 +37,7 @@ const route = createRouter(ROUTES, BASE_PATH);
 /** Answers one request. Never throws and never rejects. */
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
   if (!state.accessLog) return flow(ask, state);
-  const observed = observeRequest(ask, state);
+  const observed = observeAccess(ask, { observe: state.observe, prefixes: state.gate.prefixes });
   const reply = flow(ask, state);
   return reply instanceof Promise ? reply.then(observed) : observed(reply);
 }
@@ -114,6 +114,7 @@ function refuse(
     body: bodyFor(ask, FAULT_BODIES[fault]),
     route: path,
     keyId,
+    fault,
   };
 }
 
@@ -125,21 +126,6 @@ function options(state: State, { path }: Route): Reply {
 function defect(ask: Ask, state: State, operation: Route | undefined, error: unknown): Reply {
   state.observe({ kind: "defect", where: operation?.path ?? "request", error });
   return refuse(ask, state, "internal", operation?.path ?? "", NOBODY);
-}
-
-/** Names of requests in the log: unlike those of other runs, and in order within one. */
-const RUN = randomBytes(4).toString("hex");
-let requests = 0;
-
-function observeRequest(ask: Ask, state: State): (reply: Reply) => Reply {
-  const id = `${RUN}-${(++requests).toString(36)}`;
-  const began = performance.now();
-  return (reply) => {
-    const ms = Math.round((performance.now() - began) * 1000) / 1000;
-    const { route: path, status, keyId } = reply;
-    state.observe({ kind: "request", id, method: ask.method, route: path, status, ms, keyId });
-    return reply;
-  };
 }
 
 function bodyFor(ask: Ask, body: string): string {

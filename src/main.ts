@@ -1,22 +1,50 @@
 /** The command line. The only reader of arguments and environment. */
 
 import { readFileSync } from "node:fs";
+import { isatty } from "node:tty";
 import { COMMANDS, type CommandRow, type World } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
 import { packageFile } from "./package.ts";
+import { openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
+import { holdSignals } from "./serve/early-signals.ts";
+
+/** Whether the command is one that goes on until a signal stops it, whatever becomes of its readers. */
+const isServer = ["serve", "demo"].includes(process.argv[2] ?? "");
+if (isServer) holdSignals((status) => process.exit(status));
+
+/** How long a server that ends waits for who reads its last words. */
+const PATIENCE_MS = 500;
+
+function print(text: string): boolean {
+  try {
+    writeWhole(1, text);
+    return true;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EPIPE") return false;
+    const words = /^\w+: ([^,]+)/.exec(message)?.[1] ?? message;
+    throw new CommandError(`cannot write to standard output: ${words} (${code})`);
+  }
+}
+
+function complain(text: string): void {
+  try {
+    if (isServer) writeWhole(openWithoutBlocking(2), text, PATIENCE_MS);
+    else writeWhole(2, text);
+  } catch {
+    // There is nobody left to tell.
+  }
+}
 
 const world: World = {
   environment: process.env,
-  print: (text) => void process.stdout.write(text),
-  deliver: (text) =>
-    new Promise((resolve, reject) => {
-      // Beside the callback the stream emits the error, and one that nobody listens to would end the process.
-      process.stdout.once("error", reject);
-      process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
-    }),
-  complain: (text) => void process.stderr.write(text),
-  isTerminal: process.stderr.isTTY === true,
+  print,
+  deliver: async (text) => writeWhole(1, text),
+  complain,
+  isTerminal: isatty(2),
+  // Only a terminal has a width, and making node's stream for anything else would change its mode.
+  columns: isatty(2) ? process.stderr.columns : undefined,
   exit: (status) => process.exit(status),
 };
 

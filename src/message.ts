@@ -3,6 +3,13 @@
  * door (node:http, fetch, direct calls) turns its own messages into these.
  */
 
+import type { FaultName } from "./fault.ts";
+
+/** Who asks, as sockets know it. */
+export interface Peer {
+  readonly remoteAddress?: string | undefined;
+}
+
 /** One request. Header values are as on the wire; absent headers are undefined. */
 export interface Ask {
   /** Upper-case HTTP method. */
@@ -14,6 +21,8 @@ export interface Ask {
   readonly ifMatch: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Looked at for the access log alone; absent where there is no connection. */
+  readonly peer?: Peer | undefined;
 }
 
 /** One response. */
@@ -30,4 +39,6 @@ export interface Reply {
   readonly route: string;
   /** Id of the key that was admitted or limited, or "". Never a token. */
   readonly keyId: string;
+  /** The error that it is, if it is one. */
+  readonly fault?: FaultName | undefined;
 }

@@ -59,13 +59,29 @@ export type Observation =
   | { kind: "keys-refused"; problem: string }
   | {
       kind: "request";
+      /** Sent as `X-Request-Id`, too. */
       id: string;
+      /** "" where the request did not get so far; the path likewise. */
       method: string;
+      /** Without query and without anything that may be a token. */
+      path: string;
+      /** Path pattern of the operation, or "". */
       route: string;
       status: number;
+      /** Of the body. */
+      bytes: number;
       ms: number;
+      /** "" when no key was found. */
       keyId: string;
+      /** Address of the peer; absent without a connection. */
+      client?: string;
+      /** Name of the error that was answered. */
+      fault?: string;
     }
+  /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
+  | { kind: "log-lines-dropped"; count: number }
+  /** A signal that would otherwise end the process or open a debugger. */
+  | { kind: "signal-ignored"; signal: string }
   | { kind: "defect"; where: string; error: unknown };
 
 /** Receives every observation; must not throw. */

@@ -35,7 +35,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["serve/"],
   ["edge/"],
   ["answer.ts"],
-  ["conditions.ts", "headers.ts"],
+  ["access.ts", "conditions.ts", "headers.ts"],
   ["derive/"],
   ["routes.ts"],
   ["routes/"],

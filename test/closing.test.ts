@@ -5,8 +5,9 @@ import { channel } from "node:diagnostics_channel";
 import { after, beforeEach, describe, test } from "node:test";
 import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, serveOpen, type TestOptions, TOKENS } from "./support/http-server.ts";
+import { within } from "./support/patience.ts";
 import { until } from "./support/process.ts";
-import { closeWires, dial, header, lastWord, requestHead, within } from "./support/raw.ts";
+import { closeWires, dial, header, lastWord, requestHead } from "./support/raw.ts";
 
 const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
 /** Less than what one read takes. */

@@ -34,13 +34,16 @@ interface Said {
 /** Runs a command inside this process. */
 async function run(args: readonly string[], more: Partial<World> = {}): Promise<Said> {
   const said: Said = { stdout: "", stderr: "" };
-  const print = (text: string): void => {
+  const print = (text: string): boolean => {
     said.stdout += text;
+    return true;
   };
   const world: World = {
     environment: {},
     print,
-    deliver: async (text) => print(text),
+    async deliver(text) {
+      print(text);
+    },
     complain: (text) => {
       said.stderr += text;
     },

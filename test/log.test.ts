@@ -27,7 +27,19 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "thread-replaced", role: "serving", ms: 1 },
   { kind: "keys-loaded", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
-  { kind: "request", id: "r", method: "GET", route: "/stats", status: 200, ms: 0.1, keyId: "key_1" },
+  { kind: "log-lines-dropped", count: 3 },
+  { kind: "signal-ignored", signal: "SIGUSR2" },
+  {
+    kind: "request",
+    id: "r",
+    method: "GET",
+    path: "/api/public/v1/stats",
+    route: "/stats",
+    status: 200,
+    bytes: 10,
+    ms: 0.1,
+    keyId: "key_1",
+  },
   { kind: "defect", where: "/stats", error: Object.assign(new Error("boom"), { token: "svc_sk_canary" }) },
 ];
 
@@ -67,8 +79,26 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error", false).length, 4);
-    assert.equal(logged("warn", false).length, 5);
-    assert.equal(logged("silent", false).length, 0);
+    assert.equal(logged("error", false).length, 4 + 2);
+    assert.equal(logged("warn", false).length, 5 + 2);
+  });
+
+  it("writes requests, and that lines were dropped, at any level", () => {
+    const events = logged("silent", false).map((line) => (JSON.parse(line) as { event: string }).event);
+    assert.deepEqual(events, ["log-lines-dropped", "request"]);
+  });
+
+  it("warns of a keys file without keys", () => {
+    const lines: string[] = [];
+    createLog("warn", { write: (text: string) => lines.push(text) })({ kind: "keys-loaded", keys: 0 });
+    assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
+  });
+
+  it("shows a terminal no control characters", () => {
+    const lines: string[] = [];
+    const observe = createLog("info", { isTTY: true, write: (text: string) => lines.push(text) });
+    observe({ kind: "keys-refused", problem: "\u001b[2J\u009b2J\n" });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    assert.doesNotMatch(lines[0]!.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);
   });
 });

@@ -9,14 +9,21 @@ import type { Environment, Options } from "./options.ts";
 /** What a command may use of the world outside. */
 export interface World {
   readonly environment: Environment;
-  /** Prints to standard output. */
-  readonly print: (text: string) => void;
-  /** Prints to standard output; resolves when it is written, rejects with the error of the system. */
+  /**
+   * Prints all of a text to standard output. That its reader has gone is no error.
+   *
+   * @returns false when nobody reads it
+   * @throws {CommandError} when it cannot be written, as on a full disk
+   */
+  readonly print: (text: string) => boolean;
+  /** Prints what must not be lost: rejects with the error of the system, also when its reader has gone. */
   readonly deliver: (text: string) => Promise<void>;
-  /** Prints to standard error. */
+  /** Prints to standard error, as far as that can be done. */
   readonly complain: (text: string) => void;
   /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
+  /** Width of that terminal, in characters. */
+  readonly columns?: number | undefined;
   /** Ends the process at once. */
   readonly exit: (status: number) => never;
 }

@@ -6,6 +6,9 @@ const WIDTH = 30;
 /** What is over sooner than this needs no bar. */
 const PATIENCE_MS = 400;
 
+/** Goes to the start of a terminal's line and clears it. */
+export const CLEAR_LINE = "\r\u001b[K";
+
 /** A bar under way. */
 export interface ProgressBar {
   /** Shows a share, from 0 to 1. */
@@ -14,9 +17,14 @@ export interface ProgressBar {
   readonly end: () => void;
 }
 
+/** The terminal to show a bar on, if it is one. */
+export type BarPlace = Pick<World, "isTerminal" | "complain" | "columns">;
+
 /** Starts a bar with a word on what is going on. */
-export function startProgress({ isTerminal, complain }: World, what: string): ProgressBar {
+export function startProgress({ isTerminal, complain, columns }: BarPlace, what: string): ProgressBar {
   const began = performance.now();
+  // A bar that wraps could not be cleared.
+  const room = (columns || 80) - 1;
   let shown = -1;
   return {
     show(share) {
@@ -24,13 +32,13 @@ export function startProgress({ isTerminal, complain }: World, what: string): Pr
       if (!isTerminal || percent === shown || performance.now() - began < PATIENCE_MS) return;
       shown = percent;
       const full = Math.round(share * WIDTH);
-      const bar = `${"#".repeat(full)}${"-".repeat(WIDTH - full)}`;
-      complain(
-        `\r${what} [${bar}] ${String(percent).padStart(3)} %${percent === 100 ? ", sorting and indexing" : ""}`,
-      );
+      const bar = `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] ${String(percent).padStart(3)} %`;
+      const next = percent === 100 ? ", sorting and indexing" : "";
+      const texts = [`${what} ${bar}${next}`, `${what} ${bar}`, `${bar}${next}`, bar, `${percent} %`];
+      complain(CLEAR_LINE + (texts.find((text) => text.length <= room) ?? ""));
     },
     end() {
-      if (shown >= 0) complain("\r\u001b[K");
+      if (shown >= 0) complain(CLEAR_LINE);
     },
   };
 }

@@ -1,6 +1,8 @@
 /** `orrery serve`: the server. */
 
 import { KeysFileError } from "../gate/keys.ts";
+import type { Observe } from "../observe.ts";
+import { IGNORED_SIGNALS, releaseSignals, STOP_SIGNALS } from "../serve/early-signals.ts";
 import { limitsFrom } from "../serve/http.ts";
 import { createLog } from "../serve/log.ts";
 import { whyNoSharing } from "../serve/port.ts";
@@ -9,11 +11,17 @@ import { MOST_THREADS, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import type { World } from "./commands.ts";
+import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 
 /** The server's options from the command's settings, for any snapshot and keys. */
-export function serverOptions(options: Options, snapshot: string, keys: string): ServerOptions {
+export function serverOptions(
+  options: Options,
+  snapshot: string,
+  keys: string,
+  observe: Observe,
+): ServerOptions {
   const prefixes = { api: options.text("api-key-prefix"), cli: options.text("cli-token-prefix") };
   const problem = problemWithPrefixes(prefixes.api, prefixes.cli);
   if (problem !== undefined) throw new UsageError(problem);
@@ -32,13 +40,23 @@ export function serverOptions(options: Options, snapshot: string, keys: string):
     allowShrink: options.flag("allow-shrink"),
     accessLog: options.flag("access-log"),
     http: limitsFrom((flag) => options.number(flag)),
-    observe: createLog(options.text("log-level")),
+    observe,
   };
 }
 
+/** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
+export function openLog(options: Options, { log, isOneTerminal }: Console): Observe {
+  return createLog(options.text("log-level"), log, new Set(isOneTerminal ? (["listening"] as const) : []));
+}
+
 /** Starts a server, or says in one line (or a line a problem) why not. */
-export async function start(options: ServerOptions, world: World): Promise<RunningServer> {
-  const bar = startProgress(world, `loading ${options.snapshot}`);
+export async function start(
+  options: ServerOptions,
+  { columns }: World,
+  console: Console,
+): Promise<RunningServer> {
+  const place = { isTerminal: console.log.isTTY, complain: console.status, columns };
+  const bar = startProgress(place, `loading ${options.snapshot}`);
   let show: ((share: number) => void) | undefined = bar.show;
   try {
     return await startServer({ ...options, onProgress: (share) => show?.(share) });
@@ -55,6 +73,8 @@ export async function start(options: ServerOptions, world: World): Promise<Runni
     // Later loads go on behind a running server and are the log's matter.
     show = undefined;
     bar.end();
+    // What is said next is said elsewhere, and belongs below the log.
+    await console.flush();
   }
 }
 
@@ -67,14 +87,14 @@ export interface Signals {
   readonly handTo: (server: RunningServer) => Promise<void>;
 }
 
-/** Takes over SIGHUP, SIGINT and SIGTERM. */
-export function takeSignals(world: World): Signals {
+/** Takes over what {@link holdSignals} held. */
+export function takeSignals(world: World, observe: Observe): Signals {
   let server: RunningServer | undefined;
   let stopping = false;
   let stopped = (_done: Promise<void>): void => {};
   // While the first snapshot loads there is nothing to read again.
   process.on("SIGHUP", () => void server?.reload());
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of STOP_SIGNALS) {
     process.on(signal, () => {
       if (server === undefined) world.exit(0);
       if (stopping) world.exit(SIGNAL_STATUS[signal]);
@@ -82,6 +102,9 @@ export function takeSignals(world: World): Signals {
       stopped(server.stop(signal));
     });
   }
+  const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
+  for (const signal of IGNORED_SIGNALS) process.on(signal, ignore);
+  for (const signal of releaseSignals()) ignore(signal);
   return {
     handTo(running) {
       server = running;
@@ -121,16 +144,19 @@ function sharesPort(options: Options): boolean {
 
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
+  const console = openConsole();
+  const observe = openLog(options, console);
   const settings = {
-    ...serverOptions(options, options.text("snapshot"), options.text("keys")),
+    ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
   };
-  const signals = takeSignals(world);
-  const server = await start(settings, world);
+  const signals = takeSignals(world, observe);
+  const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
-  world.print(listeningLine(server));
+  await console.announce(listeningLine(server));
   await stopped;
+  await console.flush();
   // A load that is still under way must not keep the process.
   world.exit(0);
 }

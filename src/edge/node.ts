@@ -6,6 +6,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { observeRefusal } from "../access.ts";
 import { answer, type State } from "../answer.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
@@ -33,6 +34,8 @@ export interface NodeDoor {
   readonly connections: Connections;
   /** Handles one request; fits `http.createServer`. With `refusal` nothing but a worse fault is looked for. */
   readonly handle: (request: IncomingMessage, response: ServerResponse, refusal?: FaultName) => void;
+  /** To be told of what was refused before it was a request. */
+  readonly onRefusal: (fault: FaultName, socket: Socket) => void;
   /** From now on every response ends its connection. */
   readonly startDraining: () => void;
 }
@@ -111,6 +114,16 @@ export function createNodeDoor(
   const connections: Connections = new Map();
   let draining = false;
 
+  function observe(
+    fault: FaultName,
+    reply: Reply,
+    socket: Socket,
+    heard: Pick<Ask, "method" | "target"> | undefined,
+  ): void {
+    if (!state.accessLog) return;
+    observeRefusal(fault, reply, socket, heard, { observe: state.observe, prefixes: state.gate.prefixes });
+  }
+
   function send(connection: Connection, response: ServerResponse, reply: Reply): void {
     // Only the newest response may end the connection: those before it have others behind them.
     const isNewest = connection.newest === response && isDrained(connection);
@@ -142,7 +155,9 @@ export function createNodeDoor(
     const fault = inspect(request, head) ?? refusal;
     if (fault !== undefined) {
       endWith(connection, response);
-      send(connection, response, bareReply(fault, request.method === "HEAD"));
+      const reply = bareReply(fault, request.method === "HEAD");
+      observe(fault, reply, request.socket, { method: request.method!, target: request.url! });
+      send(connection, response, reply);
       return;
     }
     if (head.hasBody || !response.shouldKeepAlive || connection.requests >= maxRequests) {
@@ -155,6 +170,7 @@ export function createNodeDoor(
       ifNoneMatch: head.ifNoneMatch,
       ifMatch: head.ifMatch,
       now: Date.now(),
+      peer: request.socket,
     };
     const reply = answer(ask, state);
     if (reply instanceof Promise) void reply.then((later) => send(connection, response, later));
@@ -164,6 +180,7 @@ export function createNodeDoor(
   return {
     connections,
     handle,
+    onRefusal: (fault, socket) => observe(fault, bareReply(fault, false), socket, undefined),
     startDraining() {
       draining = true;
     },
@@ -210,7 +227,10 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
     close(connection);
     const { socket } = connection;
     const sendRefusal = (): void => {
-      if (socket.writable) socket.write(rawResponse(fault));
+      if (socket.writable) {
+        door.onRefusal(fault, socket);
+        socket.write(rawResponse(fault));
+      }
       linger(socket);
     };
     if (isBusy(connection)) connection.newest!.once("close", sendRefusal);

@@ -3,7 +3,9 @@
 import { type Logger, pino } from "pino";
 import type { Observation, Observe } from "../observe.ts";
 
-const LEVELS: Readonly<Record<Observation["kind"], "info" | "warn" | "error">> = {
+type Level = "info" | "warn" | "error";
+
+const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   listening: "info",
   stopping: "info",
   stopped: "info",
@@ -17,8 +19,16 @@ const LEVELS: Readonly<Record<Observation["kind"], "info" | "warn" | "error">> =
   "keys-loaded": "info",
   "keys-refused": "error",
   request: "info",
+  "log-lines-dropped": "warn",
+  "signal-ignored": "info",
   defect: "error",
 };
+
+function levelOf(observation: Observation): Level {
+  // Nobody gets in.
+  if (observation.kind === "keys-loaded" && observation.keys === 0) return "warn";
+  return LEVELS[observation.kind];
+}
 
 function messageOf(observation: Observation): string {
   switch (observation.kind) {
@@ -43,11 +53,17 @@ function messageOf(observation: Observation): string {
     case "thread-replaced":
       return `${observation.role} thread replaced`;
     case "keys-loaded":
-      return "keys loaded";
+      return observation.keys === 0
+        ? "keys loaded: there are none, so every request will get 401"
+        : "keys loaded";
     case "keys-refused":
       return "keys file refused, the old keys stay";
     case "request":
       return "request";
+    case "log-lines-dropped":
+      return "log lines were dropped";
+    case "signal-ignored":
+      return `${observation.signal} ignored`;
     case "defect":
       return "defect";
   }
@@ -63,29 +79,49 @@ function fieldsOf(observation: Observation): Record<string, unknown> {
   return { event: kind, where: observation.where, err };
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
+
+/** A value for a terminal, which would obey control characters. */
+function plain(value: unknown): string {
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return text.replace(CONTROL, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** One line of text for people. */
 function prettyLine(line: string): string {
   const { time, level, msg, event, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const fields = Object.entries(rest)
-    .map(([name, value]) => `${name}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+    .map(([name, value]) => `${name}=${plain(value)}`)
     .join(" ");
   return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)} ${fields}\n`;
 }
 
-/** Where log lines go; standard error outside tests. */
+/** Where log lines go; a {@link Sink} outside tests. */
 export interface LogSink {
   readonly isTTY?: boolean;
-  write(text: string): unknown;
+  /** @param isBulk one of very many, which may be dropped before others are */
+  write(text: string, isBulk?: boolean): unknown;
+  onDropped?(listener: (lines: number) => void): void;
 }
+
+/** What is logged whatever the level: the access log has a setting of its own, and gaps in the log are never silent. */
+const ALWAYS: ReadonlySet<Observation["kind"]> = new Set(["request", "log-lines-dropped"]);
 
 /**
  * Makes the log's listener.
  *
- * @param level least severe lines to write, or "silent"
+ * @param level least severe lines to write, or "silent"; requests are written at any
+ * @param omitted what is not logged
  */
-export function createLog(level: string, sink: LogSink = process.stderr): Observe {
+export function createLog(
+  level: string,
+  sink: LogSink,
+  omitted: ReadonlySet<Observation["kind"]> = new Set(),
+): Observe {
+  let isBulk = false;
   const write = (line: string): void => {
-    sink.write(sink.isTTY ? prettyLine(line) : line);
+    sink.write(sink.isTTY ? prettyLine(line) : line, isBulk);
   };
   const logger: Logger = pino(
     {
@@ -97,7 +133,14 @@ export function createLog(level: string, sink: LogSink = process.stderr): Observ
     },
     { write },
   );
-  return (observation) => {
-    logger[LEVELS[observation.kind]](fieldsOf(observation), messageOf(observation));
+  const unfiltered = logger.child({}, { level: "info" });
+  const observe: Observe = (observation) => {
+    const { kind } = observation;
+    if (omitted.has(kind)) return;
+    isBulk = kind === "request";
+    const lines = ALWAYS.has(kind) ? unfiltered : logger;
+    lines[levelOf(observation)](fieldsOf(observation), messageOf(observation));
   };
+  sink.onDropped?.((count) => observe({ kind: "log-lines-dropped", count }));
+  return observe;
 }

@@ -81,3 +81,17 @@ export async function whileAlone(
     await lock?.close();
   }
 }
+
+/**
+ * Listens for a moment, so that a port that is in use is known before a long
+ * load. Where any free port will do there is nothing to try.
+ *
+ * @throws the error of the system, such as EADDRINUSE
+ */
+export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
+  if (port === 0) return;
+  const reusePort = sharing === "anybody";
+  // The types of the oldest Node that is supported do not know `reusePort`.
+  const tried = await hold({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions);
+  await tried.close();
+}

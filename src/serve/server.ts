@@ -6,7 +6,7 @@ import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
 import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
-import type { Sharing } from "./port.ts";
+import { type Sharing, tryPort } from "./port.ts";
 
 /** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {
@@ -41,6 +41,8 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { observe } = options;
   const count = options.servingThreads ?? 1;
+  // A load can take minutes, and all of them would be for nothing.
+  await tryPort(options.host, options.port, options.sharePort ? "anybody" : "alone");
   // Of the memory for search results half goes to the threads that serve, if there are several.
   const searchCacheBytes = count > 1 ? Math.floor(options.searchCacheBytes / 2) : options.searchCacheBytes;
   const opened = await openState({

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import type { Key } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
-import type { Observation } from "../observe.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Found, PageOf, Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";
+import type { ObservationBatch } from "./observation-batches.ts";
 import type { Sharing } from "./port.ts";
 import type { SearchName } from "./thread-messages.ts";
 
@@ -46,6 +46,8 @@ export type ToServing =
   | { readonly kind: "failed"; readonly question: number; readonly message: string }
   | { readonly kind: "stop-listening" }
   /** Only when all have stopped listening. */
+  /** A batch of observations was taken. */
+  | { readonly kind: "observed" }
   | { readonly kind: "drain" };
 
 /** A search that a serving thread asks for. */
@@ -65,6 +67,6 @@ export type FromServing =
   /** No new request asks anything of the generations before this one. */
   | { readonly kind: "taken"; readonly generation: number }
   | ({ readonly kind: "search" } & Question)
-  | { readonly kind: "observation"; readonly observation: Observation }
   | { readonly kind: "stopped-listening" }
+  | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "drained" };

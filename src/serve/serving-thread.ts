@@ -8,13 +8,13 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../answer.ts";
 import { KeyRing } from "../gate/keys.ts";
 import { createFixedHeaders } from "../headers.ts";
-import type { Observe } from "../observe.ts";
 import { observeSearches, withCache } from "../search/cache.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Found, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createHttpServer, leave, listen, stopListening } from "./http.ts";
 import { type AskForPage, createFarSearch, createNearSearch } from "./near-search.ts";
+import { createBatchSender } from "./observation-batches.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
 
 const port = parentPort!;
@@ -24,7 +24,8 @@ function say(message: FromServing): void {
   port.postMessage(message);
 }
 
-const observe: Observe = (observation) => say({ kind: "observation", observation });
+const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
+const { observe } = observations;
 
 interface Waiting {
   readonly resolve: (found: Found | undefined) => void;
@@ -90,9 +91,13 @@ port.on("message", async (message: ToServing) => {
       await stopListening(http);
       say({ kind: "stopped-listening" });
       break;
+    case "observed":
+      observations.taken();
+      break;
     case "drain":
       await leave(http);
       tellOfCache();
+      observations.flush();
       say({ kind: "drained" });
       break;
   }

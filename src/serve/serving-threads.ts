@@ -13,6 +13,7 @@ import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { workerEntry } from "../package.ts";
 import type { Generation } from "../store/generation.ts";
+import { takeBatch } from "./observation-batches.ts";
 import type { OpenState } from "./open.ts";
 import type { Sharing } from "./port.ts";
 import type { FromServing, Question, ServingTask, ToServing } from "./serving-messages.ts";
@@ -137,8 +138,9 @@ export async function startServingThreads(
           case "search":
             void search(thread, message);
             break;
-          case "observation":
-            observe(message.observation);
+          case "observations":
+            takeBatch(message, observe);
+            tell(thread, { kind: "observed" });
             break;
           case "stopped-listening":
             thread.stopped = true;

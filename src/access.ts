@@ -1,0 +1,130 @@
+/** The access log: what a request came to, as one observation, and the id by which its answer and that line can be matched. */
+
+import { randomBytes } from "node:crypto";
+import { splitTarget } from "./derive/router.ts";
+import type { FaultName } from "./fault.ts";
+import type { Ask, Peer, Reply } from "./message.ts";
+import type { Observation, Observe } from "./observe.ts";
+
+type RequestObservation = Extract<Observation, { kind: "request" }>;
+
+/** Where accesses are reported to, and what tokens begin with, so that none is. */
+export interface AccessLog {
+  readonly observe: Observe;
+  readonly prefixes: Readonly<Record<"api" | "cli", string>>;
+}
+
+/** Ids of requests: unlike those of other runs, and in order within one thread. */
+const RUN = randomBytes(4).toString("hex");
+let requests = 0;
+
+function nextId(): string {
+  return `${RUN}-${(++requests).toString(36)}`;
+}
+
+/** Longest path and method that are logged, in characters. */
+const MAX_PATH = 512;
+const MAX_METHOD = 32;
+
+const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+const NOT_VISIBLE_ASCII = /[^\x21-\x7e]/g;
+
+function decoded(segment: string): string {
+  return segment.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}
+
+/** A segment of a path without what may be a token: from a prefix on nothing is left. */
+function redacted(segment: string, prefixes: AccessLog["prefixes"]): string {
+  let text = segment.includes("%") ? decoded(segment) : segment;
+  let found = false;
+  for (const prefix of [prefixes.api, prefixes.cli]) {
+    const at = text.indexOf(prefix);
+    if (at < 0) continue;
+    text = `${text.slice(0, at + prefix.length)}***`;
+    found = true;
+  }
+  return found ? text : segment;
+}
+
+/**
+ * The path of a target as it may be logged: no query, no authority, no token,
+ * visible ASCII alone, of bounded length.
+ *
+ * @param route pattern that it matched, or ""
+ */
+export function loggedPath(target: string, route: string, prefixes: AccessLog["prefixes"]): string {
+  const { path } = splitTarget(target.replace(SCHEME_AND_AUTHORITY, ""));
+  // A route without a parameter is matched by one path only.
+  if (route !== "" && !route.includes(":")) return path;
+  const safe = path
+    .split("#", 1)[0]!
+    .split("/")
+    .map((segment) => redacted(segment, prefixes))
+    .join("/")
+    .slice(0, MAX_PATH + 1)
+    .replace(NOT_VISIBLE_ASCII, encodeUnit);
+  return safe.length > MAX_PATH ? `${safe.slice(0, MAX_PATH)}...` : safe;
+}
+
+function encodeUnit(unit: string): string {
+  const code = unit.charCodeAt(0);
+  return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
+}
+
+/**
+ * Begins to observe a request.
+ *
+ * @returns what observes its reply, and gives it back with the id in its headers
+ */
+export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply {
+  const id = nextId();
+  const began = performance.now();
+  // Once a connection is gone its address is, too.
+  const client = ask.peer?.remoteAddress;
+  return (reply) => {
+    const { route, status, keyId, body, fault } = reply;
+    const observation: RequestObservation = {
+      kind: "request",
+      id,
+      method: ask.method.slice(0, MAX_METHOD),
+      path: loggedPath(ask.target, route, log.prefixes),
+      route,
+      status,
+      bytes: body.length,
+      ms: Math.round((performance.now() - began) * 1000) / 1000,
+      keyId,
+      ...(client === undefined ? {} : { client }),
+      ...(fault === undefined ? {} : { fault }),
+    };
+    log.observe(observation);
+    return { ...reply, headers: `${reply.headers}X-Request-Id: ${id}\r\n` };
+  };
+}
+
+/**
+ * Observes what was refused before it became a request.
+ *
+ * @param heard method and target, where the parser came that far
+ */
+export function observeRefusal(
+  fault: FaultName,
+  { status, body }: Pick<Reply, "status" | "body">,
+  peer: Peer | undefined,
+  heard: Pick<Ask, "method" | "target"> | undefined,
+  log: AccessLog,
+): void {
+  const client = peer?.remoteAddress;
+  log.observe({
+    kind: "request",
+    id: nextId(),
+    method: heard?.method.slice(0, MAX_METHOD) ?? "",
+    path: heard === undefined ? "" : loggedPath(heard.target, "", log.prefixes),
+    route: "",
+    status,
+    bytes: body.length,
+    ms: 0,
+    keyId: "",
+    ...(client === undefined ? {} : { client }),
+    fault,
+  });
+}

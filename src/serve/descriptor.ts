@@ -1,0 +1,49 @@
+/** Descriptors of standard error and standard output, and writing to them whatever their reader does. */
+
+import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
+
+/**
+ * A descriptor for the same file, pipe or terminal that never blocks. A server
+ * must not wait for a reader, and a process cannot end before a write of its
+ * thread pool that blocks.
+ */
+export function openWithoutBlocking(fd: 1 | 2): number {
+  const file = fstatSync(fd);
+  if (!file.isFIFO() && !file.isSocket() && !isatty(fd)) return fd;
+  if (!file.isSocket()) {
+    try {
+      // One of our own: the mode of a descriptor is shared with every process that has it.
+      const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+      return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+    } catch {
+      // No such folder, somebody else's pipe, or a pipe that nobody reads.
+    }
+  }
+  // Node puts pipes and sockets into that mode when it makes their streams.
+  void (fd === 1 ? process.stdout : process.stderr);
+  return fd;
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+const PAUSE_MS = 5;
+
+/**
+ * Writes all of a text before it returns, so that ending the process cuts nothing off.
+ *
+ * @param patienceMs how long its reader may take where the descriptor does not block
+ * @throws the error of the system, such as EPIPE or ENOSPC
+ */
+export function writeWhole(fd: number, text: string | Buffer, patienceMs = Number.POSITIVE_INFINITY): void {
+  let rest = typeof text === "string" ? Buffer.from(text) : text;
+  const deadline = performance.now() + patienceMs;
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "EAGAIN" || performance.now() >= deadline) throw error;
+      Atomics.wait(sleeper, 0, 0, PAUSE_MS);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Signals that come before a server can take them. What it is made of takes a
+ * while to be imported, and a signal that nobody listens to ends the process
+ * with a status of its own, or, for SIGUSR1, opens node's inspector.
+ */
+
+/** What a server ignores, so that it neither ends without a word nor opens a debugger's port. */
+export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
+
+/** What stops a server. */
+export const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** What was ignored before there was a log to say so. */
+let ignored: NodeJS.Signals[] = [];
+let letGo = (): void => {};
+
+/**
+ * From now on a signal to stop does so at once, and others are ignored.
+ *
+ * @param exit ends the process
+ */
+export function holdSignals(exit: (status: number) => never): void {
+  const stop = (): never => exit(0);
+  // There is nothing to read again yet.
+  const ignore = (): void => {};
+  const note = (signal: NodeJS.Signals): void => {
+    ignored.push(signal);
+  };
+  const listeners: [NodeJS.Signals, (signal: NodeJS.Signals) => void][] = [
+    ...STOP_SIGNALS.map((signal): [NodeJS.Signals, () => never] => [signal, stop]),
+    ["SIGHUP", ignore],
+    ...IGNORED_SIGNALS.map((signal): [NodeJS.Signals, typeof note] => [signal, note]),
+  ];
+  for (const [signal, listener] of listeners) {
+    // Those of `bin/orrery.mjs`, which are earlier still.
+    process.removeAllListeners(signal);
+    process.on(signal, listener);
+  }
+  letGo = () => {
+    for (const [signal, listener] of listeners) process.off(signal, listener);
+    letGo = () => {};
+  };
+}
+
+/** Ends that, once others listen; returns what was ignored. */
+export function releaseSignals(): readonly NodeJS.Signals[] {
+  letGo();
+  const all = ignored;
+  ignored = [];
+  return all;
+}

@@ -1,0 +1,78 @@
+/** Signals at any moment, and a port that is taken: what a server does before it serves. */
+
+import assert from "node:assert/strict";
+import { unlinkSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { user } from "./support/folders.ts";
+import { place, TOKEN, writeKeys } from "./support/place.ts";
+import { get, killAll, run, serve, start, until } from "./support/process.ts";
+
+after(killAll);
+
+/** Makes loading a snapshot take a minute. */
+function slowDown(snapshot: string): void {
+  const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
+  unlinkSync(join(snapshot, "users.ndjson"));
+  const rows = [gzipSync(`${JSON.stringify(user(1))}\n`), ...Array<Buffer>(200).fill(member)];
+  writeFileSync(join(snapshot, "users.ndjson.gz"), Buffer.concat(rows));
+}
+
+describe("signals", { concurrency: 2 }, () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`${signal} while the first snapshot loads: exit 0 at once`, async (t) => {
+      const { snapshot, keys } = place(t);
+      slowDown(snapshot);
+      const program = start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"]);
+      await until(() => program.stderr().includes("keys-loaded"), "the keys", 60_000);
+      for (const harmless of ["SIGHUP", "SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGQUIT"] as const) {
+        program.child.kill(harmless);
+      }
+      await until(() => program.stderr().includes('"signal":"SIGQUIT"'), "the ignored signal");
+      program.child.kill(signal);
+      assert.deepEqual(await program.ended, { status: 0, signal: null });
+      assert.doesNotMatch(program.stderr(), /Debugger|snapshot-loaded/);
+    });
+  }
+
+  test("SIGUSR1, SIGUSR2 and SIGQUIT are a line of the log and nothing else", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys);
+    for (const [at, signal] of (["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const).entries()) {
+      server.child.kill(signal);
+      const line = await server.logged("signal-ignored", at + 1);
+      assert.equal(line.signal, signal);
+      assert.equal(line.level, "info");
+    }
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    assert.doesNotMatch(server.stderr(), /Debugger/);
+    await server.stop();
+  });
+
+  test("a port that is taken is told before anything is loaded", async (t) => {
+    const { snapshot, keys } = place(t);
+    slowDown(snapshot);
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    t.after(() => other.close());
+    const port = String((other.address() as AddressInfo).port);
+    const { status, stderr } = await run(["serve", "--snapshot", snapshot, "--keys", keys, "--port", port]);
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      new RegExp(`^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: [^\n]*in use[^\n]*\n$`),
+    );
+  });
+
+  test("a keys file without keys is a warning", async (t) => {
+    const { snapshot, keys } = place(t);
+    writeKeys(keys);
+    const server = await serve(snapshot, keys);
+    const line = await server.logged("keys-loaded");
+    assert.equal(line.level, "warn");
+    await server.stop();
+  });
+});
