@@ -4,25 +4,27 @@
  */
 
 import type { PageOf } from "../store/generation.ts";
-import { countEntries, type SetOrLists, unite } from "./documents.ts";
+import { BitLoan } from "./bits.ts";
+import { AT_ONCE, countEntries, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
 import { rangeOf } from "./grams.ts";
 import type { Matches } from "./matches.ts";
-import { rank, rankWords } from "./ranked.ts";
+import { sizeOfRange } from "./places.ts";
+import { type Asked, rank, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
-import { runNow, STEP, type Work } from "./slices.ts";
-import { findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
+import { runNow, type Work } from "./slices.ts";
 import {
+  type FoundTerm,
   findAll,
   findKnown,
   findTerm,
-  openWords,
-  WHITE_SPACE,
-  type WordIndex,
-  WordIndexBuilder,
-  type Words,
+  gatherDocuments,
+  LONG,
+  withoutContained,
   wordsAt,
-} from "./words.ts";
+} from "./terms.ts";
+import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
+import { openWords, WHITE_SPACE, type WordIndex, WordIndexBuilder, type Words } from "./words.ts";
 
 /** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
 export interface Worlds {
@@ -42,9 +44,6 @@ export interface WorldIndex {
 export function openWorlds({ words, ranking, tops }: Worlds): WorldIndex {
   return { words: openWords(words), ranking, tops };
 }
-
-/** Up to so many entries of words are counted without a pause. */
-const MANY = STEP / 2;
 
 /** How many different terms of a query count. */
 const MAX_TERMS = 10;
@@ -90,6 +89,7 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
     return entriesBefore[to]! - entriesBefore[from]!;
   };
   const most = Math.max(grams.places.length, postings.postings.length);
+  const loan = new BitLoan(words.pool);
   return findTops(
     grams,
     { least, weigh, mostRuns: most * MOST_TOPS },
@@ -99,7 +99,9 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
     },
     ({ run, places }) => {
       const found = findKnown(words, run) ?? runNow(wordsAt(grams, places));
-      return runNow(rankFound(index, found, run));
+      const matches = runNow(rankFound(index, found, run, { term: run, page: FIRST_TOPS }, loan));
+      loan.end();
+      return matches;
     },
   );
 }
@@ -115,17 +117,42 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
 export function* searchWorlds(index: WorldIndex, term: string, page?: PageOf): Work<Matches> {
   const top = page === undefined ? undefined : findTop(index.tops, term, page);
   if (top !== undefined) return top;
+  const loan = new BitLoan(index.words.pool);
+  try {
+    return yield* findWorlds(index, { term, page }, loan);
+  } finally {
+    loan.end();
+  }
+}
+
+function* findWorlds(index: WorldIndex, asked: Asked, loan: BitLoan): Work<Matches> {
   const { words, ranking } = index;
-  const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
-  if (terms.length > 1) return rank(yield* findAll(words, terms), ranking, term);
-  return yield* rankFound(index, yield* findTerm(words, terms[0]!), term);
+  const all = [...new Set(asked.term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
+  const terms = all.length === 1 ? all : withoutContained(all);
+  if (terms.length > 1) return yield* rank(yield* findAll(words, terms, loan), ranking, asked, loan);
+  return yield* rankFound(index, yield* findTerm(words, terms[0]!), terms[0]!, asked, loan);
 }
 
 /** Ranks what a single term was found in. */
-function* rankFound({ words, ranking }: WorldIndex, found: SetOrLists, term: string): Work<Matches> {
-  if (!(found instanceof Uint32Array)) return rank(found, ranking, term);
+function* rankFound(
+  { words, ranking }: WorldIndex,
+  found: FoundTerm,
+  term: string,
+  asked: Asked,
+  loan: BitLoan,
+): Work<Matches> {
+  if ("kind" in found) return yield* rank(found, ranking, asked, loan);
+  if ("range" in found) {
+    if (sizeOfRange(found.range) > LONG) yield "long";
+    return yield* rank(yield* gatherDocuments(words, found, term, loan), ranking, asked, loan);
+  }
+  const { starts, postings } = words.postings;
   const entries = countEntries(words.postings, found);
-  if (entries <= MANY) return rankWords(words, found, entries, ranking, term);
-  if (entries > STEP) yield "long";
-  return rank(yield* unite(words.postings, found, words.sorter), ranking, term);
+  if (entries <= AT_ONCE) return rankWords(words, found, entries, ranking, asked.term);
+  if (entries > LONG) yield "long";
+  if (found.length === 1) {
+    const list = postings.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
+    return yield* rank({ kind: "list", entries: list }, ranking, asked, loan);
+  }
+  return yield* rank(yield* unite(words.postings, found, words, loan), ranking, asked, loan);
 }
