@@ -9,9 +9,20 @@
  * the time of a look at each text.
  */
 
-import { type GramIndex, type Grams, PIECE, placeOf, textAt, unitAt } from "./grams.ts";
+import {
+  type GramIndex,
+  type Grams,
+  isSamePiece,
+  isSameUnit,
+  PIECE,
+  placeOf,
+  shiftOf,
+  textAt,
+  unitAt,
+} from "./grams.ts";
 import { compare, type Located, placesIn, placesOfPart, sizeOfRange } from "./places.ts";
 import { STEP } from "./slices.ts";
+import { PAD_TEXT } from "./units.ts";
 
 /** So many places are checked at a time. */
 const CHUNK = 4096;
@@ -55,39 +66,92 @@ export class PlaceReader {
     const { range, isWhole } = this.#located;
     const from = this.#at;
     if (from === range[1]) return undefined;
-    if (!isWhole) return this.#chunk.subarray(0, this.#readChecked());
-    this.#at = Math.min(from + STEP, range[1]);
-    return placesIn(this.#grams, [from, this.#at]);
+    const most = isWhole ? STEP : this.#parts === undefined ? CHUNK / LOOK_WORK : CHUNK;
+    this.#at = Math.min(from + most, range[1]);
+    const read = placesIn(this.#grams, [from, this.#at]);
+    return isWhole ? read : this.#check(read);
   }
 
-  #readChecked(): number {
-    const { range, offset } = this.#located;
-    const { texts, places } = this.#grams;
+  /** Those places at which the term stands as a whole, moved back to its beginning. */
+  #check(read: Uint32Array): Uint32Array {
+    const { offset } = this.#located;
     const chunk = this.#chunk;
-    const isLook = this.#parts === undefined;
-    const end = Math.min(this.#at + (isLook ? CHUNK / LOOK_WORK : CHUNK), range[1]);
-    let count = 0;
-    for (; this.#at < end; this.#at++) {
-      const place = places[this.#at]!;
-      const text = textAt(this.#grams, place);
-      const start = texts.starts[text]!;
-      const unit = unitAt(this.#grams, place) - offset;
-      if (unit < start || unit + this.#term.length >= texts.starts[text + 1]!) continue;
-      const isThere = isLook
-        ? compare(texts.units, unit, this.#term, 0, this.#term.length) === 0
-        : this.#hasAll(unit);
-      if (isThere) chunk[count++] = placeOf(text, Math.min(unit - start, PIECE - 1));
+    let count = read.length;
+    chunk.set(read);
+    if (this.#parts === undefined) count = keepByText(this.#grams, this.#term, offset, chunk, count);
+    else {
+      for (const part of this.#parts) count = keepByPart(this.#grams, part, offset, chunk, count);
+      // Half of a pair looks like the end of a text.
+      if (this.#term.includes(PAD_TEXT)) {
+        count = keepByText(this.#grams, this.#term, offset, chunk, count);
+      }
     }
-    return count;
+    moveBack(this.#grams, offset, chunk, count);
+    return chunk.subarray(0, count);
   }
+}
 
-  /** Whether all other parts stand where they should for a term that begins at a unit. */
-  #hasAll(unit: number): boolean {
-    const parts = this.#parts!;
-    for (let at = 0; at < parts.length; at++) {
-      if (!seek(this.#grams, parts[at]!, unit + parts[at]!.offset)) return false;
+/** Keeps the places at which a text has a term that begins so many units before. @returns how many are left */
+function keepByText(grams: Grams, term: string, offset: number, chunk: Uint32Array, many: number): number {
+  const { units, starts } = grams.texts;
+  let count = 0;
+  for (let at = 0; at < many; at++) {
+    const place = chunk[at]!;
+    const text = textAt(grams, place);
+    const unit = unitAt(grams, place) - offset;
+    if (unit < starts[text]! || unit + term.length >= starts[text + 1]!) continue;
+    if (compare(units, unit, term, 0, term.length) === 0) chunk[count++] = place;
+  }
+  return count;
+}
+
+/** So many places are passed over one by one. */
+const SHORT_WAY = 8;
+
+/** Keeps the places that have one of another part at the right distance. @returns how many are left */
+function keepByPart(grams: Grams, part: Part, offset: number, chunk: Uint32Array, many: number): number {
+  const { places } = grams;
+  const { to } = part;
+  const shift = shiftOf(part.offset - offset);
+  const firstEnd = placeOf(grams.texts.count, 0);
+  let next = part.at;
+  let count = 0;
+  for (let at = 0; at < many; at++) {
+    const place = chunk[at]!;
+    // Mostly both are in the first piece of their text: numbers tell their order, without a look at where texts begin.
+    const wanted = place + shift;
+    if (place < firstEnd && isSamePiece(place, wanted)) {
+      for (let step = 0; step < SHORT_WAY && next < to && places[next]! >>> 1 < wanted >>> 1; step++) next++;
+      if (next < to && isSameUnit(places[next]!, wanted)) {
+        chunk[count++] = place;
+        next++;
+        continue;
+      }
+      if (next < to && places[next]! < firstEnd && places[next]! > wanted) continue;
     }
-    return true;
+    const unit = unitAt(grams, place) - offset + part.offset;
+    next = seek(grams, next, to, unit);
+    if (next < to && unitAt(grams, places[next]!) === unit) {
+      chunk[count++] = place;
+      next++;
+    }
+  }
+  part.at = next;
+  return count;
+}
+
+/** Moves places back by some units, which are in the same text. */
+function moveBack(grams: Grams, units: number, chunk: Uint32Array, many: number): void {
+  if (units === 0) return;
+  const shift = shiftOf(-units);
+  for (let at = 0; at < many; at++) {
+    const place = chunk[at]!;
+    if (isSamePiece(place, place + shift)) chunk[at] = place + shift;
+    else {
+      const text = textAt(grams, place);
+      const unit = unitAt(grams, place) - units - grams.texts.starts[text]!;
+      chunk[at] = placeOf(text, Math.min(unit, PIECE - 1));
+    }
   }
 }
 
@@ -111,25 +175,21 @@ function partsOf(index: GramIndex, { range, offset }: Located, term: string): Pa
   return steps / LOOK_WORK > sizeOfRange(range) ? undefined : parts;
 }
 
-/** Goes on to the first place of a part that is not before a unit: in steps that double, then by halves. @returns whether it is that unit */
-function seek(grams: Grams, part: Part, unit: number): boolean {
+/** The first of some places, from one on, that is not before a unit: in steps that double, then by halves. */
+function seek(grams: Grams, from: number, to: number, unit: number): number {
   const { places } = grams;
-  const { to } = part;
-  let at = part.at;
-  if (at < to && unitAt(grams, places[at]!) < unit) {
-    let step = 1;
-    while (at + step < to && unitAt(grams, places[at + step]!) < unit) {
-      at += step;
-      step *= 2;
-    }
-    let end = Math.min(at + step, to);
-    while (end - at > 1) {
-      const middle = (at + end) >>> 1;
-      if (unitAt(grams, places[middle]!) < unit) at = middle;
-      else end = middle;
-    }
-    part.at = end;
-    at = end;
+  if (from >= to || unitAt(grams, places[from]!) >= unit) return from;
+  let before = from;
+  let step = 1;
+  while (before + step < to && unitAt(grams, places[before + step]!) < unit) {
+    before += step;
+    step *= 2;
   }
-  return at < to && unitAt(grams, places[at]!) === unit;
+  let end = Math.min(before + step, to);
+  while (end - before > 1) {
+    const middle = (before + end) >>> 1;
+    if (unitAt(grams, places[middle]!) < unit) before = middle;
+    else end = middle;
+  }
+  return end;
 }

@@ -12,6 +12,7 @@ import type { BitLoan } from "./bits.ts";
 import {
   AT_ONCE,
   addEntries,
+  type BitPair,
   bitSetOf,
   countEntries,
   type DocumentSet,
@@ -75,39 +76,50 @@ export function* gatherDocuments(
   term: string,
   loan: BitLoan,
 ): Work<DocumentSet> {
-  const { grams, postings } = index;
-  const { starts, postings: entries } = postings;
+  const { starts, postings } = index.postings;
   const pair = takePair(loan);
-  const { any, inName } = pair;
   const reader = new PlaceReader(index, located, term);
   for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
-    let work = 0;
-    let latest = -1;
-    for (let at = 0; at < chunk.length; at++) {
-      const word = textAt(grams, chunk[at]!);
-      // A word of one letter comes as often as it is long.
-      if (word === latest) continue;
-      latest = word;
-      const from = starts[word]!;
-      const to = starts[word + 1]!;
-      work += to - from;
-      if (to - from > STEP) yield* addEntries(entries.subarray(from, to), pair);
-      else {
-        for (let place = from; place < to; place++) {
-          const entry = entries[place]!;
-          any[entry >>> 6]! |= 1 << (entry >>> 1);
-          // Without a branch, since no processor foresees the flag.
-          inName[entry >>> 6]! |= (entry & 1) << (entry >>> 1);
-        }
-      }
-      if (work > STEP) {
-        work = 0;
-        yield;
-      }
+    for (let at = 0; at < chunk.length; ) {
+      at = addWords(index, chunk, at, pair);
+      yield;
+      if (at === chunk.length) break;
+      const word = textAt(index.grams, chunk[at]!);
+      if (starts[word + 1]! - starts[word]! <= STEP) continue;
+      yield* addEntries(postings.subarray(starts[word]!, starts[word + 1]!), pair);
+      at++;
     }
-    yield;
   }
   return bitSetOf(pair);
+}
+
+/**
+ * Sets the bits of the documents of words at some places, without a pause.
+ *
+ * @returns the number of the place at which to go on after one, which may have a word of very many documents
+ */
+function addWords({ grams, postings }: WordIndex, places: Uint32Array, from: number, pair: BitPair): number {
+  const { any, inName } = pair;
+  const { starts, postings: entries } = postings;
+  let work = 0;
+  let latest = -1;
+  for (let at = from; at < places.length; at++) {
+    const word = textAt(grams, places[at]!);
+    // A word of one letter comes as often as it is long.
+    if (word === latest) continue;
+    latest = word;
+    const end = starts[word + 1]!;
+    let entry = starts[word]!;
+    work += end - entry;
+    if (work > STEP) return at;
+    for (; entry < end; entry++) {
+      const document = entries[entry]!;
+      any[document >>> 6]! |= 1 << (document >>> 1);
+      // Without a branch, since no processor foresees the flag.
+      inName[document >>> 6]! |= (document & 1) << (document >>> 1);
+    }
+  }
+  return places.length;
 }
 
 /** A term, what it was found in, and how much work it is to make a set of that: entries, or numbers of a set. */
