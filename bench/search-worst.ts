@@ -6,10 +6,10 @@
  * Texts are drawn on the spot: addresses that share most of their parts,
  * hashes, handles, CJK sentences and common words. For each table queries,
  * limits and offsets are changed at random, and a change that makes the search
- * dearer is kept: once by CPU time, once by the longest stretch between two
- * yields, in which the thread does nothing else. A time is the least of several
- * runs, since the system may stop a process at any moment; CPU time is that of
- * the whole process, so it has V8's own threads in it.
+ * dearer is kept: once by all CPU time, once by that of the longest stretch
+ * between two yields, in which the thread does nothing else. A time is the least
+ * of several runs, since others disturb some; it is that of the whole process,
+ * so it has V8's own threads in it.
  */
 
 import { parseArgs } from "node:util";
@@ -39,6 +39,12 @@ interface Cost {
 type Measure = "cpu" | "stretch";
 type Find = (term: string, page: PageOf) => Work<Matches>;
 
+/** CPU time of the process since some moment, in milliseconds. */
+function cpuSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
 /** Runs of a search whose costs count, of which the least is taken. */
 const RUNS = 3;
 
@@ -48,15 +54,12 @@ function runOnce(find: Find, { query, page }: Asked): Cost {
   let stretch = 0;
   let yields = 0;
   for (;;) {
-    const began = performance.now();
+    const began = process.cpuUsage();
     const step = work.next();
     // What is read of the result is read without a pause, too.
     if (step.done) step.value.page(page);
-    stretch = Math.max(stretch, performance.now() - began);
-    if (step.done) {
-      const { user, system } = process.cpuUsage(before);
-      return { cpu: (user + system) / 1000, stretch, yields, total: step.value.total };
-    }
+    stretch = Math.max(stretch, cpuSince(began));
+    if (step.done) return { cpu: cpuSince(before), stretch, yields, total: step.value.total };
     yields++;
   }
 }
