@@ -89,7 +89,7 @@ export function* unite(
   const { documents, starts, postings } = all;
   const total = countEntries(all, lists);
   const isFew = total <= mostListed(documents);
-  if (lists.length === 1 && isFew) {
+  if (lists.length === 1 && total <= AT_ONCE) {
     return { kind: "list", entries: postings.subarray(starts[lists[0]!]!, starts[lists[0]! + 1]!) };
   }
   if (isFew) return uniteFew(all, lists, total, sorter);

@@ -22,8 +22,8 @@ export interface Matches {
 /** So many of the best of many matches are at hand; pages behind them are rare. */
 export const AT_HAND = 1024;
 
-/** So many of many matches are at hand at least, whatever the page: most who go on want the next one. */
-const LEAST_AT_HAND = 256;
+/** So many of many matches are at hand at least, whatever the page. */
+const LEAST_AT_HAND = 64;
 
 /**
  * Of many matches in bits only what most are asked for, so that the bits can be
@@ -37,7 +37,8 @@ export function holdPage(matches: BitMatches, page: PageOf | undefined, keep: ()
     keep();
     return matches;
   }
-  const limit = Math.min(Math.max(end, LEAST_AT_HAND), AT_HAND);
+  // Who goes on from page to page asks again but a few times.
+  const limit = Math.min(Math.max(end * 2, LEAST_AT_HAND), AT_HAND);
   return new SomeMatches({ total: matches.total, rows: matches.page({ limit, offset: 0 }) }, 0);
 }
 

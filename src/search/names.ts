@@ -97,7 +97,9 @@ export function* findNames(index: NameIndex, term: string, page?: PageOf): Work<
 /** Names by the places of a term. */
 function* namesAt(index: NameIndex, located: Located, term: string, page: PageOf | undefined): Work<Matches> {
   if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
-  const places = yield* placesOf(index, located, term);
+  const places = located.isWhole
+    ? placesIn(index.grams, located.range)
+    : yield* placesOf(index, located, term);
   if (places.length === 0) return NO_MATCHES;
   const equal = equalNames(index.grams, places, term);
   // Of a shorter term the grams do not tell which texts hold it twice.

@@ -49,7 +49,8 @@ export function* rank(found: DocumentSet, ranking: Ranking, asked: Asked, loan: 
     : rankList(entries, ranking, asked.term);
 }
 
-function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
+/** Orders documents of a short list; without a pause. */
+export function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
   return entries.length === 0 ? NO_MATCHES : new EntryMatches(entries, ranking, term);
 }
 

@@ -153,7 +153,13 @@ function workOf({ grams, postings }: WordIndex, found: FoundTerm): number {
   return places * (entries / SAMPLES + LIST_WORK);
 }
 
-/** Of many words and of places a set, with pauses; anything else as it is. */
+/** A set, or words that hold so little that there is no need to unite them first. */
+function settled({ found, work }: Candidate): SetOrLists | undefined {
+  if (isSet(found)) return found;
+  return isWords(found) && work <= MOST_UNSETTLED ? found : undefined;
+}
+
+/** Makes a set of many words or of places, with pauses. */
 function* settle(index: WordIndex, candidate: Candidate, loan: BitLoan): Work<SetOrLists> {
   const { term, found, work } = candidate;
   if (isSet(found)) return found;
@@ -192,7 +198,7 @@ export function* findAll(index: WordIndex, terms: readonly string[], loan: BitLo
   all.sort((a, b) => a.work - b.work);
   const [smallest, ...others] = all;
   if (smallest!.work > LONG) yield "long";
-  let set = yield* settle(index, smallest!, loan);
+  let set = settled(smallest!) ?? (yield* settle(index, smallest!, loan));
   for (const other of others) {
     if (isSet(set) && sizeOf(set) === 0) break;
     set = yield* narrow(index, set, other, loan);
@@ -213,14 +219,15 @@ function* narrow(index: WordIndex, before: SetOrLists, other: Candidate, loan: B
     if (set.kind === "bits" && size <= mostListed(index.postings.documents)) set = listOfBits(set, loan);
     if (set.kind === "list") return yield* keepHolding(index, set, other);
   }
-  const more = yield* settle(index, other, loan);
+  const more = settled(other) ?? (yield* settle(index, other, loan));
   const kept = intersect(set, more, index.postings, index, loan);
-  for (const used of [set, more]) if (used !== kept && isSet(used)) giveBack(used, kept, loan);
+  giveBack(set, kept, loan);
+  giveBack(more, kept, loan);
   return kept;
 }
 
-function giveBack(used: DocumentSet, kept: DocumentSet, loan: BitLoan): void {
-  if (used.kind === "list" || (kept.kind === "bits" && kept.any === used.any)) return;
+function giveBack(used: SetOrLists, kept: DocumentSet, loan: BitLoan): void {
+  if (isWords(used) || used.kind === "list" || (kept.kind === "bits" && kept.any === used.any)) return;
   loan.give(used.any);
   loan.give(used.inName);
 }

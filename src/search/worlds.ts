@@ -10,7 +10,7 @@ import { fold } from "./fold.ts";
 import { rangeOf } from "./grams.ts";
 import type { Matches } from "./matches.ts";
 import { sizeOfRange } from "./places.ts";
-import { type Asked, rank, rankWords } from "./ranked.ts";
+import { type Asked, rank, rankList, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
 import { runNow, type Work } from "./slices.ts";
 import {
@@ -99,6 +99,8 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
     },
     ({ run, places }) => {
       const found = findKnown(words, run) ?? runNow(wordsAt(grams, places));
+      const short = rankShort(index, found, run);
+      if (short !== undefined) return short;
       const matches = runNow(rankFound(index, found, run, { term: run, page: FIRST_TOPS }, loan));
       loan.end();
       return matches;
@@ -117,23 +119,39 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
 export function* searchWorlds(index: WorldIndex, term: string, page?: PageOf): Work<Matches> {
   const top = page === undefined ? undefined : findTop(index.tops, term, page);
   if (top !== undefined) return top;
+  const terms = termsOf(term);
+  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
+  // Most searches end here: nothing of what long ones need is made for them.
+  const short = found === undefined ? undefined : rankShort(index, found, term);
+  if (short !== undefined) return short;
   const loan = new BitLoan(index.words.pool);
+  const asked = { term, page };
   try {
-    return yield* findWorlds(index, { term, page }, loan);
+    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
+    const set = yield* findAll(index.words, terms, loan);
+    return rankShort(index, set, term) ?? (yield* rank(set, index.ranking, asked, loan));
   } finally {
     loan.end();
   }
 }
 
-function* findWorlds(index: WorldIndex, asked: Asked, loan: BitLoan): Work<Matches> {
-  const { words, ranking } = index;
-  const all = [...new Set(asked.term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
-  const terms = all.length === 1 ? all : withoutContained(all);
-  if (terms.length > 1) return yield* rank(yield* findAll(words, terms, loan), ranking, asked, loan);
-  return yield* rankFound(index, yield* findTerm(words, terms[0]!), terms[0]!, asked, loan);
+/** The terms that count. */
+function termsOf(query: string): readonly string[] {
+  const terms = query.split(WHITE_SPACE);
+  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
 }
 
-/** Ranks what a single term was found in. */
+/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
+function rankShort({ words, ranking }: WorldIndex, found: FoundTerm, term: string): Matches | undefined {
+  if (found instanceof Uint32Array) {
+    const entries = countEntries(words.postings, found);
+    return entries <= AT_ONCE ? rankWords(words, found, entries, ranking, term) : undefined;
+  }
+  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
+  return rankList(found.entries, ranking, term);
+}
+
+/** Ranks what a single term was found in, with pauses. */
 function* rankFound(
   { words, ranking }: WorldIndex,
   found: FoundTerm,
@@ -147,9 +165,7 @@ function* rankFound(
     return yield* rank(yield* gatherDocuments(words, found, term, loan), ranking, asked, loan);
   }
   const { starts, postings } = words.postings;
-  const entries = countEntries(words.postings, found);
-  if (entries <= AT_ONCE) return rankWords(words, found, entries, ranking, asked.term);
-  if (entries > LONG) yield "long";
+  if (countEntries(words.postings, found) > LONG) yield "long";
   if (found.length === 1) {
     const list = postings.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
     return yield* rank({ kind: "list", entries: list }, ranking, asked, loan);
