@@ -21,16 +21,24 @@ const WORLDS = Array.from({ length: 20_000 }, (_, at) => {
   const address = random.chance(0.9)
     ? `${SHARED}${signs(24)}?ref=description`
     : `https://${signs(70)}${SHARED}`;
+  if (at % 999 === 8) return { name: `extraordinary${at % 2 === 0 ? "" : ` ${at}`}`, description: "" };
   const name = at % 400 === 7 ? "world" : random.chance(0.8) ? `world ${at}` : `@user_${signs(6)}`;
-  return { name, description: `${random.chance(0.5) ? "come to the" : "a"} ${address} ${signs(3)}` };
+  return {
+    name,
+    description: `${random.chance(0.5) ? "come to the" : "a"} extraordinary ${address} ${signs(3)}`,
+  };
 });
-const NAMES = Array.from({ length: 25_000 }, (_, at) =>
-  at % 300 === 5
-    ? "player"
-    : random.chance(0.7)
-      ? `player_${signs(5)}`
-      : `${"ab".repeat(random.below(40))}https://social.example.net/${signs(4)}`,
-);
+/** Most names are longer than a piece of a text, hold a run many times, and a pair whose half looks like the end of a text. */
+const NAMES = Array.from({ length: 25_000 }, (_, at) => {
+  if (at % 300 === 5) return "player";
+  if (random.chance(0.2)) return `https://social.example.net/${signs(4)}`;
+  return `${"ab".repeat(random.below(30))}player_of_the_🐀year_${random.chance(0.9) ? "x" : "y"}${signs(1)}`;
+});
+
+// Words that are too long to be gone through without a pause.
+WORLDS[100] = { name: "zq7", description: "a".repeat(5000) };
+WORLDS[200] = { name: "zq7", description: `${"b".repeat(3000)}${"a".repeat(50)}${"b".repeat(3000)}` };
+WORLDS[300] = { name: "zq7", description: "c".repeat(5000) };
 
 /** Ten pieces of the address, none within another. */
 const PIECES = Array.from({ length: 10 }, (_, at) => SHARED.slice(at * 2, at * 2 + 24)).join(" ");
@@ -48,14 +56,21 @@ const WORLD_TERMS = [
   "com/home/world/wrld_a example.com/home 7",
   "world orld rld",
   "to the https://worlds.example.com",
+  "extraordinary",
+  "xtraordinary come",
+  "12345 https://worlds.example.com/home/world/wrld_ world",
+  "@user_a https://worlds.example.com/home/world/wrld_",
+  `zq7 ${"a".repeat(40)}`,
 ];
 const USER_TERMS = [
   "p",
   "player",
-  "player_",
-  "layer_a",
+  "player_of_the_🐀year_",
+  "player_of_the_🐀year_x",
   "abababababababababab",
-  "https://social.example.net/",
+  "ababababababplayer_of",
+  "abplayer_of_the_🐀year_",
+  "🐀year_",
   "ab",
   "l.example.net/a",
 ];

@@ -36,11 +36,30 @@ export function compare(units: Uint16Array, at: number, term: string, from: numb
   return 0;
 }
 
-/** Whether a text contains a term. */
-export function holds({ units, starts }: Texts, text: number, term: string): boolean {
+/** Units of a text that are gone through for a term without a pause: there may be as many units of the term to compare at each. */
+const MOST_SOUGHT = 1024;
+
+/** Whether a text contains a term, with pauses where the text is long. */
+export function* seekInText(texts: Texts, text: number, term: string): Work<boolean> {
+  const end = texts.starts[text + 1]! - term.length;
+  for (let from = texts.starts[text]!; from < end; from += MOST_SOUGHT) {
+    if (beginsWithin(texts.units, from, Math.min(from + MOST_SOUGHT, end), term)) return true;
+    yield;
+  }
+  return false;
+}
+
+/** Whether a text contains a term; undefined when it is too long to tell without a pause. */
+export function holds({ units, starts }: Texts, text: number, term: string): boolean | undefined {
+  const from = starts[text]!;
+  const end = starts[text + 1]! - term.length;
+  return end - from > MOST_SOUGHT ? undefined : beginsWithin(units, from, end, term);
+}
+
+/** Whether a term begins at one of some units. */
+function beginsWithin(units: Uint16Array, from: number, end: number, term: string): boolean {
   const first = term.charCodeAt(0);
-  const last = starts[text + 1]! - 1 - term.length;
-  for (let at = starts[text]!; at <= last; at++) {
+  for (let at = from; at < end; at++) {
     if (units[at] === first && compare(units, at, term, 1, term.length) === 0) return true;
   }
   return false;

@@ -6,9 +6,10 @@ import { setImmediate } from "node:timers";
 const SLICE_MS = 8;
 
 /**
- * Work that can pause. It yields wherever it may, at the latest after a few
+ * Work that can pause. It yields wherever it may, at the latest after two
  * milliseconds, and returns its result. It says so when it sees that it will be
- * long.
+ * long. Nobody need resume it: what it holds meanwhile is its own, and is given
+ * back at once by those who call `return()`.
  */
 export type Work<Result> = Generator<"long" | undefined, Result>;
 

@@ -30,7 +30,7 @@ import {
 } from "./documents.ts";
 import { GRAM, type Grams, textAt } from "./grams.ts";
 import { PlaceReader } from "./place-reader.ts";
-import { holds, type Located, locate, placesOf, sizeOfRange } from "./places.ts";
+import { holds, type Located, locate, placesOf, seekInText, sizeOfRange } from "./places.ts";
 import { findRun } from "./runs.ts";
 import { STEP, type Work } from "./slices.ts";
 import type { WordIndex } from "./words.ts";
@@ -291,7 +291,7 @@ function* keepWithWords(
       let isWanted: number;
       if (wanted !== undefined) isWanted = (wanted[word >>> 5]! >>> word) & 1;
       else {
-        isWanted = holds(grams.texts, word, term) ? 1 : 0;
+        isWanted = (holds(grams.texts, word, term) ?? (yield* seekInText(grams.texts, word, term))) ? 1 : 0;
         work += grams.texts.starts[word + 1]! - grams.texts.starts[word]!;
       }
       isThere |= isWanted;
