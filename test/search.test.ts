@@ -6,16 +6,10 @@ import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
 import { BitLoan } from "../src/search/bits.ts";
 import { withCache } from "../src/search/cache.ts";
-import {
-  createScratch,
-  type DocumentSet,
-  intersect,
-  type Postings,
-  sizeOf,
-  unite,
-} from "../src/search/documents.ts";
+import { createScratch, type DocumentSet, type Postings, sizeOf, unite } from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { indexGrams } from "../src/search/index-grams.ts";
+import { intersect } from "../src/search/intersect.ts";
 import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
 import { indexNames } from "../src/search/names.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";

@@ -16,7 +16,6 @@ import {
   bitSetOf,
   countEntries,
   type DocumentSet,
-  intersect,
   LIST_WORK,
   type ListSet,
   listOfBits,
@@ -29,6 +28,7 @@ import {
   unite,
 } from "./documents.ts";
 import { GRAM, type Grams, textAt } from "./grams.ts";
+import { intersect } from "./intersect.ts";
 import { PlaceReader } from "./place-reader.ts";
 import { holds, type Located, locate, placesOf, seekInText, sizeOfRange } from "./places.ts";
 import { findRun } from "./runs.ts";
