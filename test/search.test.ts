@@ -4,24 +4,19 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
+import { BitLoan } from "../src/search/bits.ts";
 import { withCache } from "../src/search/cache.ts";
-import {
-  createScratch,
-  type DocumentSet,
-  intersect,
-  type Postings,
-  sizeOf,
-  unite,
-} from "../src/search/documents.ts";
+import { createScratch, type DocumentSet, type Postings, sizeOf, unite } from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { indexGrams } from "../src/search/index-grams.ts";
+import { intersect } from "../src/search/intersect.ts";
 import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
 import { indexNames } from "../src/search/names.ts";
 import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
+import { findTerm } from "../src/search/terms.ts";
 import { findTop, TOP, type Tops } from "../src/search/tops.ts";
 import { TextsBuilder } from "../src/search/units.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { findTerm } from "../src/search/words.ts";
 import { indexWorlds, openWorlds, searchWorlds, type WorldIndex } from "../src/search/worlds.ts";
 import { createFarSearch, createNearSearch } from "../src/serve/near-search.ts";
 import type { Found, PageOf } from "../src/store/generation.ts";
@@ -62,7 +57,7 @@ describe("sets of documents", () => {
   }
 
   function setOf(lists: readonly (readonly number[])[]): DocumentSet {
-    return runNow(unite(postingsOf(lists), [...lists.keys()], scratch.sorter));
+    return runNow(unite(postingsOf(lists), [...lists.keys()], scratch, new BitLoan(scratch.pool)));
   }
 
   const has = (bits: Uint32Array, at: number): boolean => ((bits[at >>> 5]! >>> (at & 31)) & 1) === 1;
@@ -102,7 +97,10 @@ describe("sets of documents", () => {
           .filter(([document]) => naiveB.has(document))
           .map(([document, flag]): [number, boolean] => [document, flag && naiveB.get(document)!]);
         const naive = naiveEntries(new Map(both));
-        assert.deepEqual(entriesIn(intersect(foundA, foundB, postings, scratch)), naive);
+        assert.deepEqual(
+          entriesIn(intersect(foundA, foundB, postings, scratch, new BitLoan(scratch.pool))),
+          naive,
+        );
       }),
       { numRuns: 1000 },
     );

@@ -31,6 +31,79 @@ export function bitsOf(numbers: Uint32Array, words: number): Uint32Array {
   return bits;
 }
 
+/** So many spare sets are kept: what several searches that take turns need. */
+const MOST_SPARE = 32;
+
+/**
+ * Empty sets of one size, to be used again: a quarter of a megabyte of garbage
+ * a search makes a thread collect garbage several times a second.
+ */
+export class BitPool {
+  readonly #words: number;
+  readonly #spare: Uint32Array[] = [];
+
+  /** @param numbers those in a set are below this */
+  constructor(numbers: number) {
+    this.#words = bitWords(numbers);
+  }
+
+  /** An empty set. */
+  take(): Uint32Array {
+    return this.#spare.pop() ?? new Uint32Array(this.#words);
+  }
+
+  /** Takes a set back, whatever is in it; nobody may use it any more. */
+  give(bits: Uint32Array): void {
+    if (this.#spare.length >= MOST_SPARE) return;
+    bits.fill(0);
+    this.#spare.push(bits);
+  }
+}
+
+/**
+ * The sets that one search has of a pool. They are given back at its end,
+ * however it ends; those of a generator that is dropped go with it.
+ */
+export class BitLoan {
+  readonly #pool: BitPool;
+  #lent: Uint32Array[] = [];
+
+  constructor(pool: BitPool) {
+    this.#pool = pool;
+  }
+
+  /** An empty set. */
+  take(): Uint32Array {
+    const bits = this.#pool.take();
+    this.#lent.push(bits);
+    return bits;
+  }
+
+  /** Whether a set is one of these, so that it may be written to. */
+  has(bits: Uint32Array): boolean {
+    return this.#lent.includes(bits);
+  }
+
+  /** Gives a set back, if it is one of these. */
+  give(bits: Uint32Array): void {
+    const at = this.#lent.indexOf(bits);
+    if (at < 0) return;
+    this.#lent.splice(at, 1);
+    this.#pool.give(bits);
+  }
+
+  /** Leaves all sets to a result. */
+  keepAll(): void {
+    this.#lent = [];
+  }
+
+  /** Gives all sets back. */
+  end(): void {
+    for (let at = 0; at < this.#lent.length; at++) this.#pool.give(this.#lent[at]!);
+    this.#lent = [];
+  }
+}
+
 /**
  * Sorts entries, number * 2 + flag, that are few among many: a bit each, and a
  * bit for each word that has one, so that only these are walked over. A number

@@ -7,7 +7,7 @@
  * them.
  */
 
-import { bitWords, countBits, EntrySorter } from "./bits.ts";
+import { type BitLoan, BitPool, bitWords, countBits, EntrySorter, lowestBit } from "./bits.ts";
 import { STEP, type Work } from "./slices.ts";
 
 /** Entries, document * 2 + flag, ascending, no document twice. */
@@ -50,7 +50,10 @@ export function countEntries({ starts }: Postings, lists: ArrayLike<number>): nu
 }
 
 /** Lists that take more work than this, their entries included, are united with pauses before sets of them are intersected. */
-export const MOST_UNSETTLED = STEP;
+export const MOST_UNSETTLED = 32_768;
+
+/** So many entries are united, or picked from, without a pause. */
+export const AT_ONCE = 16_384;
 
 /** To go to a list takes about as long as to pass over so many of its entries. */
 export const LIST_WORK = 8;
@@ -74,16 +77,30 @@ export function addToBits(
 /**
  * The union of some lists, which together may hold a document many times.
  *
- * @param sorter of as many documents; empty, and used without a pause
+ * @param scratch its sorter is empty, and used without a pause
+ * @param loan what sets of bits are taken from
  */
-export function* unite(all: Postings, lists: ArrayLike<number>, sorter: EntrySorter): Work<DocumentSet> {
+export function* unite(
+  all: Postings,
+  lists: ArrayLike<number>,
+  { sorter }: Pick<Scratch, "sorter">,
+  loan: BitLoan,
+): Work<DocumentSet> {
   const { documents, starts, postings } = all;
-  if (lists.length === 1) {
+  const total = countEntries(all, lists);
+  const isFew = total <= mostListed(documents);
+  if (lists.length === 1 && total <= AT_ONCE) {
     return { kind: "list", entries: postings.subarray(starts[lists[0]!]!, starts[lists[0]! + 1]!) };
   }
-  const total = countEntries(all, lists);
-  const isFew = total <= documents * SPARSE + 16;
-  return isFew ? uniteFew(all, lists, total, sorter) : yield* uniteMany(all, lists);
+  if (isFew) return uniteFew(all, lists, total, sorter);
+  const pair = takePair(loan);
+  yield* addLists(all, lists, pair);
+  return bitSetOf(pair);
+}
+
+/** So many documents are kept as a list; never more than can be gone through without a pause. */
+export function mostListed(documents: number): number {
+  return Math.min(documents * SPARSE + 16, AT_ONCE);
 }
 
 /**
@@ -107,21 +124,61 @@ export function uniteFew(
   return { kind: "list", entries: entries.slice(0, sorter.drain(entries)) };
 }
 
-function* uniteMany({ documents, starts, postings }: Postings, lists: ArrayLike<number>): Work<DocumentSet> {
-  const any = new Uint32Array(bitWords(documents));
-  const inName = new Uint32Array(any.length);
+/** Documents in bits, before they are counted. */
+export type BitPair = Pick<BitSet, "any" | "inName">;
+
+/** Two empty sets. */
+export function takePair(loan: BitLoan): BitPair {
+  return { any: loan.take(), inName: loan.take() };
+}
+
+/** Counts documents in bits. */
+export function bitSetOf({ any, inName }: BitPair): BitSet {
+  return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
+}
+
+/** A set of few as a list; the bits are given back. */
+export function listOfBits({ any, inName, size }: BitSet, loan: BitLoan): ListSet {
+  const entries = new Uint32Array(size);
+  let to = 0;
+  for (let at = 0; at < any.length; at++) {
+    const flags = inName[at]!;
+    for (let word = any[at]!; word !== 0; word &= word - 1) {
+      const bit = lowestBit(word);
+      entries[to++] = (at * 32 + bit) * 2 + ((flags >>> bit) & 1);
+    }
+  }
+  loan.give(any);
+  loan.give(inName);
+  return { kind: "list", entries };
+}
+
+/** Sets the bits of neighbouring entries, with pauses. */
+export function* addEntries(entries: Uint32Array, { any, inName }: BitPair): Work<void> {
+  for (let at = 0; at < entries.length; at += STEP) {
+    if (at > 0) yield;
+    addToBits(entries, at, Math.min(at + STEP, entries.length), any, inName);
+  }
+}
+
+/** Sets the bits of the documents of some lists, with pauses. */
+export function* addLists(
+  { starts, postings }: Postings,
+  lists: ArrayLike<number>,
+  pair: BitPair,
+): Work<void> {
   let work = 0;
   for (let at = 0; at < lists.length; at++) {
     const from = starts[lists[at]!]!;
     const to = starts[lists[at]! + 1]!;
-    addToBits(postings, from, to, any, inName);
     work += to - from + 1;
+    if (to - from > STEP) yield* addEntries(postings.subarray(from, to), pair);
+    else addToBits(postings, from, to, pair.any, pair.inName);
     if (work > STEP) {
       work = 0;
       yield;
     }
   }
-  return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
 }
 
 /** Marks and counts documents. Its sets are to be read before they are cleared, without a pause. */
@@ -184,6 +241,8 @@ export interface Scratch {
   readonly sorter: EntrySorter;
   /** Room for all documents, and for all entries of lists that are gone through without a pause. */
   readonly kept: Uint32Array;
+  /** Sets of documents. */
+  readonly pool: BitPool;
 }
 
 /** Makes what searches over so many documents share. */
@@ -192,141 +251,8 @@ export function createScratch(documents: number): Scratch {
     counter: new DocumentCounter(documents),
     sorter: new EntrySorter(documents),
     kept: new Uint32Array(Math.max(documents, MOST_UNSETTLED)),
+    pool: new BitPool(documents),
   };
-}
-
-/**
- * Documents that are in both; the flag stays where both have it. What holds
- * less is marked in bits and the other passed over: to unite lists, or to walk
- * two of them side by side, takes twice the time and more.
- *
- * @param less what holds less
- * @param more whatever are lists of postings, in both, must hold so little that there is no need to pause
- */
-export function intersect(
-  less: SetOrLists,
-  more: SetOrLists,
-  postings: Postings,
-  scratch: Scratch,
-): DocumentSet {
-  if (isBits(less))
-    return isBits(more) ? andBits(less, more) : listOf(keep(more, less, postings, scratch), scratch);
-  if (isBits(more)) return listOf(keep(less, more, postings, scratch), scratch);
-  if (isList(less) && isList(more) && less.entries.length * MUCH_LESS < more.entries.length) {
-    return seekAll(less.entries, more.entries);
-  }
-  const { counter } = scratch;
-  if (isList(less)) counter.add(less.entries);
-  else counter.count(postings, less);
-  const count = keep(more, { any: counter.any, inName: counter.flagged }, postings, scratch);
-  if (isList(less)) counter.remove(less.entries);
-  else counter.clear();
-  return listOf(count, scratch);
-}
-
-/** A list of so much less is sought in another. */
-const MUCH_LESS = 16;
-
-function isBits(found: SetOrLists): found is BitSet {
-  return !(found instanceof Uint32Array) && found.kind === "bits";
-}
-
-function isList(found: SetOrLists): found is ListSet {
-  return !(found instanceof Uint32Array) && found.kind === "list";
-}
-
-function listOf(count: number, { kept }: Scratch): ListSet {
-  return { kind: "list", entries: kept.slice(0, count) };
-}
-
-/** Writes the marked documents of a list or of some lists. @returns how many there are */
-function keep(
-  found: ListSet | Uint32Array,
-  { any, inName }: Pick<BitSet, "any" | "inName">,
-  { starts, postings }: Postings,
-  { sorter, kept }: Scratch,
-): number {
-  if (isList(found)) {
-    const count = keepMarked(found.entries, 0, found.entries.length, any, kept, 0);
-    dropFlags(kept, count, inName);
-    return count;
-  }
-  let count = 0;
-  for (let at = 0; at < found.length; at++) {
-    count = keepMarked(postings, starts[found[at]!]!, starts[found[at]! + 1]!, any, kept, count);
-  }
-  dropFlags(kept, count, inName);
-  if (found.length === 1) return count;
-  sorter.add(kept, 0, count);
-  return sorter.drain(kept);
-}
-
-/** Appends the marked ones of neighbouring entries. @returns how many there are now */
-function keepMarked(
-  entries: Uint32Array,
-  from: number,
-  to: number,
-  any: Uint32Array,
-  kept: Uint32Array,
-  before: number,
-): number {
-  let count = before;
-  for (let at = from; at < to; at++) {
-    const entry = entries[at]!;
-    // Without a branch, since no processor foresees what is marked.
-    kept[count] = entry;
-    count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
-  }
-  return count;
-}
-
-/** Leaves entries their flag where the document is among some bits. Apart, since there are mostly few of them. */
-function dropFlags(entries: Uint32Array, count: number, bits: Uint32Array): void {
-  for (let at = 0; at < count; at++) {
-    const entry = entries[at]!;
-    entries[at] = (entry & ~1) | (entry & (bits[entry >>> 6]! >>> (entry >>> 1)) & 1);
-  }
-}
-
-function andBits(a: BitSet, b: BitSet): BitSet {
-  const any = new Uint32Array(a.any.length);
-  const inName = new Uint32Array(any.length);
-  for (let at = 0; at < any.length; at++) {
-    inName[at] = a.inName[at]! & b.inName[at]!;
-    any[at] = a.any[at]! & b.any[at]!;
-  }
-  return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
-}
-
-/** The first place from `at` on whose entry is not of a document before another: in steps that double, then by halves. */
-function seek(entries: Uint32Array, at: number, document: number): number {
-  let before = at;
-  let step = 1;
-  while (before + step < entries.length && entries[before + step]! >>> 1 < document) {
-    before += step;
-    step *= 2;
-  }
-  let found = Math.min(before + step, entries.length);
-  while (found - before > 1) {
-    const middle = (before + found) >>> 1;
-    if (entries[middle]! >>> 1 < document) before = middle;
-    else found = middle;
-  }
-  return found;
-}
-
-/** Seeks the documents of a short list in a long one. */
-function seekAll(few: Uint32Array, many: Uint32Array): ListSet {
-  const kept = new Uint32Array(few.length);
-  let count = 0;
-  let at = 0;
-  for (const entry of few) {
-    const document = entry >>> 1;
-    if (at < many.length && many[at]! >>> 1 < document) at = seek(many, at, document);
-    if (at === many.length) break;
-    if (many[at]! >>> 1 === document) kept[count++] = document * 2 + (entry & many[at]! & 1);
-  }
-  return { kind: "list", entries: kept.slice(0, count) };
 }
 
 /** How many documents a set holds. */

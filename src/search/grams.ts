@@ -241,3 +241,18 @@ export function isRepeated(place: number): boolean {
 export function placeOf(number: number, unit: number): number {
   return number * (1 << NUMBER_SHIFT) + unit * 2;
 }
+
+/** What is to be added to a place for one some units on, or back if below 0, if that is in the same piece. */
+export function shiftOf(units: number): number {
+  return units * 2;
+}
+
+/** Whether two places are in the same piece of a text. */
+export function isSamePiece(a: number, b: number): boolean {
+  return a >>> NUMBER_SHIFT === b >>> NUMBER_SHIFT;
+}
+
+/** Whether two places are the same, whatever else they tell. */
+export function isSameUnit(a: number, b: number): boolean {
+  return a >>> 1 === b >>> 1;
+}

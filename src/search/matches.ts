@@ -22,6 +22,26 @@ export interface Matches {
 /** So many of the best of many matches are at hand; pages behind them are rare. */
 export const AT_HAND = 1024;
 
+/** So many of many matches are at hand at least, whatever the page. */
+const LEAST_AT_HAND = 64;
+
+/**
+ * Of many matches in bits only what most are asked for, so that the bits can be
+ * used again; all of them when a page from behind that is asked for.
+ *
+ * @param keep is called when the bits go with the matches
+ */
+export function holdPage(matches: BitMatches, page: PageOf | undefined, keep: () => void): Matches {
+  const end = page === undefined ? Number.POSITIVE_INFINITY : page.offset + page.limit;
+  if (end > AT_HAND && (page === undefined || page.offset < matches.total)) {
+    keep();
+    return matches;
+  }
+  // Who goes on from page to page asks again but a few times.
+  const limit = Math.min(Math.max(end * 2, LEAST_AT_HAND), AT_HAND);
+  return new SomeMatches({ total: matches.total, rows: matches.page({ limit, offset: 0 }) }, 0);
+}
+
 /** A page of matches. */
 export function pageOf(matches: Matches, page: PageOf): Found {
   return { total: matches.total, rows: matches.page(page) };
@@ -65,7 +85,7 @@ export class ListedMatches extends SomeMatches {
 /** No matches. */
 export const NO_MATCHES = new ListedMatches(new Uint32Array(0));
 
-/** Matches of which the best are picked. A page behind them takes a list of all. */
+/** Matches of which the best are picked. A page behind them takes a list of all, which must be few: it is made without a pause. */
 export class PickedMatches implements Matches {
   readonly #picked: Rows;
   readonly #list: () => Matches;
@@ -129,7 +149,7 @@ export class BitMatches implements Matches {
 
   get bytes(): number {
     const all = new Set(this.#classes.flatMap(({ bits, butNot }) => (butNot ? [bits, butNot] : [bits])));
-    return [...all].reduce((sum, { byteLength }) => sum + byteLength, this.#first.byteLength);
+    return [...all].reduce((sum, bits) => sum + ownBytes(bits), ownBytes(this.#first));
   }
 
   has(): boolean {

@@ -1,7 +1,7 @@
 /** Names in a ranking by how they match a term: equal to it, beginning with it, the rest. */
 
 import type { PageOf } from "../store/generation.ts";
-import { bitWords, countBits, EntrySorter } from "./bits.ts";
+import { BitLoan, BitPool, countBits, EntrySorter } from "./bits.ts";
 import {
   beginningMask,
   GRAM,
@@ -10,21 +10,24 @@ import {
   isBeginning,
   isRepeated,
   openGrams,
+  rangeOf,
   textAt,
 } from "./grams.ts";
 import {
-  AT_HAND,
   BitMatches,
+  holdPage,
   ListedMatches,
+  type MatchClass,
   type Matches,
   NO_MATCHES,
   ownBytes,
   PickedMatches,
 } from "./matches.ts";
-import { findPlaces, placesAtEnd } from "./places.ts";
+import { PlaceReader } from "./place-reader.ts";
+import { type Located, locate, placesAtEnd, placesIn, placesOf, sizeOfRange } from "./places.ts";
 import { runNow, STEP, type Work } from "./slices.ts";
 import { Smallest } from "./smallest.ts";
-import { findTop, findTops, MOST_TOPS, noTops, TOP, type Tops } from "./tops.ts";
+import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, TOP, type Tops } from "./tops.ts";
 import { lengthOf } from "./units.ts";
 
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
@@ -37,8 +40,8 @@ export interface Names {
 export interface NameIndex extends GramIndex, Names {
   /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
-  /** Empty sets that no search works with at the moment. */
-  readonly spare: NameSets[];
+  /** Sets of names. */
+  readonly pool: BitPool;
 }
 
 /** Names that match, as bits. */
@@ -46,6 +49,8 @@ interface NameSets {
   readonly any: Uint32Array;
   /** Those that begin with the term. */
   readonly first: Uint32Array;
+  /** Those that are the term. */
+  readonly equal: Uint32Array;
 }
 
 /** The best names of a run are found beforehand when it stands at so many places. */
@@ -62,15 +67,19 @@ export function indexNames(grams: Grams, least = FREQUENT): Names {
   const tops = findTops(
     grams,
     { least, weigh, mostRuns: grams.places.length * MOST_TOPS },
-    ({ run, places }) => runNow(equalNames(grams, places, run)).length > 0,
-    ({ run, places }) => runNow(namesAt(index, places, run)),
+    ({ run, places }) => hasEqual(grams, places, run),
+    ({ run, places }) => {
+      const located = { range: rangeOf(grams, places), offset: 0, isWhole: true };
+      return runNow(namesAt(index, located, run, FIRST_TOPS));
+    },
   );
   return { grams, tops };
 }
 
 /** Makes indexed names searchable on the calling thread. */
 export function openNames({ grams, tops }: Names): NameIndex {
-  return { ...openGrams(grams), tops, sorter: new EntrySorter(grams.texts.count), spare: [] };
+  const { count } = grams.texts;
+  return { ...openGrams(grams), tops, sorter: new EntrySorter(count), pool: new BitPool(count) };
 }
 
 /**
@@ -82,16 +91,17 @@ export function openNames({ grams, tops }: Names): NameIndex {
  */
 export function* findNames(index: NameIndex, term: string, page?: PageOf): Work<Matches> {
   const top = page === undefined ? undefined : findTop(index.tops, term, page);
-  return top ?? (yield* namesAt(index, yield* findPlaces(index, term), term));
+  return top ?? (yield* namesAt(index, locate(index, term), term, page));
 }
 
 /** Names by the places of a term. */
-function* namesAt(index: NameIndex, places: Uint32Array, term: string): Work<Matches> {
+function* namesAt(index: NameIndex, located: Located, term: string, page: PageOf | undefined): Work<Matches> {
+  if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
+  const places = located.isWhole
+    ? placesIn(index.grams, located.range)
+    : yield* placesOf(index, located, term);
   if (places.length === 0) return NO_MATCHES;
-  const isMany = places.length > MANY;
-  if (isMany) yield "long";
-  const equal = yield* equalNames(index.grams, places, term);
-  if (isMany) return yield* gatherNames(index, places, equal);
+  const equal = equalNames(index.grams, places, term);
   // Of a shorter term the grams do not tell which texts hold it twice.
   const repeated = term.length < GRAM ? undefined : repeatedNames(index.grams, places);
   if (repeated === undefined) return new ListedMatches(listNames(index, places, equal));
@@ -103,22 +113,30 @@ function* namesAt(index: NameIndex, places: Uint32Array, term: string): Work<Mat
   });
 }
 
-/** With more places than these names are gathered as bits. Up to so many can be listed without a pause. */
-const MANY = STEP / 2;
+/** With more places than these names are gathered as bits. Up to so many are listed without a pause. */
+const MANY = 16_384;
 
 const NONE = new Uint32Array(0);
 
-/** Names that are the term, ascending. */
-function* equalNames(grams: Grams, places: Uint32Array, term: string): Work<Uint32Array> {
+/** Whether a place is the beginning of a name that is so long. */
+function isName(grams: Grams, place: number, length: number): boolean {
+  return isBeginning(grams, place) && lengthOf(grams.texts, textAt(grams, place)) === length;
+}
+
+/** Whether a name is the term. */
+function hasEqual(grams: Grams, places: Uint32Array, term: string): boolean {
   // To ask every beginning for the length of its name would take longer than all else.
+  return placesAtEnd(grams, places, term).some((place) => isName(grams, place, term.length));
+}
+
+/** Names that are the term, ascending; without a pause. */
+function equalNames(grams: Grams, places: Uint32Array, term: string): Uint32Array {
   const ends = placesAtEnd(grams, places, term);
   const equal: number[] = [];
   let isSorted = true;
   for (let at = 0; at < ends.length; at++) {
-    if (at % STEP === STEP - 1) yield;
-    if (!isBeginning(grams, ends[at]!)) continue;
+    if (!isName(grams, ends[at]!, term.length)) continue;
     const name = textAt(grams, ends[at]!);
-    if (lengthOf(grams.texts, name) !== term.length) continue;
     if (equal.length > 0 && equal[equal.length - 1]! > name) isSorted = false;
     equal.push(name);
   }
@@ -214,67 +232,74 @@ function listNames({ grams, sorter }: NameIndex, places: Uint32Array, equal: Uin
   return ranked;
 }
 
-/**
- * Names of any number of places. What they are gathered in is used again: a
- * quarter of a megabyte of garbage a search, at a million names, makes the
- * thread collect garbage several times a second, on a processor that others need.
- */
-function* gatherNames(index: NameIndex, places: Uint32Array, equal: Uint32Array): Work<Matches> {
-  const { grams, spare } = index;
-  // A search that is given up takes them with it.
-  const sets = spare.pop() ?? newSets(grams);
-  for (let at = 0; at < places.length; at += STEP) {
-    if (at > 0) yield;
-    addToSets(sets, grams, places, at, Math.min(at + STEP, places.length));
-  }
-  const matches = rankSets(sets, equal);
-  if (places.length > TOO_MANY) return matches;
-  const picked = matches.page({ limit: AT_HAND, offset: 0 });
-  sets.any.fill(0);
-  sets.first.fill(0);
-  spare.push(sets);
-  const setBytes = sets.any.byteLength + sets.first.byteLength;
-  return new PickedMatches(matches.total, picked, setBytes + ownBytes(places), () => {
-    const all = newSets(grams);
-    addToSets(all, grams, places, 0, places.length);
-    return rankSets(all, equal);
-  });
-}
-
-/** To go over more places than these once more, for a page behind those at hand, takes too long without a pause. */
-const TOO_MANY = 2 ** 20;
-
-function newSets({ texts }: Grams): NameSets {
-  return { any: new Uint32Array(bitWords(texts.count)), first: new Uint32Array(bitWords(texts.count)) };
-}
-
-function addToSets(
-  { any, first }: NameSets,
-  grams: Grams,
-  places: Uint32Array,
-  from: number,
-  to: number,
-): void {
-  for (let at = from; at < to; at++) {
-    const place = places[at]!;
-    const name = textAt(grams, place);
-    const bit = 1 << name;
-    any[name >>> 5]! |= bit;
-    // Nothing here is foreseen by a processor; without a branch it takes half the time.
-    first[name >>> 5]! |= bit & beginningMask(grams, place);
+/** Names of any number of places, which are read straight into sets. */
+function* gatherNames(
+  index: NameIndex,
+  located: Located,
+  term: string,
+  page: PageOf | undefined,
+): Work<Matches> {
+  yield "long";
+  const loan = new BitLoan(index.pool);
+  try {
+    const sets: NameSets = { any: loan.take(), first: loan.take(), equal: loan.take() };
+    yield* markNames(index, located, term, sets);
+    yield* markEqual(index.grams, located, term, sets.equal);
+    return holdPage(rankSets(sets), page, () => loan.keepAll());
+  } finally {
+    loan.end();
   }
 }
 
-/** The classes of some sets, out of which the names that are the term are taken. */
-function rankSets({ any, first }: NameSets, equal: Uint32Array): BitMatches {
-  for (let at = 0; at < equal.length; at++) {
-    const name = equal[at]!;
-    first[name >>> 5]! &= ~(1 << name);
-    any[name >>> 5]! &= ~(1 << name);
+function* markNames(
+  index: NameIndex,
+  located: Located,
+  term: string,
+  { any, first, equal }: NameSets,
+): Work<void> {
+  const { grams } = index;
+  // Those of a longer term are not told from others by their places.
+  const hasNoEnds = !located.isWhole || term.length >= grams.depth;
+  const reader = new PlaceReader(index, located, term);
+  for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
+    for (let at = 0; at < chunk.length; at++) {
+      const place = chunk[at]!;
+      const name = textAt(grams, place);
+      const bit = 1 << name;
+      any[name >>> 5]! |= bit;
+      // Nothing here is foreseen by a processor; without a branch it takes half the time.
+      first[name >>> 5]! |= bit & beginningMask(grams, place);
+    }
+    if (hasNoEnds) addEqual(grams, chunk, term, equal);
+    yield;
   }
+}
+
+/** Sets the bits of names that are the term, where the places at the end of names are known. */
+function* markEqual(grams: Grams, located: Located, term: string, equal: Uint32Array): Work<void> {
+  if (!located.isWhole || term.length >= grams.depth) return;
+  const ends = placesAtEnd(grams, placesIn(grams, located.range), term);
+  for (let at = 0; at < ends.length; at += STEP) {
+    addEqual(grams, ends.subarray(at, at + STEP), term, equal);
+    yield;
+  }
+}
+
+function addEqual(grams: Grams, places: Uint32Array, { length }: string, equal: Uint32Array): void {
+  for (let at = 0; at < places.length; at++) {
+    if (!isName(grams, places[at]!, length)) continue;
+    const name = textAt(grams, places[at]!);
+    equal[name >>> 5]! |= 1 << name;
+  }
+}
+
+function rankSets({ any, first, equal }: NameSets): BitMatches {
+  const equalCount = countBits(equal);
   const firstCount = countBits(first);
-  return new BitMatches(equal, [
-    { count: firstCount, bits: first, butNot: undefined },
+  const classes: MatchClass[] = [
+    { count: equalCount, bits: equal, butNot: undefined },
+    { count: firstCount - equalCount, bits: first, butNot: equal },
     { count: countBits(any) - firstCount, bits: any, butNot: first },
-  ]);
+  ];
+  return new BitMatches(NONE, classes);
 }

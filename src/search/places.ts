@@ -19,16 +19,50 @@ import {
   unitAt,
 } from "./grams.ts";
 import { STEP, type Work } from "./slices.ts";
-import { lengthOf, PAD_TEXT } from "./units.ts";
+import { lengthOf, PAD_TEXT, type Texts } from "./units.ts";
+
+/** How many places a range has. */
+export function sizeOfRange([from, to]: Range): number {
+  return to - from;
+}
 
 /** How a text goes on from a unit, against some units of a term: below 0 when it comes before them, 0 when they stand there. */
-function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
+export function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
   for (let unit = from; unit < to; unit++) {
     // A text that ends has a pad here, which no term holds in such a place.
     const difference = units[at + unit]! - term.charCodeAt(unit);
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+/** Units of a text that are gone through for a term without a pause: there may be as many units of the term to compare at each. */
+const MOST_SOUGHT = 1024;
+
+/** Whether a text contains a term, with pauses where the text is long. */
+export function* seekInText(texts: Texts, text: number, term: string): Work<boolean> {
+  const end = texts.starts[text + 1]! - term.length;
+  for (let from = texts.starts[text]!; from < end; from += MOST_SOUGHT) {
+    if (beginsWithin(texts.units, from, Math.min(from + MOST_SOUGHT, end), term)) return true;
+    yield;
+  }
+  return false;
+}
+
+/** Whether a text contains a term; undefined when it is too long to tell without a pause. */
+export function holds({ units, starts }: Texts, text: number, term: string): boolean | undefined {
+  const from = starts[text]!;
+  const end = starts[text + 1]! - term.length;
+  return end - from > MOST_SOUGHT ? undefined : beginsWithin(units, from, end, term);
+}
+
+/** Whether a term begins at one of some units. */
+function beginsWithin(units: Uint16Array, from: number, end: number, term: string): boolean {
+  const first = term.charCodeAt(0);
+  for (let at = from; at < end; at++) {
+    if (units[at] === first && compare(units, at, term, 1, term.length) === 0) return true;
+  }
+  return false;
 }
 
 /**
@@ -88,39 +122,65 @@ export function placesAtEnd(grams: Grams, places: Uint32Array, term: string): Ui
   return placesIn(grams, placesOfShort(grams, term + PAD_TEXT));
 }
 
-/**
- * All places at which texts hold a term, in no order that matters; a text may
- * hold it several times, but its beginning comes only once.
- *
- * @param term folded, not empty
- * @returns not to be changed: mostly a part of the index. What is not, tells of a
- *   place that is no beginning only the text and whether it is repeated
- */
-export function* findPlaces(index: GramIndex, term: string): Work<Uint32Array> {
+/** Where a term may stand. */
+export interface Located {
+  /** Part of all places: where some of its units stand. */
+  readonly range: Range;
+  /** The first of these units. */
+  readonly offset: number;
+  /** Whether they are the whole term; else texts have to be looked at. */
+  readonly isWhole: boolean;
+}
+
+function whole(range: Range): Located {
+  return { range, offset: 0, isWhole: true };
+}
+
+/** Finds where a term may stand, without a look at each place. @param term folded, not empty */
+export function locate(index: GramIndex, term: string): Located {
   const { grams } = index;
-  if (!mayHold(grams, term)) return placesIn(grams, NOTHING);
-  if (term.length <= TWO_GRAMS) return placesIn(grams, placesOfRun(index, term));
+  if (!mayHold(grams, term)) return whole(NOTHING);
+  if (term.length <= TWO_GRAMS) return whole(placesOfRun(index, term));
   // The rarest two grams of a longer term are enough if the texts are looked at.
   const beginning = placesOfRun(index, term.slice(0, TWO_GRAMS));
   let rarest = beginning;
   let offset = 0;
   const most = term.length - TWO_GRAMS;
   const step = Math.max(GRAM, Math.ceil(most / MOST_RUNS));
-  for (let from = step; from < most + step && rarest[1] - rarest[0] > FEW; from += step) {
-    yield;
+  for (let from = step; from < most + step && sizeOfRange(rarest) > FEW; from += step) {
     const at = Math.min(from, most);
     const range = placesOfRun(index, term.slice(at, at + TWO_GRAMS));
-    if (range[1] - range[0] < rarest[1] - rarest[0]) {
+    if (sizeOfRange(range) < sizeOfRange(rarest)) {
       rarest = range;
       offset = at;
     }
   }
-  if (rarest[1] - rarest[0] > FEW) {
-    if (term.length <= grams.depth) return placesIn(grams, narrowByText(grams, beginning, term, term.length));
-    const rest = term.slice(offset, offset + grams.depth);
-    if (rest.length > TWO_GRAMS) rarest = narrowByText(grams, rarest, rest, rest.length);
-  }
-  return yield* lookAt(grams, term, placesIn(grams, rarest), offset);
+  if (sizeOfRange(rarest) <= FEW) return { range: rarest, offset, isWhole: false };
+  if (term.length <= grams.depth) return whole(narrowByText(grams, beginning, term, term.length));
+  offset = Math.min(offset, term.length - grams.depth);
+  return { range: placesOfPart(index, term, offset), offset, isWhole: false };
+}
+
+/** Places at which so many units of a term stand as lists are in order of; there they are in order of the texts. */
+export function placesOfPart(index: GramIndex, term: string, offset: number): Range {
+  const { depth } = index.grams;
+  const part = term.slice(offset, offset + depth);
+  const range = placesOfRun(index, part.slice(0, TWO_GRAMS));
+  return part.length > TWO_GRAMS ? narrowByText(index.grams, range, part, part.length) : range;
+}
+
+/**
+ * All places at which texts hold a term, in no order that matters; a text may
+ * hold it several times, but its beginning comes only once.
+ *
+ * @param located where the term may stand; at so few places that they can be listed
+ * @param term folded, not empty
+ * @returns not to be changed: mostly a part of the index. What is not, tells of a
+ *   place that is no beginning only the text and whether it is repeated
+ */
+export function* placesOf({ grams }: GramIndex, located: Located, term: string): Work<Uint32Array> {
+  const places = placesIn(grams, located.range);
+  return located.isWhole ? places : yield* lookAt(grams, term, places, located.offset);
 }
 
 /** So many runs of a term are counted, and as many again in a term of few more units. */
@@ -128,7 +188,8 @@ const MOST_RUNS = 12;
 /** So few texts are looked at sooner than their order is made use of. */
 const FEW = 16;
 
-function placesIn({ places }: Grams, [from, to]: Range): Uint32Array {
+/** A part of all places. */
+export function placesIn({ places }: Grams, [from, to]: Range): Uint32Array {
   return places.subarray(from, to);
 }
 

@@ -1,28 +1,71 @@
 /** Found worlds as matches, ranked: name is the term, begins with it, contains it, and only the description contains it. */
 
 import type { PageOf, Rows } from "../store/generation.ts";
-import { bitsOf } from "./bits.ts";
-import { type BitSet, type DocumentSet, uniteFew } from "./documents.ts";
-import { BitMatches, type Matches, NO_MATCHES, ownBytes, PickedMatches, toRows } from "./matches.ts";
-import { pickFromCounter, pickFromList } from "./picked.ts";
+import type { BitLoan } from "./bits.ts";
+import {
+  AT_ONCE,
+  addEntries,
+  type BitSet,
+  bitSetOf,
+  type DocumentSet,
+  takePair,
+  uniteFew,
+} from "./documents.ts";
+import {
+  BitMatches,
+  holdPage,
+  type MatchClass,
+  type Matches,
+  NO_MATCHES,
+  ownBytes,
+  PickedMatches,
+  SomeMatches,
+  toRows,
+} from "./matches.ts";
+import { PICKED, pickFromCounter, pickFromList, pickFromLongList } from "./picked.ts";
 import { findNameRange, type Ranking } from "./ranking.ts";
+import { STEP, type Work } from "./slices.ts";
 import type { WordIndex } from "./words.ts";
+
+/** What is asked of a search. */
+export interface Asked {
+  /** The whole query. */
+  readonly term: string;
+  /** Without it everything is ranked. */
+  readonly page: PageOf | undefined;
+}
 
 /**
  * Orders documents by how they match. Among equals they stay in document order.
  *
  * @param found among them all whose names begin with the term
- * @param term the whole query
+ * @param loan what sets of bits are taken from, and what those of `found` may be of
  */
-export function rank(found: DocumentSet, ranking: Ranking, term: string): Matches {
-  return found.kind === "bits" ? rankBits(found, ranking, term) : rankList(found.entries, ranking, term);
+export function* rank(found: DocumentSet, ranking: Ranking, asked: Asked, loan: BitLoan): Work<Matches> {
+  if (found.kind === "bits") return yield* rankBits(found, ranking, asked, loan);
+  const { entries } = found;
+  return entries.length > AT_ONCE
+    ? yield* rankLongList(entries, ranking, asked, loan)
+    : rankList(entries, ranking, asked.term);
 }
 
-function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
+/** Orders documents of a short list; without a pause. */
+export function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
   return entries.length === 0 ? NO_MATCHES : new EntryMatches(entries, ranking, term);
 }
 
-/** Worlds in a list, of which each page is picked. */
+function* rankLongList(entries: Uint32Array, ranking: Ranking, asked: Asked, loan: BitLoan): Work<Matches> {
+  const { term, page } = asked;
+  if (page !== undefined && page.offset + page.limit <= PICKED) {
+    const picked = yield* pickFromLongList(entries, PICKED, ranking, term);
+    return new SomeMatches({ total: entries.length, rows: toRows(picked, ranking.rows) }, 0);
+  }
+  const pair = takePair(loan);
+  yield* addEntries(entries, pair);
+  return yield* rankBits(bitSetOf(pair), ranking, asked, loan);
+}
+
+/** Worlds in a list, of which each page is picked, without a pause. */
 class EntryMatches implements Matches {
   readonly #entries: Uint32Array;
   readonly #ranking: Ranking;
@@ -88,19 +131,34 @@ export function rankWords(
   );
 }
 
-function rankBits({ any, inName, size, named }: BitSet, ranking: Ranking, term: string): Matches {
+function* rankBits(
+  { any, inName, size, named }: BitSet,
+  ranking: Ranking,
+  { term, page }: Asked,
+  loan: BitLoan,
+): Work<Matches> {
   const { byName, rows } = ranking;
   const { from, equalEnd, end } = findNameRange(ranking, term);
-  const equal = byName.subarray(from, equalEnd);
-  const beginning = bitsOf(byName.subarray(from, end), any.length);
-  const classes = [
-    {
-      count: end - equalEnd,
-      bits: beginning,
-      butNot: equal.length > 0 ? bitsOf(equal, any.length) : undefined,
-    },
-    { count: named - (end - from), bits: inName, butNot: beginning },
-    { count: size - named, bits: any, butNot: inName },
-  ];
-  return new BitMatches(equal, classes, rows);
+  const classes: MatchClass[] = [];
+  let beginning: Uint32Array | undefined;
+  if (end > equalEnd) {
+    beginning = yield* bitsOfRange(byName, from, end, loan);
+    const equal = equalEnd > from ? yield* bitsOfRange(byName, from, equalEnd, loan) : undefined;
+    classes.push({ count: end - equalEnd, bits: beginning, butNot: equal });
+  } else if (end > from) beginning = yield* bitsOfRange(byName, from, end, loan);
+  classes.push({ count: named - (end - from), bits: inName, butNot: beginning });
+  classes.push({ count: size - named, bits: any, butNot: inName });
+  const matches = new BitMatches(byName.subarray(from, equalEnd), classes, rows);
+  return holdPage(matches, page, () => loan.keepAll());
+}
+
+/** Documents that are neighbours in the order of names, as bits. */
+function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: BitLoan): Work<Uint32Array> {
+  const bits = loan.take();
+  for (let at = from; at < end; ) {
+    const stop = Math.min(at + STEP, end);
+    for (; at < stop; at++) bits[byName[at]! >>> 5]! |= 1 << byName[at]!;
+    if (at < end) yield;
+  }
+  return bits;
 }

@@ -15,6 +15,8 @@ import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
 
 /** So many of the best are kept: a first page of the usual size, and some more. */
 export const TOP = 32;
+/** The page of them. */
+export const FIRST_TOPS: PageOf = { limit: TOP, offset: 0 };
 /** Most runs, as a share of what is indexed: a run takes some 200 bytes, a place eight. */
 export const MOST_TOPS = 1 / 16;
 
@@ -47,7 +49,7 @@ class TopsBuilder {
   /** Adds a run with the first page of what matches it. @returns its number */
   add(run: string, matches: Matches): number {
     const start = this.#best.length;
-    const best = matches.page({ limit: TOP, offset: 0 });
+    const best = matches.page(FIRST_TOPS);
     for (let at = 0; at < best.length; at++) this.#best.push(best[at]!);
     return this.#add(run, matches.total, start);
   }

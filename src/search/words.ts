@@ -4,7 +4,7 @@
  * Such a term lies within one word of a text, so it is enough to know the
  * distinct words and, for each, the documents it stands in:
  *
- *   term → places in words (`places.ts`) → words → postings → documents
+ *   term → places in words (`places.ts`) → words → postings → documents (`terms.ts`)
  *
  * Most terms of up to three units were answered beforehand (`runs.ts`).
  *
@@ -12,27 +12,11 @@
  */
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
-import { bitsOf, bitWords } from "./bits.ts";
-import {
-  countEntries,
-  createScratch,
-  type DocumentSet,
-  intersect,
-  LIST_WORK,
-  type ListSet,
-  MOST_UNSETTLED,
-  NO_DOCUMENTS,
-  type Postings,
-  type Scratch,
-  type SetOrLists,
-  sizeOf,
-  unite,
-} from "./documents.ts";
-import { GRAM, type GramIndex, type Grams, openGrams, textAt } from "./grams.ts";
+import { BitPool } from "./bits.ts";
+import { createScratch, type Postings, type Scratch } from "./documents.ts";
+import { type GramIndex, type Grams, openGrams, textAt } from "./grams.ts";
 import { indexGrams } from "./index-grams.ts";
-import { findPlaces } from "./places.ts";
-import { findRun, indexRuns, type Runs } from "./runs.ts";
-import { STEP, type Work } from "./slices.ts";
+import { indexRuns, type Runs } from "./runs.ts";
 import { reorderTexts, sortTexts } from "./sort-texts.ts";
 import type { Texts } from "./units.ts";
 import { WordNumbers } from "./word-numbers.ts";
@@ -51,11 +35,20 @@ export interface WordIndex extends GramIndex, Scratch {
   readonly postings: Postings;
   readonly runs: Runs;
   readonly byDocument: Words["byDocument"];
+  /** Sets of words. */
+  readonly wordPool: BitPool;
 }
 
 /** Makes words searchable on the calling thread. */
 export function openWords({ postings, grams, runs, byDocument }: Words): WordIndex {
-  return { ...openGrams(grams), ...createScratch(postings.documents), postings, runs, byDocument };
+  return {
+    ...openGrams(grams),
+    ...createScratch(postings.documents),
+    postings,
+    runs,
+    byDocument,
+    wordPool: new BitPool(grams.texts.count),
+  };
 }
 
 /** What separates words. */
@@ -176,108 +169,4 @@ function countEntriesBefore(grams: Grams, { starts }: Postings): Float64Array {
     before[at + 1] = before[at]! + starts[word + 1]! - starts[word]!;
   }
   return before;
-}
-
-/** Words at some places; one that holds a term twice may come twice. */
-export function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {
-  const words = new Uint32Array(places.length);
-  for (let at = 0; at < places.length; at++) {
-    words[at] = textAt(grams, places[at]!);
-    if (at % STEP === STEP - 1) yield;
-  }
-  return words;
-}
-
-/** The documents of a short term, if they were found while indexing. */
-export function findKnown({ runs }: WordIndex, term: string): DocumentSet | undefined {
-  return term.length <= GRAM ? findRun(runs, term) : undefined;
-}
-
-/**
- * Finds every document that contains a term, as a set or as the words whose
- * documents they are.
- *
- * @param term folded, not empty, without white space
- */
-export function* findTerm(index: WordIndex, term: string): Work<SetOrLists> {
-  const known = findKnown(index, term);
-  if (known !== undefined) return known;
-  const places = yield* findPlaces(index, term);
-  return places.length === 0 ? NO_DOCUMENTS : yield* wordsAt(index.grams, places);
-}
-
-/** What a term was found in, and how much work it is to make a set of it: entries, or numbers of a set. */
-interface FoundTerm {
-  readonly found: SetOrLists;
-  readonly work: number;
-}
-
-/** Of words that hold much, a set, with pauses; anything else as it is. */
-function* settle({ postings, sorter }: WordIndex, { found, work }: FoundTerm): Work<SetOrLists> {
-  return found instanceof Uint32Array && work > MOST_UNSETTLED
-    ? yield* unite(postings, found, sorter)
-    : found;
-}
-
-/** To go through a document's words takes about as long as to pass over so many entries. */
-const DOCUMENT_WORK = 64;
-
-/** Finds the documents that contain every one of several terms. */
-export function* findAll(index: WordIndex, terms: readonly string[]): Work<DocumentSet> {
-  const { postings, sorter } = index;
-  const all: FoundTerm[] = [];
-  for (const term of terms) {
-    const found = yield* findTerm(index, term);
-    const isWords = found instanceof Uint32Array;
-    const work = isWords ? countEntries(postings, found) + found.length * LIST_WORK : sizeOf(found);
-    if (work === 0) return NO_DOCUMENTS;
-    all.push({ found, work });
-    yield;
-  }
-  all.sort((a, b) => a.work - b.work);
-  const [smallest, ...others] = all;
-  if (smallest!.work > STEP) yield "long";
-  let set = yield* settle(index, smallest!);
-  for (const other of others) {
-    const { found, work } = other;
-    if (!(set instanceof Uint32Array) && sizeOf(set) === 0) break;
-    const size = set instanceof Uint32Array ? countEntries(postings, set) : sizeOf(set);
-    const isFew = found instanceof Uint32Array && size * DOCUMENT_WORK < work;
-    if (isFew && set instanceof Uint32Array) set = yield* unite(postings, set, sorter);
-    if (isFew && "kind" in set && set.kind === "list") set = yield* keepWithWords(index, set, found);
-    else set = intersect(set, yield* settle(index, other), postings, index);
-    yield;
-  }
-  return set instanceof Uint32Array ? yield* unite(postings, set, sorter) : set;
-}
-
-/** The documents of a few that hold one of many words; the flag stays where one of these is in the name. */
-function* keepWithWords(
-  { byDocument, grams }: WordIndex,
-  { entries }: ListSet,
-  words: Uint32Array,
-): Work<DocumentSet> {
-  const wanted = bitsOf(words, bitWords(grams.texts.count));
-  const kept = new Uint32Array(entries.length);
-  let count = 0;
-  let work = 0;
-  for (let at = 0; at < entries.length; at++) {
-    const document = entries[at]! >>> 1;
-    const to = byDocument.starts[document + 1]!;
-    let isThere = 0;
-    let inName = 0;
-    for (let place = byDocument.starts[document]!; place < to; place++) {
-      const word = byDocument.words[place]! >>> 1;
-      const isWanted = (wanted[word >>> 5]! >>> word) & 1;
-      isThere |= isWanted;
-      inName |= isWanted & byDocument.words[place]!;
-    }
-    if (isThere) kept[count++] = document * 2 + (entries[at]! & inName & 1);
-    work += DOCUMENT_WORK + to - byDocument.starts[document]!;
-    if (work > STEP) {
-      work = 0;
-      yield;
-    }
-  }
-  return { kind: "list", entries: kept.slice(0, count) };
 }

@@ -4,26 +4,28 @@
  */
 
 import type { PageOf } from "../store/generation.ts";
-import { countEntries, type SetOrLists, unite } from "./documents.ts";
+import { BitLoan } from "./bits.ts";
+import { AT_ONCE, countEntries, unite } from "./documents.ts";
 import { fold } from "./fold.ts";
 import { rangeOf } from "./grams.ts";
 import type { Matches } from "./matches.ts";
-import { rank, rankWords } from "./ranked.ts";
+import { sizeOfRange } from "./places.ts";
+import { type Asked, rank, rankList, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
-import { runNow, STEP, type Work } from "./slices.ts";
-import { findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
-import { TextsBuilder } from "./units.ts";
+import { runNow, type Work } from "./slices.ts";
 import {
+  type FoundTerm,
   findAll,
   findKnown,
   findTerm,
-  openWords,
-  WHITE_SPACE,
-  type WordIndex,
-  WordIndexBuilder,
-  type Words,
+  gatherDocuments,
+  LONG,
+  withoutContained,
   wordsAt,
-} from "./words.ts";
+} from "./terms.ts";
+import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
+import { TextsBuilder } from "./units.ts";
+import { openWords, WHITE_SPACE, type WordIndex, WordIndexBuilder, type Words } from "./words.ts";
 
 /** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
 export interface Worlds {
@@ -43,9 +45,6 @@ export interface WorldIndex {
 export function openWorlds({ words, ranking, tops }: Worlds): WorldIndex {
   return { words: openWords(words), ranking, tops };
 }
-
-/** Up to so many entries of words are counted without a pause. */
-const MANY = STEP / 2;
 
 /** How many different terms of a query count. */
 const MAX_TERMS = 10;
@@ -91,6 +90,7 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
     return entriesBefore[to]! - entriesBefore[from]!;
   };
   const most = Math.max(grams.places.length, postings.postings.length);
+  const loan = new BitLoan(words.pool);
   return findTops(
     grams,
     { least, weigh, mostRuns: most * MOST_TOPS },
@@ -100,7 +100,11 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
     },
     ({ run, places }) => {
       const found = findKnown(words, run) ?? runNow(wordsAt(grams, places));
-      return runNow(rankFound(index, found, run));
+      const short = rankShort(index, found, run);
+      if (short !== undefined) return short;
+      const matches = runNow(rankFound(index, found, run, { term: run, page: FIRST_TOPS }, loan));
+      loan.end();
+      return matches;
     },
   );
 }
@@ -116,17 +120,56 @@ function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least
 export function* searchWorlds(index: WorldIndex, term: string, page?: PageOf): Work<Matches> {
   const top = page === undefined ? undefined : findTop(index.tops, term, page);
   if (top !== undefined) return top;
-  const { words, ranking } = index;
-  const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
-  if (terms.length > 1) return rank(yield* findAll(words, terms), ranking, term);
-  return yield* rankFound(index, yield* findTerm(words, terms[0]!), term);
+  const terms = termsOf(term);
+  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
+  // Most searches end here: nothing of what long ones need is made for them.
+  const short = found === undefined ? undefined : rankShort(index, found, term);
+  if (short !== undefined) return short;
+  const loan = new BitLoan(index.words.pool);
+  const asked = { term, page };
+  try {
+    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
+    const set = yield* findAll(index.words, terms, loan);
+    return rankShort(index, set, term) ?? (yield* rank(set, index.ranking, asked, loan));
+  } finally {
+    loan.end();
+  }
 }
 
-/** Ranks what a single term was found in. */
-function* rankFound({ words, ranking }: WorldIndex, found: SetOrLists, term: string): Work<Matches> {
-  if (!(found instanceof Uint32Array)) return rank(found, ranking, term);
-  const entries = countEntries(words.postings, found);
-  if (entries <= MANY) return rankWords(words, found, entries, ranking, term);
-  if (entries > STEP) yield "long";
-  return rank(yield* unite(words.postings, found, words.sorter), ranking, term);
+/** The terms that count. */
+function termsOf(query: string): readonly string[] {
+  const terms = query.split(WHITE_SPACE);
+  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
+}
+
+/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
+function rankShort({ words, ranking }: WorldIndex, found: FoundTerm, term: string): Matches | undefined {
+  if (found instanceof Uint32Array) {
+    const entries = countEntries(words.postings, found);
+    return entries <= AT_ONCE ? rankWords(words, found, entries, ranking, term) : undefined;
+  }
+  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
+  return rankList(found.entries, ranking, term);
+}
+
+/** Ranks what a single term was found in, with pauses. */
+function* rankFound(
+  { words, ranking }: WorldIndex,
+  found: FoundTerm,
+  term: string,
+  asked: Asked,
+  loan: BitLoan,
+): Work<Matches> {
+  if ("kind" in found) return yield* rank(found, ranking, asked, loan);
+  if ("range" in found) {
+    if (sizeOfRange(found.range) > LONG) yield "long";
+    return yield* rank(yield* gatherDocuments(words, found, term, loan), ranking, asked, loan);
+  }
+  const { starts, postings } = words.postings;
+  if (countEntries(words.postings, found) > LONG) yield "long";
+  if (found.length === 1) {
+    const list = postings.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
+    return yield* rank({ kind: "list", entries: list }, ranking, asked, loan);
+  }
+  return yield* rank(yield* unite(words.postings, found, words, loan), ranking, asked, loan);
 }

@@ -1,0 +1,257 @@
+/** Searches that take turns and searches that are dropped, against a scan; what they hold meanwhile, and how often they pause. */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import fc from "fast-check";
+import { createRandom } from "../src/generate/random.ts";
+import type { Matches } from "../src/search/matches.ts";
+import { runNow, type Work } from "../src/search/slices.ts";
+import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
+import { indexWorlds, openWorlds, searchWorlds, type WorldIndex } from "../src/search/worlds.ts";
+import type { PageOf } from "../src/store/generation.ts";
+
+const random = createRandom(3, "turns");
+const ALPHABET = "abcdef0123456789";
+const signs = (many: number): string =>
+  Array.from({ length: many }, () => ALPHABET[random.below(ALPHABET.length)]).join("");
+
+/** Nearly all worlds have an address of which much is the same; it is longer than a piece of a text. */
+const SHARED = "https://worlds.example.com/home/world/wrld_";
+const WORLDS = Array.from({ length: 20_000 }, (_, at) => {
+  const address = random.chance(0.9)
+    ? `${SHARED}${signs(24)}?ref=description`
+    : `https://${signs(70)}${SHARED}`;
+  if (at % 999 === 8) return { name: `extraordinary${at % 2 === 0 ? "" : ` ${at}`}`, description: "" };
+  const name = at % 400 === 7 ? "world" : random.chance(0.8) ? `world ${at}` : `@user_${signs(6)}`;
+  return {
+    name,
+    description: `${random.chance(0.5) ? "come to the" : "a"} extraordinary ${address} ${signs(3)}`,
+  };
+});
+/** Most names are longer than a piece of a text, hold a run many times, and a pair whose half looks like the end of a text. */
+const NAMES = Array.from({ length: 25_000 }, (_, at) => {
+  if (at % 300 === 5) return "player";
+  if (random.chance(0.2)) return `https://social.example.net/${signs(4)}`;
+  return `${"ab".repeat(random.below(30))}player_of_the_🐀year_${random.chance(0.9) ? "x" : "y"}${signs(1)}`;
+});
+
+// Words that are too long to be gone through without a pause.
+WORLDS[100] = { name: "zq7", description: "a".repeat(5000) };
+WORLDS[200] = { name: "zq7", description: `${"b".repeat(3000)}${"a".repeat(50)}${"b".repeat(3000)}` };
+WORLDS[300] = { name: "zq7", description: "c".repeat(5000) };
+
+/** Ten pieces of the address, none within another. */
+const PIECES = Array.from({ length: 10 }, (_, at) => SHARED.slice(at * 2, at * 2 + 24)).join(" ");
+
+const WORLD_TERMS = [
+  "world",
+  "worl",
+  "https:",
+  SHARED,
+  PIECES,
+  "https://w ttps://wo /home/wor e/world/wrld_",
+  "world 1 https://worlds come",
+  "?ref=descri ef=descriptio escription the",
+  "user_ https://worlds.exam",
+  "com/home/world/wrld_a example.com/home 7",
+  "world orld rld",
+  "to the https://worlds.example.com",
+  "extraordinary",
+  "xtraordinary come",
+  "12345 https://worlds.example.com/home/world/wrld_ world",
+  "@user_a https://worlds.example.com/home/world/wrld_",
+  `zq7 ${"a".repeat(40)}`,
+];
+const USER_TERMS = [
+  "p",
+  "player",
+  "player_of_the_🐀year_",
+  "player_of_the_🐀year_x",
+  "abababababababababab",
+  "ababababababplayer_of",
+  "abplayer_of_the_🐀year_",
+  "🐀year_",
+  "ab",
+  "l.example.net/a",
+];
+
+/** A search, and what a scan finds. */
+interface Case {
+  readonly message: string;
+  readonly start: () => Work<Matches>;
+  readonly page: PageOf;
+  readonly total: number;
+  readonly rows: readonly number[];
+}
+
+function scan(classes: readonly number[], page: PageOf): Pick<Case, "total" | "rows"> {
+  const found = classes
+    .map((_, at) => at)
+    .filter((at) => classes[at]! >= 0)
+    .sort((a, b) => classes[a]! - classes[b]! || a - b);
+  return { total: found.length, rows: found.slice(page.offset, page.offset + page.limit) };
+}
+
+const classOf = (name: string, term: string): number => (name === term ? 0 : name.startsWith(term) ? 1 : 2);
+
+function worldClass({ name, description }: (typeof WORLDS)[number], query: string): number {
+  const terms = query.split(" ");
+  if (!terms.every((term) => name.includes(term) || description.includes(term))) return -1;
+  return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
+}
+
+const PAGES = [
+  { limit: 20, offset: 0 },
+  { limit: 50, offset: 990 },
+  { limit: 50, offset: 15_000 },
+];
+
+const worlds: WorldIndex = openWorlds(
+  indexWorlds(
+    Uint32Array.from(WORLDS, (_, row) => row),
+    (row) => WORLDS[row]!.name,
+    (row) => WORLDS[row]!.description,
+  ),
+);
+const users = openUsers(indexUsers(NAMES.length, (row) => NAMES[row]!));
+const cases: Case[] = [];
+
+function addCases(term: string, classes: readonly number[], find: (page: PageOf) => Work<Matches>): void {
+  for (const page of PAGES) {
+    const message = JSON.stringify({ term, page });
+    cases.push({ message, start: () => find(page), page, ...scan(classes, page) });
+  }
+}
+
+before(() => {
+  for (const term of WORLD_TERMS) {
+    const classes = WORLDS.map((world) => worldClass(world, term));
+    addCases(term, classes, (page) => searchWorlds(worlds, term, page));
+  }
+  for (const term of USER_TERMS) {
+    const classes = NAMES.map((name) => (name.includes(term) ? classOf(name, term) : -1));
+    addCases(term, classes, (page) => searchUsers(users, term, page));
+  }
+});
+
+function check({ message, page, total, rows }: Case, matches: Matches): void {
+  assert.equal(matches.total, total, message);
+  assert.ok(matches.has(page), message);
+  assert.deepEqual([...matches.page(page)], rows, message);
+}
+
+/** What happens to one of the searches that are under way. */
+interface Turn {
+  readonly which: number;
+  readonly act: "steps" | "end" | "return" | "drop";
+  readonly next: number;
+  readonly steps: number;
+}
+
+const turn: fc.Arbitrary<Turn> = fc.record({
+  which: fc.nat(5),
+  act: fc.oneof(
+    { weight: 12, arbitrary: fc.constant("steps" as const) },
+    { weight: 2, arbitrary: fc.constantFrom("end" as const, "return" as const) },
+    { weight: 1, arbitrary: fc.constant("drop" as const) },
+  ),
+  next: fc.nat(10_000),
+  steps: fc.integer({ min: 1, max: 12 }),
+});
+
+describe("searches that take turns", () => {
+  test("find what a scan finds, whoever is dropped in the middle", () => {
+    let ended = 0;
+    let dropped = 0;
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 60, maxLength: 120, size: "max" }), (turns) => {
+        const under: { readonly one: Case; readonly work: Work<Matches> }[] = [];
+        for (const { which, act, next, steps } of turns) {
+          if (under.length < 6) {
+            const one = cases[next % cases.length]!;
+            under.push({ one, work: one.start() });
+          }
+          const at = which % under.length;
+          const { one, work } = under[at]!;
+          if (act === "return" || act === "drop") {
+            // Either way it is never resumed; only the first tells it so.
+            if (act === "return") work.return(undefined as never);
+            under.splice(at, 1);
+            dropped++;
+            continue;
+          }
+          for (let step = 0; act === "end" || step < steps; step++) {
+            const { done, value } = work.next();
+            if (!done) continue;
+            check(one, value);
+            under.splice(at, 1);
+            ended++;
+            break;
+          }
+        }
+        for (const { one, work } of under) check(one, runNow(work));
+      }),
+      { numRuns: 12 },
+    );
+    assert.ok(ended > 60 && dropped > 60, `${ended} ended, ${dropped} dropped`);
+  });
+
+  test("hold little while they wait, whatever they were asked for", () => {
+    // Sets that are used again are made by the first.
+    for (let times = 0; times < 2; times++) runNow(searchWorlds(worlds, PIECES, PAGES[0]));
+    const held = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const work = searchWorlds(worlds, PIECES, PAGES[0]);
+    while (!work.next().done) most = Math.max(most, process.memoryUsage().arrayBuffers - held);
+    // A chunk of 16 KB a term at most, and smaller things.
+    assert.ok(most < 300_000, `${most} bytes`);
+  });
+});
+
+/** CPU time of this process that something took, in milliseconds. */
+function cpuOf(run: () => void): number {
+  const began = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
+}
+
+test("a page far behind is found in many steps, and only read at the end", () => {
+  const count = 60_000;
+  const index = openWorlds(
+    indexWorlds(
+      Uint32Array.from({ length: count }, (_, row) => row),
+      (row) => `world ${row}`,
+      () => "",
+    ),
+  );
+  const page = { limit: 50, offset: 48_000 };
+  const shares: number[] = [];
+  for (let times = 0; times < 5; times++) {
+    let yields = 0;
+    let matches: Matches | undefined;
+    const search = cpuOf(() => {
+      const work = searchWorlds(index, "world", page);
+      for (;;) {
+        const { done, value } = work.next();
+        if (done) {
+          matches = value;
+          break;
+        }
+        yields++;
+      }
+    });
+    // Each world is gone over at least once, and its name once more.
+    assert.ok(yields >= (2 * count) / 10_000, `${yields} yields`);
+    let rows: number[] = [];
+    const read = cpuOf(() => {
+      rows = [...matches!.page(page)];
+    });
+    assert.deepEqual(
+      rows,
+      Array.from({ length: 50 }, (_, at) => 48_000 + at),
+    );
+    shares.push(read / search);
+  }
+  assert.ok(Math.min(...shares) < 0.5, `${shares}`);
+});
