@@ -14,6 +14,8 @@ export interface Ask {
   readonly ifMatch: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Whether whoever asked is gone, so that an answer that takes work is not worth it; never when absent. */
+  readonly isGone?: (() => boolean) | undefined;
 }
 
 /** One response. */

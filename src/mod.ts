@@ -67,6 +67,8 @@ export interface OpenOptions {
   readonly watch?: number;
   /** Bytes for recent search results; 64 MiB when absent. */
   readonly searchCacheBytes?: number;
+  /** Searches that may wait for their turn, at most half of them of one key; the others get a 503. 256 when absent. */
+  readonly maxPendingSearches?: number;
   readonly maxSnapshotBytes?: number;
   /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
   readonly allowShrink?: boolean;
@@ -152,6 +154,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     maxSnapshotBytes: options.maxSnapshotBytes ?? MAX_SNAPSHOT_BYTES,
     allowShrink: options.allowShrink ?? false,
     searchCacheBytes: options.searchCacheBytes ?? 67_108_864,
+    ...(options.maxPendingSearches === undefined ? {} : { maxPendingSearches: options.maxPendingSearches }),
     accessLog: options.accessLog ?? false,
     threads: options.threads ?? true,
     observe,

@@ -21,6 +21,8 @@ export interface Connection {
   unsent: number;
   /** What came in while too much was under way. */
   readonly waiting: (() => void)[];
+  /** Whether nobody reads its answers any more; made with its first request. */
+  isGone: (() => boolean) | undefined;
   /** What ends this connection is decided: a last response, a refusal, or silence. Nothing more is taken from it. */
   closing: boolean;
 }
@@ -51,6 +53,7 @@ export function connectionOf(connections: Connections, socket: Socket): Connecti
     begun: 0,
     unsent: 0,
     waiting: [],
+    isGone: undefined,
     closing: false,
   };
   connections.set(socket, connection);

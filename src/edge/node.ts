@@ -19,6 +19,7 @@ import {
   isFree,
   linger,
 } from "./connections.ts";
+import { watchPeer, watchSocket } from "./peer.ts";
 import { CLOSE, headText, type Respond, respondByHead } from "./respond.ts";
 
 /** Most headers of a request. */
@@ -31,6 +32,8 @@ export interface NodeDoor {
   readonly handle: (request: IncomingMessage, response: ServerResponse, refusal?: FaultName) => void;
   /** From now on every response ends its connection. */
   readonly startDraining: () => void;
+  /** From now on requests that take work are treated as if their peers were gone. */
+  readonly giveUpWork: () => void;
 }
 
 /** What one pass over the raw headers finds. Of two headers the first counts, of conditions all do. */
@@ -106,6 +109,16 @@ export function createNodeDoor(
 ): NodeDoor {
   const connections: Connections = new Map();
   let draining = false;
+  let givesUpWork = false;
+
+  function watch(connection: Connection): () => boolean {
+    const { socket } = connection;
+    const isGone =
+      respond === respondByHead
+        ? watchSocket(socket)
+        : watchPeer(socket, () => connection.newest?.req.httpVersion === "1.1");
+    return () => givesUpWork || isGone();
+  }
 
   function send(connection: Connection, response: ServerResponse, reply: Reply): void {
     // Only the newest response may end the connection: those before it have others behind them.
@@ -130,6 +143,7 @@ export function createNodeDoor(
     // Bytes behind the last answer of a connection are no request any more.
     if (connection.closing) return;
     connection.newest = response;
+    connection.isGone ??= watch(connection);
     connection.requests++;
     connection.begun++;
     const head = readHead(request.rawHeaders);
@@ -149,6 +163,7 @@ export function createNodeDoor(
       ifNoneMatch: head.ifNoneMatch,
       ifMatch: head.ifMatch,
       now: Date.now(),
+      isGone: connection.isGone,
     };
     const reply = answer(ask, state);
     if (reply instanceof Promise) void reply.then((later) => send(connection, response, later));
@@ -160,6 +175,9 @@ export function createNodeDoor(
     handle,
     startDraining() {
       draining = true;
+    },
+    giveUpWork() {
+      givesUpWork = true;
     },
   };
 }

@@ -1,17 +1,18 @@
 /** Loading and searching on the calling thread. */
 
+import type { PendingSearches } from "../search/pending.ts";
 import { indexStore, openSearch } from "../search/search.ts";
-import { runInSlices } from "../search/slices.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
-import type { PageOf } from "../store/generation.ts";
 import type { Loader } from "./loader.ts";
+import { createNearSearch, createSlicedSearch } from "./near-search.ts";
 
 /**
  * Makes a loader that loads and searches on the calling thread: for hosts without worker threads.
  *
  * @param cacheBytes memory for search results
+ * @param pending bounds the searches that wait
  */
-export function createLocalLoader(cacheBytes: number): Loader {
+export function createLocalLoader(cacheBytes: number, pending: PendingSearches): Loader {
   return async (folder, options) => {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
@@ -19,10 +20,7 @@ export function createLocalLoader(cacheBytes: number): Loader {
     const index = indexStore(result.store);
     const indexMs = performance.now() - began;
     const searches = openSearch(index);
-    const search = {
-      users: (term: string, page: PageOf) => runInSlices(searches.users(term, page)),
-      worlds: (term: string, page: PageOf) => runInSlices(searches.worlds(term, page)),
-    };
+    const search = createNearSearch(searches, createSlicedSearch(searches), pending);
     return { ...result, index, search, cacheBytes, indexMs, retire: () => {} };
   };
 }

@@ -9,21 +9,16 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
-import { type Found, type PageOf, reviveStore } from "../store/generation.ts";
+import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { createFarSearch, createNearSearch } from "./near-search.ts";
-import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import { Questions } from "./questions.ts";
+import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
 
 const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
-
-interface Waiting extends SearchRequest {
-  /** Threads that died while they worked on it. */
-  deaths: number;
-  readonly resolve: (found: Found) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /** How often a search is tried before the thread's death is laid at its door. */
 const MOST_DEATHS = 2;
@@ -35,12 +30,12 @@ class GenerationThread {
   readonly #observe: Observe;
   /** For whole results, in the thread. */
   readonly #cacheBytes: number;
-  readonly #waiting = new Map<number, Waiting>();
-  /** Those of them that the thread was not sent yet: what one turn of the event loop brings goes out together. */
-  #asked: Waiting[] = [];
+  readonly #questions = new Questions(
+    (batch) => this.#send(batch),
+    () => this.#endIfDone(),
+  );
   #worker: Worker | undefined;
   #index: SearchIndex | undefined;
-  #numbers = 0;
   #retired = false;
 
   constructor(observe: Observe, cacheBytes: number) {
@@ -56,8 +51,7 @@ class GenerationThread {
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
         if (message.kind === "answers") {
-          for (const answer of message.answers) this.#settle(answer);
-          this.#endIfDone();
+          for (const answer of message.answers) this.#questions.settle(answer);
           return;
         }
         if (message.kind === "progress") {
@@ -72,8 +66,7 @@ class GenerationThread {
         ready = true;
         this.#worker = worker;
         this.#index = message.index;
-        this.#asked = [...this.#waiting.values()];
-        this.#sendAsked();
+        this.#questions.askAgain();
         resolve(message);
       });
       worker.on("error", (error) => {
@@ -88,16 +81,10 @@ class GenerationThread {
   }
 
   /** Resolves with undefined when the thread has ended for good. */
-  search(name: SearchName, term: string, { limit, offset }: PageOf): Promise<Found | undefined> {
+  search(name: SearchName, term: string, page: PageOf, caller: Caller): Promise<Found | Busy | undefined> {
     // While others wait, the thread is there or is being replaced.
-    const isGone = this.#retired && this.#worker === undefined && this.#waiting.size === 0;
-    if (isGone) return Promise.resolve(undefined);
-    return new Promise((resolve, reject) => {
-      const page = { limit, offset };
-      const waiting: Waiting = { number: this.#numbers++, name, term, page, deaths: 0, resolve, reject };
-      this.#waiting.set(waiting.number, waiting);
-      if (this.#asked.push(waiting) === 1) setImmediate(() => this.#sendAsked());
-    });
+    const isOver = this.#retired && this.#worker === undefined && this.#questions.size === 0;
+    return isOver ? Promise.resolve(undefined) : this.#questions.ask(name, term, page, caller);
   }
 
   /** Ends the thread behind its last answer. */
@@ -106,25 +93,14 @@ class GenerationThread {
     this.#endIfDone();
   }
 
-  /** Sends what was asked since the last time; without a thread it waits for the next one. */
-  #sendAsked(): void {
-    if (this.#worker === undefined || this.#asked.length === 0) return;
-    const requests = this.#asked.map(
-      ({ number, name, term, page }): SearchRequest => ({ number, name, term, page }),
-    );
-    this.#asked = [];
-    this.#worker.postMessage(requests);
-  }
-
-  #settle(answer: SearchAnswer): void {
-    const waiting = this.#waiting.get(answer.number);
-    this.#waiting.delete(answer.number);
-    if ("found" in answer) waiting?.resolve(answer.found);
-    else waiting?.reject(new Error(answer.problem));
+  /** Without a thread questions wait for the next one. */
+  #send(batch: SearchBatch): boolean {
+    this.#worker?.postMessage(batch);
+    return this.#worker !== undefined;
   }
 
   #endIfDone(): void {
-    if (!this.#retired || this.#waiting.size > 0) return;
+    if (!this.#retired || this.#questions.size > 0) return;
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
@@ -134,24 +110,18 @@ class GenerationThread {
   #mourn(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
-    for (const waiting of this.#waiting.values()) {
-      if (++waiting.deaths < MOST_DEATHS) continue;
-      this.#waiting.delete(waiting.number);
-      waiting.reject(new Error(`the search thread died: ${cause}`));
-    }
+    this.#questions.fail((question) => ++question.deaths >= MOST_DEATHS, `the search thread died: ${cause}`);
     this.#observe({ kind: "thread-died", role: "search", cause });
     void this.#replace();
   }
 
   async #replace(): Promise<void> {
     // Nobody searches an old generation any more once its last answers are given.
-    if (this.#retired && this.#waiting.size === 0) return;
+    if (this.#retired && this.#questions.size === 0) return;
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
-      for (const { reject } of this.#waiting.values()) reject(new Error(started.problems[0]));
-      this.#waiting.clear();
-      this.#asked = [];
+      this.#questions.fail(() => true, started.problems[0]!);
       setTimeout(() => void this.#replace(), 1000).unref();
       return;
     }
@@ -173,12 +143,14 @@ const MOST_ALONE = 200_000;
  *
  * @param cacheBytes memory for search results, in the thread and here
  * @param searchesHere whether short searches are done on the calling thread
+ * @param pending bounds the searches that wait
  * @param mostAlone users and worlds that a thread indexes without help
  */
 export function createThreadedLoader(
   observe: Observe,
   cacheBytes: number,
   searchesHere: boolean,
+  pending: PendingSearches = UNBOUNDED,
   mostAlone = MOST_ALONE,
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
@@ -200,8 +172,10 @@ export function createThreadedLoader(
     if ("problems" in started) return started;
     const loaded = started.loaded!;
     const searches = openSearch(started.index);
-    const far = createFarSearch(searches, (name, term, page) => thread.search(name, term, page));
-    const search = searchesHere ? createNearSearch(searches, far) : far;
+    const far = createFarSearch(searches, (name, term, page, caller) =>
+      thread.search(name, term, page, caller),
+    );
+    const search = searchesHere ? createNearSearch(searches, far, pending) : far;
     return {
       ...loaded,
       store: reviveStore(loaded.store),
