@@ -29,7 +29,7 @@ function countOne(what: string): void {
 
 /** Counts whole responses as they arrive. */
 function readResponses(socket: Socket, onResponse: () => void): void {
-  let rest = Buffer.alloc(0);
+  let rest: Buffer = Buffer.alloc(0);
   socket.on("data", (bytes: Buffer) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
     for (;;) {

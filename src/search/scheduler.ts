@@ -43,14 +43,20 @@ interface Line<Result> {
 export class Scheduler<Result> {
   /** By key, in order of turns; none of them is without work. */
   readonly #lines = new Map<number, Line<Result>>();
+  readonly #clock: () => number;
   #begun = 0;
   #swept = 0;
+
+  /** @param clock milliseconds from any beginning */
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
 
   /** Resolves with what the work returns, or {@link BUSY} when the caller is gone; rejects with what it throws. */
   run(begin: () => Work<Result>, caller: Caller): Promise<Result | Busy> {
     return new Promise((resolve, reject) => {
       if (this.#lines.size === 0) {
-        this.#swept = performance.now();
+        this.#swept = this.#clock();
         setImmediate(this.#turn);
       }
       const job: Job<Result> = { begin, caller, resolve, reject };
@@ -62,14 +68,14 @@ export class Scheduler<Result> {
   }
 
   readonly #turn = (): void => {
-    const now = performance.now();
+    const now = this.#clock();
     if (now - this.#swept >= SWEEP_MS) {
       this.#swept = now;
       for (const line of this.#lines.values()) sweep(line);
     }
     const line = this.#next();
     if (line.begun !== undefined) this.#begun--;
-    const isLeft = runSlice(line, now + SLICE_MS);
+    const isLeft = this.#runSlice(line, now + SLICE_MS);
     if (line.begun !== undefined) this.#begun++;
     // Behind all others.
     this.#lines.delete(line.key);
@@ -88,6 +94,32 @@ export class Scheduler<Result> {
     }
     throw new Error("no search has begun");
   }
+
+  /** Works for a key until a time, if there is so much to do. @returns whether anything is left */
+  #runSlice(line: Line<Result>, end: number): boolean {
+    // Who has had a place among the begun for longer gives it up to those that wait for one.
+    const givesWay = line.begun !== undefined && this.#lines.size > MOST_BEGUN;
+    if (line.begun?.job.caller.isGone()) {
+      const { job, work } = line.begun;
+      line.begun = undefined;
+      job.resolve(BUSY);
+      // What it holds can be used again.
+      attempt(job, () => work.return(undefined as never));
+      if (givesWay) return line.waiting.length > 0;
+    }
+    do {
+      line.begun ??= beginNext(line);
+      if (line.begun === undefined) return false;
+      const { job, work } = line.begun;
+      const step = attempt(job, () => work.next());
+      if (step?.done) job.resolve(step.value);
+      if (step === undefined || step.done) {
+        line.begun = undefined;
+        if (givesWay) break;
+      }
+    } while (this.#clock() < end);
+    return line.begun !== undefined || line.waiting.length > 0;
+  }
 }
 
 /** Drops what waits for callers that are gone, so that it takes no place in a queue. */
@@ -97,26 +129,6 @@ function sweep<Result>(line: Line<Result>): void {
     if (isGone) resolve(BUSY);
     return !isGone;
   });
-}
-
-/** Works for a key until a time, if there is so much to do. @returns whether anything is left */
-function runSlice<Result>(line: Line<Result>, end: number): boolean {
-  if (line.begun?.job.caller.isGone()) {
-    const { job, work } = line.begun;
-    line.begun = undefined;
-    job.resolve(BUSY);
-    // What it holds can be used again.
-    attempt(job, () => work.return(undefined as never));
-  }
-  do {
-    line.begun ??= beginNext(line);
-    if (line.begun === undefined) return false;
-    const { job, work } = line.begun;
-    const step = attempt(job, () => work.next());
-    if (step?.done) job.resolve(step.value);
-    if (step === undefined || step.done) line.begun = undefined;
-  } while (performance.now() < end);
-  return line.begun !== undefined || line.waiting.length > 0;
 }
 
 /** Begins the first search that somebody waits for. */
