@@ -29,7 +29,8 @@ export function watchSocket(socket: Socket): () => boolean {
  * @param takesInterim whether the peer knows interim responses, as HTTP/1.0 does not
  */
 export function watchPeer(socket: Socket, takesInterim: () => boolean): () => boolean {
-  let tried = 0;
+  /** When it was last tried, or first seen that there is a reason to. */
+  let tried: number | undefined;
   let wasSentInterim = false;
   return () => {
     if (socket.destroyed) return true;
@@ -37,6 +38,8 @@ export function watchPeer(socket: Socket, takesInterim: () => boolean): () => bo
     if (!socket.writable || socket.writableLength > 0) return false;
     if (!socket.readableEnded && !socket.isPaused()) return false;
     const now = performance.now();
+    // Most searches are done before it comes to that.
+    tried ??= now;
     if (now - tried < PROBE_MS) return false;
     tried = now;
     const isInterim = socket.readableEnded && !wasSentInterim && takesInterim();
