@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { COMMANDS, type CommandRow, type World } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
+import { packageFile } from "./package.ts";
 
 const world: World = {
   environment: process.env,
@@ -14,7 +15,7 @@ const world: World = {
 };
 
 function version(): string {
-  const file = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const file = readFileSync(packageFile("package.json"), "utf8");
   return (JSON.parse(file) as { version: string }).version;
 }
 

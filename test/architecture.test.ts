@@ -43,7 +43,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["generate/", "snapshot/"],
   ["search/"],
   ["store/"],
-  ["model.ts", "fault.ts", "message.ts", "settings.ts", "observe.ts", "time.ts", "uuid.ts"],
+  ["model.ts", "fault.ts", "message.ts", "settings.ts", "observe.ts", "package.ts", "time.ts", "uuid.ts"],
 ];
 
 function layerOf(file: string): number {
@@ -93,7 +93,7 @@ describe("packages", () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
       dependencies: Record<string, string>;
     };
-    assert.ok(Object.keys(dependencies).length <= 5);
+    assert.ok(Object.keys(dependencies).length <= 6);
     const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
     for (const name of Object.keys(dependencies)) {
       assert.match(
@@ -112,7 +112,7 @@ describe("packages", () => {
         (entry.os === undefined || entry.os.includes("linux")) &&
         (entry.cpu === undefined || entry.cpu.includes("x64")),
     );
-    assert.ok(installed.length > 5 && installed.length <= 35, `${installed.length} packages`);
+    assert.ok(installed.length > 5 && installed.length <= 40, `${installed.length} packages`);
     for (const [path, entry] of Object.entries(lock.packages)) assert.equal(entry.resolved, undefined, path);
   });
 });

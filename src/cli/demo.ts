@@ -5,12 +5,13 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageFile } from "../package.ts";
 import type { World } from "./commands.ts";
 import { addKey } from "./keysfile.ts";
 import type { Options } from "./options.ts";
 import { listeningLine, serverOptions, start, takeSignals } from "./serve.ts";
 
-const SAMPLE = fileURLToPath(new URL("../../data/sample", import.meta.url));
+const SAMPLE = fileURLToPath(packageFile("data/sample"));
 
 /** Runs the command. */
 export async function demo(options: Options, world: World): Promise<void> {

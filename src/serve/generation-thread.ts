@@ -7,6 +7,7 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, Worker, workerData } from "node:worker_threads";
+import { workerEntry } from "../package.ts";
 import { pageOf } from "../search/matches.ts";
 import { createResults } from "../search/results.ts";
 import { Scheduler } from "../search/scheduler.ts";
@@ -65,7 +66,7 @@ interface Ready {
 function indexWorldsElsewhere(store: Store): Promise<Worlds> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
-    const entry = new URL("./generation-thread.mjs", import.meta.url);
+    const entry = workerEntry("generation-thread");
     const worker = new Worker(entry, { workerData: task, execArgv: [] });
     worker.once("message", resolve);
     worker.once("error", reject);

@@ -11,13 +11,14 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
+import { workerEntry } from "../package.ts";
 import { createSharedPending, releasePending } from "../search/pending.ts";
 import type { Generation } from "../store/generation.ts";
 import type { OpenState } from "./open.ts";
 import { createPassOn } from "./pass-on.ts";
 import type { FromServing, ServingTask, ToServing } from "./serving-messages.ts";
 
-const ENTRY = new URL("./serving-thread.mjs", import.meta.url);
+const ENTRY = workerEntry("serving-thread");
 
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;

@@ -9,6 +9,7 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
+import { workerEntry } from "../package.ts";
 import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
@@ -18,7 +19,7 @@ import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { Questions } from "./questions.ts";
 import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
 
-const ENTRY = new URL("./generation-thread.mjs", import.meta.url);
+const ENTRY = workerEntry("generation-thread");
 
 /** How often a search is tried before the thread's death is laid at its door. */
 const MOST_DEATHS = 2;

@@ -110,6 +110,9 @@ async function writeKeys(file: string): Promise<void> {
   await writeFile(file, JSON.stringify({ keys }));
 }
 
+/** Threads of the servers that are started as the command does it; `test/all/hostile-threads.test.ts` asks for more than one. */
+const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
+
 let folder: Promise<string> | undefined;
 
 /** The temporary folder with a snapshot and `keys.json`; made once, removed when the file's tests are over. */
@@ -147,6 +150,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     accessLog: false,
     // Threads take their time to start; a server whose searches are to be answered later asks for them.
     threads: false,
+    servingThreads: SERVING_THREADS,
     observe: (observation) => observations.push(observation),
     ...options,
     http: { ...DEFAULT_LIMITS, ...options.http },

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { fileURLToPath } from "node:url";
+import { PROGRAM } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const COMMAND = ["--import", "tsx", "src/main.ts"];
 
 /** Nothing takes this long; what does has failed. */
 const PATIENCE_MS = 20_000;
@@ -47,7 +47,7 @@ export async function killAll(): Promise<void> {
 
 /** Starts the program. */
 export function start(args: readonly string[], variables: Variables = {}): Program {
-  const child = spawn(process.execPath, [...COMMAND, ...args], {
+  const child = spawn(process.execPath, [...PROGRAM, ...args], {
     cwd: ROOT,
     env: environment(variables),
     stdio: ["ignore", "pipe", "pipe"],

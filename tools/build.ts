@@ -1,0 +1,57 @@
+/**
+ * Makes `dist/`, which is what the package installs: the program as JavaScript with source maps, bundled so that it
+ * starts quickly, and the declarations of the library.
+ *
+ *     npm run build               all of it
+ *     npm run build -- --program  without declarations, which take a second; for tests and benches
+ */
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const DIST = join(ROOT, "dist");
+/** Beside its place, so that a build that fails or is ended leaves the old one. */
+const NEW = join(ROOT, `.dist-${process.pid}`);
+
+try {
+  await build({
+    absWorkingDir: ROOT,
+    // All of it lies side by side in one folder; `src/package.ts` counts on that.
+    entryPoints: [
+      "src/mod.ts",
+      "src/main.ts",
+      "src/serve/generation-thread.ts",
+      "src/serve/serving-thread.ts",
+    ],
+    entryNames: "[name]",
+    outdir: NEW,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    sourcemap: true,
+    // The map alone says where a line comes from: the sources would double the package.
+    sourcesContent: false,
+    logLevel: "warning",
+  });
+  if (!process.argv.includes("--program")) {
+    const tsc = join(ROOT, "node_modules/.bin/tsc");
+    execFileSync(tsc, ["-p", "tsconfig.build.json", "--outDir", join(NEW, "types")], {
+      cwd: ROOT,
+      stdio: "inherit",
+    });
+  }
+  rmSync(DIST, { recursive: true, force: true });
+  renameSync(NEW, DIST);
+} finally {
+  rmSync(NEW, { recursive: true, force: true });
+}
+
+const files = readdirSync(DIST, { recursive: true });
+console.log(`dist/: ${files.length} files`);
