@@ -114,10 +114,13 @@ async function flood(server: RunningServer, key: string, count: number, connecti
     socket.on("error", () => add("lost"));
     socket.on("data", (bytes) => {
       text += bytes.toString("latin1");
-      const parts = text.split(/HTTP\/1\.1 (?=\d{3} )/);
-      // The last one may not be whole, but its status is.
-      for (const part of parts.slice(1)) add(part.slice(0, 3));
-      text = text.slice(-8).includes("HTTP") ? text.slice(-8) : "";
+      let end = 0;
+      for (const match of text.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
+        add(match[1]!);
+        end = match.index + match[0].length;
+      }
+      // A status line may come in two parts.
+      text = text.slice(Math.max(end, text.length - 12));
     });
     const requests = Array.from({ length: Math.ceil((count - at) / connections) }, () =>
       [
