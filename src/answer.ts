@@ -58,7 +58,14 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
 
     const { generation } = state;
     const { store, search } = generation;
-    const call: Call = { store, search, id, parameters: readParameters(query, operation.parameters) };
+    const call: Call = {
+      store,
+      search,
+      id,
+      parameters: readParameters(query, operation.parameters),
+      key: admission.slot,
+      isGone: ask.isGone ?? isNeverGone,
+    };
     const outcome = operation.run(call);
     return outcome instanceof Promise
       ? outcome.then(
@@ -71,7 +78,11 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
   }
 }
 
-const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "" };
+const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };
+
+function isNeverGone(): boolean {
+  return false;
+}
 
 /** The answer of an operation becomes a reply: an error, or what the conditions leave of a 200. */
 function conclude(

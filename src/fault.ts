@@ -89,6 +89,11 @@ export const FAULTS = {
   worldMissing: { status: 404, message: "World not found", when: "No visible world has this id." },
   userMissing: { status: 404, message: "User not found", when: "No user has this id." },
   instanceMissing: { status: 404, message: "Instance not found", when: "No visible instance has this id." },
+  busy: {
+    status: 503,
+    message: "Server is busy",
+    when: "More searches wait than `--max-pending-searches` allows, over all or of this key.",
+  },
   snapshotChanged: {
     status: 412,
     message: "Snapshot has changed",

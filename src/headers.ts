@@ -39,6 +39,7 @@ function faultHeaders(name: FaultName, cors: string): string {
   let lines = `${JSON_TYPE}Cache-Control: no-store\r\n${cors}`;
   if (status === 401) lines += "WWW-Authenticate: Bearer\r\n";
   if (status === 405) lines += `Allow: ${ALLOWED_METHODS}\r\n`;
+  if (status === 503) lines += "Retry-After: 1\r\n";
   return `${lines}Content-Length: ${FAULT_BODIES[name].length}\r\n`;
 }
 

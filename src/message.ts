@@ -23,6 +23,8 @@ export interface Ask {
   readonly now: number;
   /** Looked at for the access log alone; absent where there is no connection. */
   readonly peer?: Peer | undefined;
+  /** Whether whoever asked is gone, so that an answer that takes work is not worth it; never when absent. */
+  readonly isGone?: (() => boolean) | undefined;
 }
 
 /** One response. */

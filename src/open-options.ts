@@ -14,6 +14,7 @@ const SETTING_OPTIONS = [
   "cors",
   "watch",
   "searchCacheBytes",
+  "maxPendingSearches",
   "maxSnapshotBytes",
   "allowShrink",
   "apiKeyPrefix",

@@ -178,6 +178,16 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "max-pending-searches",
+    kind: "integer",
+    value: "N",
+    default: "256",
+    min: 1,
+    max: 65_536,
+    meaning: "Searches that may wait for their turn, at most half of them of one key; the others get a 503.",
+    commands: SERVING,
+  },
+  {
     flag: "access-log",
     kind: "flag",
     meaning: "Log a line for every request.",

@@ -12,14 +12,14 @@ import { indexGrams } from "../src/search/index-grams.ts";
 import { intersect } from "../src/search/intersect.ts";
 import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
 import { indexNames } from "../src/search/names.ts";
-import { runInSlices, runNow, type Work } from "../src/search/slices.ts";
+import { runNow, type Work } from "../src/search/slices.ts";
 import { findTerm } from "../src/search/terms.ts";
 import { findTop, TOP, type Tops } from "../src/search/tops.ts";
 import { TextsBuilder } from "../src/search/units.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds, type WorldIndex } from "../src/search/worlds.ts";
 import { createFarSearch, createNearSearch } from "../src/serve/near-search.ts";
-import type { Found, PageOf } from "../src/store/generation.ts";
+import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;
@@ -529,30 +529,24 @@ describe("long work", () => {
       assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
     }
   });
-
-  test("lets others have their turn, and ends with its result or its error", async () => {
-    // CPU time, since on a busy machine a slice is over before any work is done in it.
-    function* busy(milliseconds: number, end: () => string): Work<string> {
-      const before = process.cpuUsage();
-      while (process.cpuUsage(before).user < milliseconds * 1000) yield;
-      return end();
-    }
-    let turns = 0;
-    const timer = setInterval(() => turns++, 1);
-    const result = runInSlices(busy(100, () => "done"));
-    assert.ok(result instanceof Promise);
-    assert.equal(await result, "done");
-    clearInterval(timer);
-    assert.ok(turns >= 3, `${turns} turns`);
-    assert.equal(runInSlices(busy(0, () => "at once")), "at once");
-    const failing = runInSlices(
-      busy(30, () => {
-        throw new Error("no");
-      }),
-    );
-    await assert.rejects(async () => failing, /no/);
-  });
 });
+
+/** The same search, asked by one caller that waits for all of it. */
+function asOne<Result, More>(
+  search: More & Record<"users" | "worlds", (term: string, page: PageOf, caller: Caller) => Result>,
+) {
+  const caller: Caller = { key: 0, isGone: () => false };
+  const ask =
+    (name: "users" | "worlds") =>
+    (
+      term: string,
+      page: PageOf,
+    ): Exclude<Result, Busy | Promise<unknown>> | Promise<Exclude<Awaited<Result>, Busy>> => {
+      const found = search[name](term, page, caller);
+      return found as ReturnType<ReturnType<typeof ask>>;
+    };
+  return { ...search, users: ask("users"), worlds: ask("worlds") };
+}
 
 describe("searches where requests are answered", () => {
   const PAGE = { limit: 2, offset: 0 };
@@ -578,7 +572,7 @@ describe("searches where requests are answered", () => {
       asked.push(`${name} ${term} ${page.limit} ${page.offset}`);
       return term.startsWith("1") ? undefined : { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
     });
-    return { near: createNearSearch(searches, far), asked, begun };
+    return { near: asOne(createNearSearch(searches, far)), asked, begun };
   }
 
   test("short ones are done here, long ones elsewhere", async () => {
@@ -640,7 +634,7 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = withCache({ users: users.find, worlds: worlds.find }, 1_000_000);
+    const search = asOne(withCache({ users: users.find, worlds: worlds.find }, 1_000_000));
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
       const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
@@ -653,7 +647,7 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = withCache({ users: users.find, worlds: nobody }, 20_000);
+    const search = asOne(withCache({ users: users.find, worlds: nobody }, 20_000));
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
@@ -666,7 +660,7 @@ describe("the cache", () => {
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = withCache({ users: users.find, worlds: nobody }, bytes);
+      const search = asOne(withCache({ users: users.find, worlds: nobody }, bytes));
       search.users("a", PAGE);
       search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
@@ -682,7 +676,7 @@ describe("the cache", () => {
         Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
       );
     };
-    const search = withCache({ users: numbers, worlds: nobody }, 1_000_000);
+    const search = asOne(withCache({ users: numbers, worlds: nobody }, 1_000_000));
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -715,7 +709,7 @@ describe("the cache", () => {
 
   test("does not lose a result to the JSON of a page", () => {
     const users = recorded();
-    const search = withCache({ users: users.find, worlds: nobody }, 5000);
+    const search = asOne(withCache({ users: users.find, worlds: nobody }, 5000));
     for (let turn = 0; turn < 4; turn++) (search.users("a", PAGE) as Found).keepText?.("x".repeat(2000));
     assert.equal(users.asked.length, 1);
   });
@@ -723,17 +717,19 @@ describe("the cache", () => {
   test("waits for a search that is under way, and forgets one that failed", async () => {
     let asked = 0;
     let fail = true;
-    const search = withCache(
-      {
-        users: async () => {
-          asked++;
-          await new Promise((resolve) => setTimeout(resolve, 5));
-          if (fail) throw new Error("no");
-          return rows(2);
+    const search = asOne(
+      withCache(
+        {
+          users: async () => {
+            asked++;
+            await new Promise((resolve) => setTimeout(resolve, 5));
+            if (fail) throw new Error("no");
+            return rows(2);
+          },
+          worlds: nobody,
         },
-        worlds: nobody,
-      },
-      1_000_000,
+        1_000_000,
+      ),
     );
     const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
     assert.deepEqual(
@@ -759,9 +755,11 @@ describe("the cache", () => {
       const rows = all.subarray(0, total).subarray(told.offset, told.offset + told.limit);
       return new SomeMatches({ total, rows }, told.offset);
     };
-    const search = withCache(
-      { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
-      1_000_000,
+    const search = asOne(
+      withCache(
+        { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
+        1_000_000,
+      ),
     );
     for (const offset of [0, 4, 8, 9, 50, 99, 100]) {
       const { total, rows: shown } = await search.users("a", { limit: 2, offset });

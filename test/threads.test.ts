@@ -58,7 +58,7 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
 }
 
 test("what two threads index together is what one thread indexes", async () => {
-  const load = createThreadedLoader(() => {}, 0, true, 1);
+  const load = createThreadedLoader(() => {}, 0, true, undefined, 1);
   const first = await load(large, {});
   assert.ok(!("problems" in first));
   const later = await load(large, {});

@@ -18,7 +18,7 @@ export interface Report {
   readonly cpuMs: number;
 }
 
-const [snapshot, keys, cacheBytes = "67108864"] = process.argv.slice(2);
+const [snapshot, keys, cacheBytes = "67108864", threads = "1"] = process.argv.slice(2);
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
 const server = await startServer({
@@ -27,13 +27,14 @@ const server = await startServer({
   prefixes: { api: "svc_sk_", cli: "svcx_" },
   host: "127.0.0.1",
   port: 0,
-  rateLimit: 1000,
+  rateLimit: 1_000_000_000,
   rateWindow: 3600,
   cors: true,
   watch: 0,
   maxSnapshotBytes: 2 ** 34,
   searchCacheBytes: Number(cacheBytes),
   accessLog: false,
+  servingThreads: Number(threads),
   observe: (observation: Observation) => process.send!({ observation }),
   http: DEFAULT_LIMITS,
 });

@@ -37,6 +37,7 @@ export function serverOptions(
     watch: options.number("watch"),
     maxSnapshotBytes: options.integer("max-snapshot-bytes"),
     searchCacheBytes: options.integer("search-cache-bytes"),
+    maxPendingSearches: options.integer("max-pending-searches"),
     allowShrink: options.flag("allow-shrink"),
     accessLog: options.flag("access-log"),
     http: limitsFrom((flag) => options.number(flag)),

@@ -24,6 +24,8 @@ export interface Connection {
   readonly waiting: (() => void)[];
   /** Holds what was read behind that; undefined where the parser is not ours to pause. */
   pause: ParserPause | undefined;
+  /** Whether nobody reads its answers any more; made with its first request. */
+  isGone: (() => boolean) | undefined;
   /** What ends this connection is decided: a last response, a refusal, or silence. Nothing more is taken from it. */
   closing: boolean;
 }
@@ -55,6 +57,7 @@ export function connectionOf(connections: Connections, socket: Socket): Connecti
     unsent: 0,
     waiting: [],
     pause: undefined,
+    isGone: undefined,
     closing: false,
   };
   connections.set(socket, connection);

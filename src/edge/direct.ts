@@ -15,6 +15,8 @@ export interface DirectAsk {
   readonly ifMatch?: string | undefined;
   /** Milliseconds since the epoch; the clock's when absent. */
   readonly now?: number;
+  /** Drops the request when it is aborted before its search is done. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What was answered. */
@@ -26,13 +28,16 @@ export interface DirectReply {
   readonly body: string;
 }
 
-/** Asks without HTTP. Never rejects. */
+/** Asks without HTTP. Rejects with the reason of an aborted signal, and for nothing else. */
 export type DirectDoor = (ask: DirectAsk) => Promise<DirectReply>;
 
 /** Makes the door to a state. */
 export function createDirectDoor(state: State): DirectDoor {
-  return async ({ target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now() }) => {
-    const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now }, state);
+  return async (ask) => {
+    const { target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now(), signal } = ask;
+    const isGone = signal && (() => signal.aborted);
+    const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now, isGone }, state);
+    signal?.throwIfAborted();
     const headers: Record<string, string> = Object.create(null);
     const list = splitHeaders(reply.headers);
     for (let at = 0; at < list.length; at += 2) headers[list[at]!.toLowerCase()] = list[at + 1]!;

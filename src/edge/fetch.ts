@@ -8,7 +8,7 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** Makes the door to a state. */
 export function createFetchHandler(state: State): FetchHandler {
-  return async ({ method, url, headers }) => {
+  return async ({ method, url, headers, signal }) => {
     const reply = await answer(
       {
         method,
@@ -18,6 +18,7 @@ export function createFetchHandler(state: State): FetchHandler {
         ifNoneMatch: headers.get("if-none-match") ?? undefined,
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
+        isGone: () => signal.aborted,
       },
       state,
     );

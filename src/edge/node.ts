@@ -24,6 +24,7 @@ import {
   pauseWhenFull,
   queue,
 } from "./connections.ts";
+import { watchPeer, watchSocket } from "./peer.ts";
 import { CLOSE, headText, type Respond, respondByHead } from "./respond.ts";
 
 /** Most headers of a request. */
@@ -38,6 +39,8 @@ export interface NodeDoor {
   readonly onRefusal: (fault: FaultName, socket: Socket) => void;
   /** From now on every response ends its connection. */
   readonly startDraining: () => void;
+  /** From now on requests that take work are treated as if their peers were gone. */
+  readonly giveUpWork: () => void;
 }
 
 /** What one pass over the raw headers finds. Of two headers the first counts, of conditions all do. */
@@ -113,6 +116,16 @@ export function createNodeDoor(
 ): NodeDoor {
   const connections: Connections = new Map();
   let draining = false;
+  let givesUpWork = false;
+
+  function watch(connection: Connection): () => boolean {
+    const { socket } = connection;
+    const isGone =
+      respond === respondByHead
+        ? watchSocket(socket)
+        : watchPeer(socket, () => connection.newest?.req.httpVersion === "1.1");
+    return () => givesUpWork || isGone();
+  }
 
   function observe(
     fault: FaultName,
@@ -149,6 +162,7 @@ export function createNodeDoor(
     // Bytes behind the last answer of a connection are no request any more.
     if (connection.closing) return;
     connection.newest = response;
+    connection.isGone ??= watch(connection);
     connection.requests++;
     connection.begun++;
     const head = readHead(request.rawHeaders);
@@ -171,6 +185,7 @@ export function createNodeDoor(
       ifMatch: head.ifMatch,
       now: Date.now(),
       peer: request.socket,
+      isGone: connection.isGone,
     };
     const reply = answer(ask, state);
     if (reply instanceof Promise) void reply.then((later) => send(connection, response, later));
@@ -183,6 +198,9 @@ export function createNodeDoor(
     onRefusal: (fault, socket) => observe(fault, bareReply(fault, false), socket, undefined),
     startDraining() {
       draining = true;
+    },
+    giveUpWork() {
+      givesUpWork = true;
     },
   };
 }

@@ -24,6 +24,8 @@ export interface Admission {
   readonly quota: Quota | undefined;
   /** Id of the key, or "" when none was found. */
   readonly keyId: string;
+  /** Place of the key in the counters, or -1 when none was found. */
+  readonly slot: number;
 }
 
 /**
@@ -39,10 +41,11 @@ export function admit(
   now: number,
 ): Admission {
   const key = findKey(authorization, gate.prefixes, gate.keys, now);
-  if (typeof key === "string") return { fault: key, quota: undefined, keyId: "" };
-  if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id };
+  if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
+  if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
   const quota = countRequest(gate.counters, key.slot, key.limit ?? gate.defaultLimit, now);
-  if (!quota.passed) return { fault: "rateLimited", quota, keyId: key.id };
-  if (scope !== null && !key.scopes.has(scope)) return { fault: SCOPE_FAULTS[scope], quota, keyId: key.id };
-  return { fault: undefined, quota, keyId: key.id };
+  if (!quota.passed) return { fault: "rateLimited", quota, keyId: key.id, slot: key.slot };
+  if (scope !== null && !key.scopes.has(scope))
+    return { fault: SCOPE_FAULTS[scope], quota, keyId: key.id, slot: key.slot };
+  return { fault: undefined, quota, keyId: key.id, slot: key.slot };
 }

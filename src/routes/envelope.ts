@@ -1,6 +1,6 @@
 /** The envelopes around the data. Texts are one char a byte; what is added here is ASCII. */
 
-import type { Found } from "../store/generation.ts";
+import { BUSY, type Busy, type Found } from "../store/generation.ts";
 import { type Block, rangeText, rowsText, rowText } from "../store/table.ts";
 import type { Outcome, Parameters } from "./route.ts";
 
@@ -44,11 +44,12 @@ export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters
  */
 export function foundPage(
   block: Block,
-  found: Found | Promise<Found>,
+  found: Found | Busy | Promise<Found | Busy>,
   parameters: Parameters,
   tail = 0,
 ): Outcome | Promise<Outcome> {
   if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
+  if (found === BUSY) return { fault: "busy" };
   const text = found.text ?? rowsText(block, found.rows, tail);
   found.keepText?.(text);
   return page(text, found.total, parameters);

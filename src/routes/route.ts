@@ -2,7 +2,7 @@
 
 import type { FaultName } from "../fault.ts";
 import type { Period, SchemaName, Scope } from "../model.ts";
-import type { Search, Store } from "../store/generation.ts";
+import type { Caller, Search, Store } from "../store/generation.ts";
 
 /** Name of a query parameter. */
 export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId";
@@ -20,8 +20,8 @@ export interface Parameters {
   worldId: string;
 }
 
-/** What an operation works with: one generation, the id in the path, the parameters. */
-export interface Call {
+/** What an operation works with: one generation, the id in the path, the parameters, and who asks. */
+export interface Call extends Caller {
   readonly store: Store;
   readonly search: Search;
   /** The text in place of `:id`, or "". */

@@ -7,10 +7,11 @@ import { foundPage, oneRow, rowsPage } from "./envelope.ts";
 import type { Call, Outcome } from "./route.ts";
 
 /** Users whose display name contains `q`. */
-export function findUsers({ store, search, parameters }: Call): Outcome | Promise<Outcome> {
+export function findUsers(call: Call): Outcome | Promise<Outcome> {
+  const { store, search, parameters } = call;
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
-  return foundPage(store.users, search.users(term, parameters), parameters);
+  return foundPage(store.users, search.users(term, parameters, call), parameters);
 }
 
 /** One user. */

@@ -12,10 +12,11 @@ export function listWorlds({ store, parameters }: Call): Outcome {
 }
 
 /** Worlds that contain every term of `q`. */
-export function findWorlds({ store, search, parameters }: Call): Outcome | Promise<Outcome> {
+export function findWorlds(call: Call): Outcome | Promise<Outcome> {
+  const { store, search, parameters } = call;
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
-  return foundPage(store.worlds, search.worlds(term, parameters), parameters, store.foundWorldTail);
+  return foundPage(store.worlds, search.worlds(term, parameters, call), parameters, store.foundWorldTail);
 }
 
 /** All visible worlds, most popular first. */

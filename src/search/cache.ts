@@ -1,12 +1,10 @@
-/** Recent search results, bounded in bytes. */
+/** A cache of recent results in front of the searches. */
 
-import { LRUCache } from "lru-cache";
 import type { Observe } from "../observe.ts";
-import type { Found, PageOf, Search } from "../store/generation.ts";
+import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
 import { type Matches, pageOf } from "./matches.ts";
-
-/** Bytes that an entry costs beside its rows and its text; measured roughly. */
-const ENTRY_BYTES = 200;
+import { type PendingSearches, UNBOUNDED } from "./pending.ts";
+import { createResults } from "./results.ts";
 
 /** What became of the searches of a generation, and what the cache holds. */
 export interface CacheCounts {
@@ -32,7 +30,11 @@ export interface CachedSearch extends Search {
 }
 
 /** Finds what matches a term, or as much of it as a page takes. */
-export type FindMatches = (term: string, page: PageOf) => Matches | Promise<Matches>;
+export type FindMatches = (
+  term: string,
+  page: PageOf,
+  caller: Caller,
+) => Matches | Busy | Promise<Matches | Busy>;
 
 /** Both searches, before the cache. */
 export interface MatchSearch {
@@ -41,104 +43,89 @@ export interface MatchSearch {
 }
 
 type FindPage = Search["users"];
+type Answer = ReturnType<FindPage>;
 
-/** A result. */
-interface Entry {
-  readonly matches: Matches;
-  /** The page that was asked for last. */
-  limit: number;
-  offset: number;
-  /** A page that is kept as JSON. */
-  readonly kept?: PageOf & { readonly page: Found & { readonly text: string } };
+function pageOrBusy(matches: Matches | Busy, page: PageOf): Found | Busy {
+  return matches === BUSY ? BUSY : pageOf(matches, page);
 }
 
-/** Bytes of an entry; JSON is a one-byte text. */
-function bytesOf({ matches, kept }: Entry, key: string): number {
-  return matches.bytes + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
+/** A search whose result comes later, and who waits for it. */
+interface UnderWay {
+  readonly result: Promise<Matches | Busy>;
+  readonly callers: Caller[];
 }
-
-const FIRST_MATCH: PageOf = { limit: 1, offset: 0 };
 
 /**
  * Puts a cache in front of both searches: paging a query again mostly costs a slice.
  *
  * @param maxBytes memory for results; 0 keeps none
+ * @param pending bounds those that wait for searches of others
  */
-export function withCache(search: MatchSearch, maxBytes: number): CachedSearch {
-  const cache = new LRUCache<string, Entry>({
-    // The cache takes no bound of 0; with 1 byte nothing fits.
-    maxSize: Math.max(maxBytes, 1),
-    sizeCalculation: bytesOf,
-  });
-  /** Searches whose results come later: who asks the same meanwhile waits for the same answer. */
-  const underWay = new Map<string, Promise<Matches>>();
+export function withCache(
+  search: MatchSearch,
+  maxBytes: number,
+  pending: PendingSearches = UNBOUNDED,
+): CachedSearch {
+  const results = createResults(maxBytes);
+  /**
+   * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait in the
+   * queue of the first.
+   */
+  const underWay = new Map<string, UnderWay>();
   let hits = 0;
   let joined = 0;
   let misses = 0;
 
-  function keep(key: string, matches: Matches, { limit, offset }: PageOf): void {
-    // A page from far behind is asked for once.
-    if (matches.has(FIRST_MATCH)) cache.set(key, { matches, limit, offset });
-  }
-
-  /**
-   * A page of a kept result. One that is asked for again, with no other of the
-   * result between, is kept as JSON: to put it together takes a sixth of the
-   * time of its reply.
-   */
-  function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
-    const { matches, kept } = entry;
-    const { limit, offset } = asked;
-    if (kept !== undefined && kept.limit === limit && kept.offset === offset) return kept.page;
-    const page = pageOf(matches, asked);
-    if (entry.limit !== limit || entry.offset !== offset) {
-      entry.limit = limit;
-      entry.offset = offset;
-      return page;
-    }
-    const keepText = (joined: string): void => {
-      // A flat copy: a text that was joined of many takes half as much memory again.
-      const text = Buffer.from(joined, "latin1").toString("latin1");
-      const larger = { ...entry, kept: { limit, offset, page: { ...page, text } } };
-      // The cache would throw out what has become too large for it.
-      if (bytesOf(larger, key) <= maxBytes) cache.set(key, larger);
-    };
-    return { ...page, keepText };
-  }
-
   function cached(find: FindMatches, prefix: string): FindPage {
-    function search(key: string, term: string, page: PageOf): Found | Promise<Found> {
+    function search(key: string, term: string, page: PageOf, caller: Caller): Answer {
       misses++;
-      const found = find(term, page);
+      const callers = [caller];
+      const found = find(term, page, { key: caller.key, isGone: () => callers.every((one) => one.isGone()) });
+      if (found === BUSY) return BUSY;
       if (!(found instanceof Promise)) {
-        if (maxBytes > 0) keep(key, found, page);
+        results.keep(key, found, page);
         return pageOf(found, page);
       }
-      if (maxBytes === 0) return found.then((matches) => pageOf(matches, page));
-      const settled = found
+      if (maxBytes === 0) return found.then((matches) => pageOrBusy(matches, page));
+      const joint = `${caller.key} ${key}`;
+      const result = found
         .then((matches) => {
-          keep(key, matches, page);
+          if (matches !== BUSY) results.keep(key, matches, page);
           return matches;
         })
         .finally(() => {
-          if (underWay.get(key) === settled) underWay.delete(key);
+          if (underWay.get(joint)?.result === result) underWay.delete(joint);
         });
-      underWay.set(key, settled);
-      return settled.then((matches) => pageOf(matches, page));
+      underWay.set(joint, { result, callers });
+      return result.then((matches) => pageOrBusy(matches, page));
     }
 
-    function findPage(term: string, page: PageOf): Found | Promise<Found> {
-      const key = prefix + term;
-      const known = cache.get(key);
-      if (known?.matches.has(page)) {
-        hits++;
-        return pageOfEntry(key, known, page);
-      }
-      const coming = underWay.get(key);
-      if (coming === undefined) return search(key, term, page);
+    function join(
+      { result, callers }: UnderWay,
+      term: string,
+      page: PageOf,
+      caller: Caller,
+    ): Busy | Promise<Found | Busy> {
+      const leave = pending.enter(caller.key);
+      if (leave === undefined) return BUSY;
       joined++;
-      // What came may be another page; of all who wait for this one the first asks for it.
-      return coming.then((matches) => (matches.has(page) ? pageOf(matches, page) : findPage(term, page)));
+      callers.push(caller);
+      return result.finally(leave).then((matches) => {
+        // What came may be another page; of all who wait for this one the first asks for it.
+        if (matches !== BUSY && matches.has(page)) return pageOf(matches, page);
+        return caller.isGone() ? BUSY : findPage(term, page, caller);
+      });
+    }
+
+    function findPage(term: string, page: PageOf, caller: Caller): Answer {
+      const key = prefix + term;
+      const known = results.find(key, page);
+      if (known !== undefined) {
+        hits++;
+        return known;
+      }
+      const coming = underWay.size > 0 ? underWay.get(`${caller.key} ${key}`) : undefined;
+      return coming === undefined ? search(key, term, page, caller) : join(coming, term, page, caller);
     }
     return findPage;
   }
@@ -146,6 +133,6 @@ export function withCache(search: MatchSearch, maxBytes: number): CachedSearch {
   return {
     users: cached(search.users, "u "),
     worlds: cached(search.worlds, "w "),
-    counts: () => ({ hits, joined, misses, entries: cache.size, bytes: cache.calculatedSize }),
+    counts: () => ({ hits, joined, misses, ...results.size() }),
   };
 }

@@ -8,15 +8,24 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { workerEntry } from "../package.ts";
-import { withCache } from "../search/cache.ts";
-import { indexStore, indexUsersOf, indexWorldsOf, openSearch, type SearchIndex } from "../search/search.ts";
-import { runInSlices } from "../search/slices.ts";
+import { pageOf } from "../search/matches.ts";
+import { createResults } from "../search/results.ts";
+import { Scheduler } from "../search/scheduler.ts";
+import {
+  indexStore,
+  indexUsersOf,
+  indexWorldsOf,
+  openSearch,
+  type Searches,
+  type SearchIndex,
+} from "../search/search.ts";
+import type { Work } from "../search/slices.ts";
 import type { Worlds } from "../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { type Found, reviveStore, type Store } from "../store/generation.ts";
+import { BUSY, type Busy, type Found, reviveStore, type Store } from "../store/generation.ts";
 import { indexLoaded } from "./index-loaded.ts";
 import { beginWork, standAside, standingAside } from "./stand-aside.ts";
-import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import type { SearchAnswer, SearchBatch, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { workerOptions } from "./worker-options.ts";
 
 const port = parentPort!;
@@ -87,6 +96,51 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   return "problems" in indexed ? indexed : { loaded, ...indexed };
 }
 
+/**
+ * Answers what it is asked, in slices that are fair between keys.
+ *
+ * @param cacheBytes memory for results; they are kept whole
+ */
+function answerBatches(searches: Searches, cacheBytes: number): (batch: SearchBatch) => void {
+  const scheduler = new Scheduler<Found>();
+  const results = createResults(cacheBytes);
+  /** Those under way that nobody waits for any more are false. */
+  const isWanted = new Map<number, boolean>();
+
+  function* search({ name, term, page }: SearchRequest): Work<Found> {
+    const key = `${name} ${term}`;
+    // Known by the time it begins, if another key asked the same.
+    const known = results.find(key, page);
+    if (known !== undefined) return known;
+    const matches = yield* standingAside(searches[name](term, page), sendAnswers);
+    results.keep(key, matches, page);
+    return pageOf(matches, page);
+  }
+
+  function answer(request: SearchRequest): void {
+    const { number, key } = request;
+    isWanted.set(number, true);
+    const give = (found: Found | Busy): void => {
+      isWanted.delete(number);
+      // A copy, since the rows may be a view of all that was found, which stays here.
+      if (found !== BUSY) {
+        giveAnswer({ number, found: { total: found.total, rows: new Uint32Array(found.rows) } });
+      }
+    };
+    const fail = (error: unknown): void => {
+      isWanted.delete(number);
+      giveAnswer({ number, problem: String(error) });
+    };
+    scheduler.run(() => search(request), { key, isGone: () => !isWanted.get(number) }).then(give, fail);
+  }
+
+  return ({ asked, dropped }) => {
+    for (const number of dropped) if (isWanted.has(number)) isWanted.set(number, false);
+    if (answers.length === 0 && isWanted.size === 0) beginWork();
+    asked.forEach(answer);
+  };
+}
+
 async function run(task: Task): Promise<void> {
   if (task.kind === "index-worlds") {
     port.postMessage(indexWorldsOf(reviveStore(task.store)));
@@ -97,33 +151,7 @@ async function run(task: Task): Promise<void> {
     say({ kind: "refused", refused: ready });
     return;
   }
-  // In slices, so that a search that takes long does not keep the others waiting.
-  const searches = openSearch(ready.index);
-  const search = withCache(
-    {
-      users: (term, page) => runInSlices(standingAside(searches.users(term, page), sendAnswers)),
-      worlds: (term, page) => runInSlices(standingAside(searches.worlds(term, page), sendAnswers)),
-    },
-    task.cacheBytes,
-  );
-  function answer({ number, name, term, page }: SearchRequest): void {
-    // A copy, since the rows may be a view of all that was found, which stays here.
-    const give = ({ total, rows }: Found): void =>
-      giveAnswer({ number, found: { total, rows: new Uint32Array(rows) } });
-    const fail = (error: unknown): void => giveAnswer({ number, problem: String(error) });
-    try {
-      const found = search[name](term, page);
-      // Not awaited when it is there: it can go out before the next search of the batch begins.
-      if (found instanceof Promise) found.then(give, fail);
-      else give(found);
-    } catch (error) {
-      fail(error);
-    }
-  }
-  port.on("message", (requests: readonly SearchRequest[]) => {
-    if (answers.length === 0) beginWork();
-    requests.forEach(answer);
-  });
+  port.on("message", answerBatches(openSearch(ready.index), task.cacheBytes));
   say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
 }
 

@@ -100,6 +100,8 @@ export function listen(
 
 /** How long connections without a request are still served. */
 const GRACE_MS = 1500;
+/** When searches that are not done yet are answered with a 503. */
+const GIVE_UP_MS = 6000;
 /** When whatever is left is destroyed. */
 const DEADLINE_MS = 8000;
 const LOOK_MS = 50;
@@ -151,6 +153,7 @@ export async function leave({ server, door, closed }: HttpServer): Promise<void>
   const readAtStart = new Map([...door.connections.keys()].map((socket) => [socket, socket.bytesRead]));
   while (door.connections.size > 0 && performance.now() - began < DEADLINE_MS) {
     await sleep(LOOK_MS);
+    if (performance.now() - began > GIVE_UP_MS) door.giveUpWork();
     if (performance.now() - began < GRACE_MS) continue;
     for (const connection of door.connections.values()) {
       const { socket } = connection;

@@ -1,28 +1,26 @@
 /** Loading and searching on the calling thread. */
 
+import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
 import { indexStore, openSearch } from "../search/search.ts";
-import { runInSlices } from "../search/slices.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
-import type { PageOf } from "../store/generation.ts";
 import { indexLoaded } from "./index-loaded.ts";
 import type { Loader } from "./loader.ts";
+import { createNearSearch, createSlicedSearch } from "./near-search.ts";
 
 /**
  * Makes a loader that loads and searches on the calling thread: for hosts without worker threads.
  *
  * @param cacheBytes memory for search results
+ * @param pending bounds the searches that wait
  */
-export function createLocalLoader(cacheBytes: number): Loader {
+export function createLocalLoader(cacheBytes: number, pending: PendingSearches = UNBOUNDED): Loader {
   return async (folder, options) => {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
     const indexed = await indexLoaded(folder, result, () => indexStore(result.store));
     if ("problems" in indexed) return indexed;
     const searches = openSearch(indexed.index);
-    const search = {
-      users: (term: string, page: PageOf) => runInSlices(searches.users(term, page)),
-      worlds: (term: string, page: PageOf) => runInSlices(searches.worlds(term, page)),
-    };
+    const search = createNearSearch(searches, createSlicedSearch(searches), pending);
     return { ...result, ...indexed, search, cacheBytes, retire: () => {} };
   };
 }

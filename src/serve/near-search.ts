@@ -4,15 +4,19 @@
  * Most searches take less time than it takes to ask another thread for them, so
  * they are done here, over the shared index. Those that turn out to take longer
  * go to the search thread. Lookups come first: of each turn of the event loop
- * searches get a part, and those that are left wait for the next turn.
+ * searches get a part, and those that are left wait for the next turn, in a
+ * queue that is fair between keys. So many may wait, here and there together.
  */
 
 import { setImmediate } from "node:timers";
 import type { FindMatches, MatchSearch } from "../search/cache.ts";
+import { FairQueue } from "../search/fair-queue.ts";
 import { AT_HAND, type Matches, SomeMatches } from "../search/matches.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { Scheduler } from "../search/scheduler.ts";
 import type { Searches } from "../search/search.ts";
-import { runInSlices, type Work } from "../search/slices.ts";
-import type { Found, PageOf } from "../store/generation.ts";
+import type { Work } from "../search/slices.ts";
+import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../store/generation.ts";
 import type { SearchName } from "./thread-messages.ts";
 
 /** How long a search may take here before it goes elsewhere, in milliseconds, if its work yields as often. */
@@ -20,16 +24,26 @@ const MOST_MS = 0.5;
 /** How long searches may take in a turn, in milliseconds; the last of them may go over it. */
 const TURN_MS = 0.3;
 
-interface Waiting {
+/** A search that somebody asks for. */
+interface Asked {
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
-  readonly resolve: (matches: Matches | Promise<Matches>) => void;
+  readonly caller: Caller;
+}
+
+interface Waiting extends Asked {
+  readonly resolve: (matches: Matches | Busy | Promise<Matches | Busy>) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Asks whoever does long searches for a page; undefined when there is nobody any more. */
-export type AskForPage = (name: SearchName, term: string, page: PageOf) => Promise<Found | undefined>;
+export type AskForPage = (
+  name: SearchName,
+  term: string,
+  page: PageOf,
+  caller: Caller,
+) => Promise<Found | Busy | undefined>;
 
 /** What long searches find stays where it was found, but for so many rows; pages behind them are asked for one by one. */
 const WINDOW: PageOf = { limit: AT_HAND, offset: 0 };
@@ -39,16 +53,26 @@ const WINDOW: PageOf = { limit: AT_HAND, offset: 0 };
  * nobody to ask; what is left to be searched in it is done here, in slices.
  */
 export function createFarSearch(searches: Searches, ask: AskForPage): MatchSearch {
+  const scheduler = new Scheduler<Matches>();
   const search =
     (name: SearchName): FindMatches =>
-    async (term, page) => {
+    async (term, page, caller) => {
       // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
       const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
-      const found = await ask(name, term, asked);
-      return found === undefined
-        ? runInSlices(searches[name](term, page))
-        : new SomeMatches(found, asked.offset);
+      const found = await ask(name, term, asked, caller);
+      if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
+      return found === BUSY ? BUSY : new SomeMatches(found, asked.offset);
     };
+  return { users: search("users"), worlds: search("worlds") };
+}
+
+/** Makes a search that does everything on the calling thread, in slices. */
+export function createSlicedSearch(searches: Searches): MatchSearch {
+  const scheduler = new Scheduler<Matches>();
+  const search =
+    (name: SearchName): FindMatches =>
+    (term, page, caller) =>
+      scheduler.run(() => searches[name](term, page), caller);
   return { users: search("users"), worlds: search("worlds") };
 }
 
@@ -56,9 +80,14 @@ export function createFarSearch(searches: Searches, ask: AskForPage): MatchSearc
  * Makes a search that does here what is short.
  *
  * @param far takes what is long
+ * @param pending bounds what waits
  */
-export function createNearSearch(searches: Searches, far: MatchSearch): MatchSearch {
-  const waiting: Waiting[] = [];
+export function createNearSearch(
+  searches: Searches,
+  far: MatchSearch,
+  pending: PendingSearches = UNBOUNDED,
+): MatchSearch {
+  const waiting = new FairQueue<Waiting>();
   let turnHasBegun = false;
   let spent = 0;
 
@@ -66,11 +95,11 @@ export function createNearSearch(searches: Searches, far: MatchSearch): MatchSea
     spent = 0;
     turnHasBegun = false;
     while (waiting.length > 0 && spent < TURN_MS) {
-      const { name, term, page, resolve, reject } = waiting.shift()!;
+      const asked = waiting.shift()!;
       try {
-        resolve(search(name, term, page));
+        asked.resolve(asked.caller.isGone() ? BUSY : (searchHere(asked) ?? searchFar(asked)));
       } catch (error) {
-        reject(error);
+        asked.reject(error);
       }
     }
     if (waiting.length > 0) beginTurn();
@@ -82,25 +111,39 @@ export function createNearSearch(searches: Searches, far: MatchSearch): MatchSea
     setImmediate(nextTurn);
   }
 
-  function search(name: SearchName, term: string, page: PageOf): Matches | Promise<Matches> {
+  /** Undefined when it takes too long. */
+  function searchHere({ name, term, page }: Asked): Matches | undefined {
     beginTurn();
     const began = performance.now();
     const matches = runShort(searches[name](term, page), began);
     spent += performance.now() - began;
-    return matches ?? far[name](term, page);
+    return matches;
   }
 
-  function searchInTurn(name: SearchName, term: string, page: PageOf): Matches | Promise<Matches> {
-    if (spent < TURN_MS && waiting.length === 0) return search(name, term, page);
-    return new Promise((resolve, reject) => {
-      waiting.push({ name, term, page, resolve, reject });
+  function searchFar({ name, term, page, caller }: Asked): Matches | Busy | Promise<Matches | Busy> {
+    return far[name](term, page, caller);
+  }
+
+  function searchInTurn(asked: Asked): Matches | Busy | Promise<Matches | Busy> {
+    const isFree = spent < TURN_MS && waiting.length === 0;
+    const matches = isFree ? searchHere(asked) : undefined;
+    if (matches !== undefined) return matches;
+    const leave = pending.enter(asked.caller.key);
+    if (leave === undefined) return BUSY;
+    const later = new Promise<Matches | Busy>((resolve, reject) => {
+      if (isFree) {
+        resolve(searchFar(asked));
+        return;
+      }
+      waiting.push(asked.caller.key, { ...asked, resolve, reject });
       beginTurn();
     });
+    return later.finally(leave);
   }
 
   return {
-    users: (term, page) => searchInTurn("users", term, page),
-    worlds: (term, page) => searchInTurn("worlds", term, page),
+    users: (term, page, caller) => searchInTurn({ name: "users", term, page, caller }),
+    worlds: (term, page, caller) => searchInTurn({ name: "worlds", term, page, caller }),
   };
 }
 
@@ -109,6 +152,10 @@ function runShort<Result>(work: Work<Result>, began: number): Result | undefined
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
-    if (step.value === "long" || performance.now() - began > MOST_MS) return undefined;
+    if (step.value === "long" || performance.now() - began > MOST_MS) {
+      // What it holds can be used again.
+      work.return(undefined as never);
+      return undefined;
+    }
   }
 }

@@ -7,11 +7,16 @@ import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import type { CacheCounts } from "../search/cache.ts";
+import { createPendingSearches, UNBOUNDED } from "../search/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
+import { defaultOf } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";
 import { keepKeys } from "./keyfile.ts";
 import { keepSnapshot } from "./snapshots.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
+
+/** Searches that may wait where nothing else is said. */
+export const MAX_PENDING_SEARCHES = Number(defaultOf("max-pending-searches"));
 
 /** What to open. */
 export interface OpenStateOptions {
@@ -33,6 +38,8 @@ export interface OpenStateOptions {
   /** Told what share of a snapshot was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
   readonly searchCacheBytes: number;
+  /** Searches that may wait, over all; half of them of one key. The setting's default when absent. */
+  readonly maxPendingSearches?: number;
   readonly accessLog: boolean;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
@@ -93,11 +100,16 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         })
       : undefined;
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
+  // Threads that ask for long searches keep the bound themselves.
+  const pending =
+    options.searchesHere === false
+      ? UNBOUNDED
+      : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
   // Imported when it is needed: what loads and indexes is half of all code, and with threads only they need it.
   const load =
     (options.threads ?? true)
-      ? createThreadedLoader(observe, options.searchCacheBytes, options.searchesHere ?? true)
-      : (await import("./local-loader.ts")).createLocalLoader(options.searchCacheBytes);
+      ? createThreadedLoader(observe, options.searchCacheBytes, options.searchesHere ?? true, pending)
+      : (await import("./local-loader.ts")).createLocalLoader(options.searchCacheBytes, pending);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {
@@ -107,6 +119,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+      pending,
       observe,
     },
     (generation, index) => {

@@ -5,7 +5,7 @@ import type { State } from "../answer.ts";
 import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
 import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
-import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
+import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { type Sharing, tryPort } from "./port.ts";
 
 /** Everything a server needs to know. */
@@ -101,7 +101,19 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
   const { host, port, http, prefixes, rateLimit, cors, accessLog, observe } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";
-  const settings = { host, port, sharing, http, prefixes, rateLimit, cors, accessLog, cacheBytes };
+  const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
+  const settings = {
+    host,
+    port,
+    sharing,
+    http,
+    prefixes,
+    rateLimit,
+    cors,
+    accessLog,
+    cacheBytes,
+    maxPendingSearches,
+  };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./serving-threads.ts");
   return await startServingThreads(count, settings, opened, observe);

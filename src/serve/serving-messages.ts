@@ -4,12 +4,13 @@ import type { AddressInfo } from "node:net";
 import type { Key } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
+import type { SharedPending } from "../search/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { Found, PageOf, Store } from "../store/generation.ts";
+import type { Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 import type { Sharing } from "./port.ts";
-import type { SearchName } from "./thread-messages.ts";
+import type { SearchAnswer, SearchBatch } from "./thread-messages.ts";
 
 /** A store, what its searches run over, and the number by which those are asked for that take long. */
 export interface NumberedStore {
@@ -33,6 +34,10 @@ export interface ServingTask {
   readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
+  /** Its number among those that run now. */
+  readonly thread: number;
+  /** The searches that wait in all threads. */
+  readonly pending: SharedPending;
   readonly keys: ReadonlyMap<string, Key>;
   readonly generation: NumberedStore;
 }
@@ -41,23 +46,18 @@ export interface ServingTask {
 export type ToServing =
   | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
   | { readonly kind: "generation"; readonly generation: NumberedStore }
-  /** Without `found` the generation is gone, and with it who searched it. */
-  | { readonly kind: "found"; readonly question: number; readonly found: Found | undefined }
-  | { readonly kind: "failed"; readonly question: number; readonly message: string }
-  | { readonly kind: "stop-listening" }
-  /** Only when all have stopped listening. */
+  /** Answers to searches of a generation. */
+  | { readonly kind: "answers"; readonly generation: number; readonly answers: readonly SearchAnswer[] }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" }
+  | { readonly kind: "stop-listening" }
+  /** Only when all have stopped listening. */
   | { readonly kind: "drain" };
 
-/** A search that a serving thread asks for. */
-export interface Question {
-  readonly question: number;
+/** Searches that a serving thread asks for, all of one generation. */
+export interface AskedOf extends SearchBatch {
   /** Number of the store that the rows are to be of. */
   readonly generation: number;
-  readonly name: SearchName;
-  readonly term: string;
-  readonly page: PageOf;
 }
 
 /** From a serving thread. */
@@ -66,7 +66,7 @@ export type FromServing =
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   /** No new request asks anything of the generations before this one. */
   | { readonly kind: "taken"; readonly generation: number }
-  | ({ readonly kind: "search" } & Question)
+  | ({ readonly kind: "search" } & AskedOf)
   | { readonly kind: "stopped-listening" }
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "drained" };

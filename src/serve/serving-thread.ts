@@ -9,12 +9,14 @@ import type { State } from "../answer.ts";
 import { KeyRing } from "../gate/keys.ts";
 import { createFixedHeaders } from "../headers.ts";
 import { observeSearches, withCache } from "../search/cache.ts";
+import { sharePending } from "../search/pending.ts";
 import { openSearch } from "../search/search.ts";
-import { createGeneration, type Found, type Generation, reviveStore } from "../store/generation.ts";
+import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createHttpServer, leave, listen, stopListening } from "./http.ts";
-import { type AskForPage, createFarSearch, createNearSearch } from "./near-search.ts";
+import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { createBatchSender } from "./observation-batches.ts";
+import { Questions } from "./questions.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
 
 const port = parentPort!;
@@ -27,25 +29,27 @@ function say(message: FromServing): void {
 const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
 const { observe } = observations;
 
-interface Waiting {
-  readonly resolve: (found: Found | undefined) => void;
-  readonly reject: (error: Error) => void;
-}
+const pending = sharePending(task.pending, task.thread);
 
-const waiting = new Map<number, Waiting>();
-let questions = 0;
+/** By the number of their generation: of the one that is served, and of those before it what is not answered yet. */
+const questions = new Map<number, Questions>();
 
 let tellOfCache = (): void => {};
 
 function take({ number, store, index }: NumberedStore): Generation {
-  const ask: AskForPage = (name, term, { limit, offset }) =>
-    new Promise((resolve, reject) => {
-      const question = questions++;
-      waiting.set(question, { resolve, reject });
-      say({ kind: "search", question, generation: number, name, term, page: { limit, offset } });
-    });
+  for (const [old, { size }] of questions) if (size === 0) questions.delete(old);
+  const own = new Questions((batch) => {
+    say({ kind: "search", generation: number, ...batch });
+    return true;
+  });
   const searches = openSearch(index);
-  const search = withCache(createNearSearch(searches, createFarSearch(searches, ask)), task.cacheBytes);
+  const far = createFarSearch(searches, (name, term, page, caller) => {
+    // Also behind the next generation: what waited here may ask only then.
+    questions.set(number, own);
+    return own.ask(name, term, page, caller);
+  });
+  const near = createNearSearch(searches, far, pending);
+  const search = withCache(near, task.cacheBytes, pending);
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
   return createGeneration(reviveStore(store), search);
 }
@@ -78,13 +82,8 @@ port.on("message", async (message: ToServing) => {
       say({ kind: "taken", generation: message.generation.number });
       setTimeout(collectGarbage, RELEASE_MS).unref();
       break;
-    case "found":
-      waiting.get(message.question)?.resolve(message.found);
-      waiting.delete(message.question);
-      break;
-    case "failed":
-      waiting.get(message.question)?.reject(new Error(message.message));
-      waiting.delete(message.question);
+    case "answers":
+      for (const answer of message.answers) questions.get(message.generation)?.settle(answer);
       break;
     case "stop-listening":
       await started;

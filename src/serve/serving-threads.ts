@@ -12,11 +12,13 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { workerEntry } from "../package.ts";
+import { createSharedPending, releasePending } from "../search/pending.ts";
 import type { Generation } from "../store/generation.ts";
 import { takeBatch } from "./observation-batches.ts";
 import type { OpenState } from "./open.ts";
+import { createPassOn } from "./pass-on.ts";
 import type { Sharing } from "./port.ts";
-import type { FromServing, Question, ServingTask, ToServing } from "./serving-messages.ts";
+import type { FromServing, ServingTask, ToServing } from "./serving-messages.ts";
 
 const ENTRY = workerEntry("serving-thread");
 
@@ -34,7 +36,11 @@ export function threadsFrom(text: string): number | undefined {
 }
 
 /** What all threads are started with, but for what changes. */
-export type ServingSettings = Omit<ServingTask, "keys" | "generation" | "counters">;
+export interface ServingSettings
+  extends Omit<ServingTask, "keys" | "generation" | "counters" | "thread" | "pending"> {
+  /** Searches that may wait in all threads. */
+  readonly maxPendingSearches: number;
+}
 
 /** The threads. */
 export interface ServingThreads {
@@ -45,6 +51,8 @@ export interface ServingThreads {
 
 interface Thread {
   readonly worker: Worker;
+  /** Different from those of all others that run. */
+  readonly number: number;
   /** Number of the newest generation it has taken. */
   taken: number;
   /** Whether it has stopped listening. */
@@ -60,11 +68,12 @@ interface Thread {
  */
 export async function startServingThreads(
   count: number,
-  settings: ServingSettings,
+  { maxPendingSearches, ...settings }: ServingSettings,
   { state, searchIndex, follow }: Pick<OpenState, "state" | "searchIndex" | "follow">,
   observe: Observe,
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
+  const pending = createSharedPending(maxPendingSearches);
   /** Generations that somebody may still search. */
   const generations = new Map<number, Generation>([[0, state.generation]]);
   let newest = 0;
@@ -89,34 +98,34 @@ export async function startServingThreads(
     worker.postMessage(message);
   }
 
-  async function search(thread: Thread, { question, generation, name, term, page }: Question): Promise<void> {
-    try {
-      const asked = generations.get(generation);
-      if (asked === undefined) {
-        tell(thread, { kind: "found", question, found: undefined });
-        return;
-      }
-      const { total, rows } = await asked.search[name](term, page);
-      // A copy of the page alone: the rows are a view of all that was found.
-      tell(thread, { kind: "found", question, found: { total, rows: rows.slice() } });
-    } catch (error) {
-      tell(thread, { kind: "failed", question, message: String(error) });
-    }
+  function freeNumber(): number {
+    const taken = new Set([...threads].map(({ number }) => number));
+    let number = 0;
+    while (taken.has(number)) number++;
+    return number;
   }
 
   /** Starts one; resolves with its address, rejects when it dies or cannot listen before that. */
   function start(port: number, sharing: Sharing): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
+      const number = freeNumber();
       const task: ServingTask = {
         ...settings,
         port,
         sharing,
+        thread: number,
+        pending,
         counters: state.gate.counters,
         keys: state.gate.keys.byHash,
         generation: { number: newest, store: state.generation.store, index: searchIndex() },
       };
       const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
-      const thread: Thread = { worker, taken: newest, stopped: false, drained: false };
+      const thread: Thread = { worker, number, taken: newest, stopped: false, drained: false };
+      const passOn = createPassOn(
+        (generation) => generations.get(generation),
+        () => threads.has(thread),
+        (generation, answers) => tell(thread, { kind: "answers", generation, answers }),
+      );
       threads.add(thread);
       let listening = false;
       let cause = "";
@@ -136,7 +145,7 @@ export async function startServingThreads(
             lookAgain();
             break;
           case "search":
-            void search(thread, message);
+            passOn(message);
             break;
           case "observations":
             takeBatch(message, observe);
@@ -156,7 +165,7 @@ export async function startServingThreads(
         cause = error.message;
       });
       worker.on("exit", (status) => {
-        threads.delete(thread);
+        if (threads.delete(thread)) releasePending(pending, number);
         lookAgain();
         reject(new Error(cause || `exit status ${status}`));
         if (!listening || draining) return;

@@ -7,6 +7,7 @@
 
 import type { Observe } from "../observe.ts";
 import { type CacheCounts, observeSearches, withCache } from "../search/cache.ts";
+import type { PendingSearches } from "../search/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
@@ -23,6 +24,8 @@ export interface SnapshotOptions extends LoadOptions {
   readonly allowShrink: boolean;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: () => void;
+  /** Bounds the searches that wait for others; no bound when absent. */
+  readonly pending?: PendingSearches;
   readonly observe: Observe;
 }
 
@@ -116,7 +119,7 @@ export async function keepSnapshot(
   function accept(loaded: LoadedSearchable, began: number): void {
     const { store, bytes } = loaded;
     const before = generation?.store;
-    const search = withCache(loaded.search, loaded.cacheBytes);
+    const search = withCache(loaded.search, loaded.cacheBytes, options.pending);
     const next = createGeneration(store, search);
     if (before) {
       warnOfShrink(before, store);

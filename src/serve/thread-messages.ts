@@ -20,18 +20,29 @@ export type Task =
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
   | { readonly kind: "index-worlds"; readonly store: Store };
 
-/** One search; a generation's thread is sent all that came in at about the same time. */
+/** One search. */
 export interface SearchRequest {
   readonly number: number;
+  /** Slot of the caller's key; see {@link Caller}. */
+  readonly key: number;
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
 }
 
+/** What came up at about the same time. */
+export interface SearchBatch {
+  readonly asked: readonly SearchRequest[];
+  /** Numbers of earlier ones that nobody waits for any more; they get no answer. */
+  readonly dropped: readonly number[];
+}
+
 /** What became of a search. */
 export type SearchAnswer =
   | { readonly number: number; readonly found: Found }
-  | { readonly number: number; readonly problem: string };
+  | { readonly number: number; readonly problem: string }
+  /** Nobody searches its generation any more; only the main thread says so. */
+  | { readonly number: number; readonly over: true };
 
 /** From a generation's thread. */
 export type ThreadMessage =

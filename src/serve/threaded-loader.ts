@@ -10,23 +10,18 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { workerEntry } from "../package.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
-import { type Found, type PageOf, reviveStore } from "../store/generation.ts";
+import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { GrowingPauses } from "./pauses.ts";
-import type { SearchAnswer, SearchName, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import { Questions } from "./questions.ts";
+import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
 import { causeOfDeath, workerOptions } from "./worker-options.ts";
 
 const ENTRY = workerEntry("generation-thread");
-
-interface Waiting extends SearchRequest {
-  /** Threads that died while they worked on it. */
-  deaths: number;
-  readonly resolve: (found: Found | undefined) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /** The first pause, in milliseconds, before a thread that could not be started is tried again. */
 const RESTART_MS = 1000;
@@ -41,12 +36,12 @@ class GenerationThread {
   readonly #observe: Observe;
   /** For whole results, in the thread. */
   readonly #cacheBytes: number;
-  readonly #waiting = new Map<number, Waiting>();
-  /** Those of them that the thread was not sent yet: what one turn of the event loop brings goes out together. */
-  #asked: Waiting[] = [];
+  readonly #questions = new Questions(
+    (batch) => this.#send(batch),
+    () => this.#endIfDone(),
+  );
   #worker: Worker | undefined;
   #index: SearchIndex | undefined;
-  #numbers = 0;
   #retired = false;
   /** No thread can be started now. */
   #isDown = false;
@@ -68,8 +63,7 @@ class GenerationThread {
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
         if (message.kind === "answers") {
-          for (const answer of message.answers) this.#settle(answer);
-          this.#endIfDone();
+          for (const answer of message.answers) this.#questions.settle(answer);
           return;
         }
         if (message.kind === "progress") {
@@ -85,8 +79,7 @@ class GenerationThread {
         ready = true;
         this.#worker = worker;
         this.#index = message.index;
-        this.#asked = [...this.#waiting.values()];
-        this.#sendAsked();
+        this.#questions.askAgain();
         resolve(message);
       });
       worker.on("error", (error) => {
@@ -108,16 +101,11 @@ class GenerationThread {
   }
 
   /** Resolves with undefined when the thread has ended for good. */
-  search(name: SearchName, term: string, { limit, offset }: PageOf): Promise<Found | undefined> {
+  search(name: SearchName, term: string, page: PageOf, caller: Caller): Promise<Found | Busy | undefined> {
     // While others wait, the thread is there or is being replaced.
-    const isGone = this.#retired && this.#worker === undefined && this.#waiting.size === 0;
-    if (isGone || this.#isDown) return Promise.resolve(undefined);
-    return new Promise((resolve, reject) => {
-      const page = { limit, offset };
-      const waiting: Waiting = { number: this.#numbers++, name, term, page, deaths: 0, resolve, reject };
-      this.#waiting.set(waiting.number, waiting);
-      if (this.#asked.push(waiting) === 1) setImmediate(() => this.#sendAsked());
-    });
+    const isOver = this.#retired && this.#worker === undefined && this.#questions.size === 0;
+    if (isOver || this.#isDown) return Promise.resolve(undefined);
+    return this.#questions.ask(name, term, page, caller);
   }
 
   /** Ends the thread behind its last answer. */
@@ -126,25 +114,14 @@ class GenerationThread {
     this.#endIfDone();
   }
 
-  /** Sends what was asked since the last time; without a thread it waits for the next one. */
-  #sendAsked(): void {
-    if (this.#worker === undefined || this.#asked.length === 0) return;
-    const requests = this.#asked.map(
-      ({ number, name, term, page }): SearchRequest => ({ number, name, term, page }),
-    );
-    this.#asked = [];
-    this.#worker.postMessage(requests);
-  }
-
-  #settle(answer: SearchAnswer): void {
-    const waiting = this.#waiting.get(answer.number);
-    this.#waiting.delete(answer.number);
-    if ("found" in answer) waiting?.resolve(answer.found);
-    else waiting?.reject(new Error(answer.problem));
+  /** Without a thread questions wait for the next one. */
+  #send(batch: SearchBatch): boolean {
+    this.#worker?.postMessage(batch);
+    return this.#worker !== undefined;
   }
 
   #endIfDone(): void {
-    if (!this.#retired || this.#waiting.size > 0) return;
+    if (!this.#retired || this.#questions.size > 0) return;
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
@@ -154,28 +131,21 @@ class GenerationThread {
   #mourn(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
-    for (const waiting of this.#waiting.values()) {
-      if (++waiting.deaths < MOST_DEATHS) continue;
-      this.#waiting.delete(waiting.number);
-      waiting.reject(new Error(`the search thread died: ${cause}`));
-    }
+    this.#questions.fail((question) => ++question.deaths >= MOST_DEATHS, `the search thread died: ${cause}`);
     this.#observe({ kind: "thread-died", role: "search", cause });
     void this.#replace();
   }
 
   async #replace(): Promise<void> {
     // Nobody searches an old generation any more once its last answers are given.
-    if (this.#retired && this.#waiting.size === 0) return;
+    if (this.#retired && this.#questions.size === 0) return;
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
       if (!this.#isDown)
         this.#observe({ kind: "defect", where: "search thread", error: started.problems[0] });
       this.#isDown = true;
-      // Whoever asked does the search instead.
-      for (const { resolve } of this.#waiting.values()) resolve(undefined);
-      this.#waiting.clear();
-      this.#asked = [];
+      this.#questions.giveBack();
       setTimeout(() => void this.#replace(), this.#pauses.next()).unref();
       return;
     }
@@ -204,12 +174,14 @@ const MOST_ALONE = 200_000;
  *
  * @param cacheBytes memory for search results, in the thread and here
  * @param searchesHere whether short searches are done on the calling thread
+ * @param pending bounds the searches that wait
  * @param mostAlone users and worlds that a thread indexes without help
  */
 export function createThreadedLoader(
   observe: Observe,
   cacheBytes: number,
   searchesHere: boolean,
+  pending: PendingSearches = UNBOUNDED,
   mostAlone = MOST_ALONE,
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
@@ -228,8 +200,10 @@ export function createThreadedLoader(
     if ("problems" in started) return started.died ? withFolder(folder, started) : started;
     const loaded = started.loaded!;
     const searches = openSearch(started.index);
-    const far = createFarSearch(searches, (name, term, page) => thread.search(name, term, page));
-    const search = searchesHere ? createNearSearch(searches, far) : far;
+    const far = createFarSearch(searches, (name, term, page, caller) =>
+      thread.search(name, term, page, caller),
+    );
+    const search = searchesHere ? createNearSearch(searches, far, pending) : far;
     return {
       ...loaded,
       store: reviveStore(loaded.store),

@@ -68,10 +68,24 @@ export interface Found {
   readonly keepText?: (text: string) => void;
 }
 
+/** Who asks for a search, as far as its scheduling depends on it. */
+export interface Caller {
+  /** Slot of its key. Callers of one key share a queue, and a bound on how many of them wait. */
+  readonly key: number;
+  /** Whether nobody waits for the answer any more. Looked at again and again while a search waits or runs. */
+  readonly isGone: () => boolean;
+}
+
+/** What comes instead of a result when too many searches wait, or when their callers are gone. */
+export const BUSY = "busy";
+
+/** See {@link BUSY}. */
+export type Busy = typeof BUSY;
+
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */
 export interface Search {
-  users(term: string, page: PageOf): Found | Promise<Found>;
-  worlds(term: string, page: PageOf): Found | Promise<Found>;
+  users(term: string, page: PageOf, caller: Caller): Found | Busy | Promise<Found | Busy>;
+  worlds(term: string, page: PageOf, caller: Caller): Found | Busy | Promise<Found | Busy>;
 }
 
 /** What the serving side holds: swapped as a whole. */
