@@ -5,9 +5,9 @@ import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { id, user, writeSnapshot } from "./support/folders.ts";
-import { keyRecord, place, TOKEN, writeKeys } from "./support/place.ts";
-import { get, killAll, serve, until } from "./support/process.ts";
+import { id, user, writeSnapshot } from "../support/folders.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { get, killAll, serve, until } from "../support/process.ts";
 
 after(killAll);
 
