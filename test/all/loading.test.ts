@@ -1,0 +1,60 @@
+/** Loads in real processes: a thread whose heap runs out, and a program that closes while one loads. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { id, user, writeSnapshot } from "../support/folders.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { get, killAll, serve, until } from "../support/process.ts";
+
+after(killAll);
+
+/** A row with as many shapes of objects as a line has room for: it takes far more heap than bytes. */
+function heavyRow(): string {
+  const shapes = Array.from({ length: 85_000 }, (_, at) => `{"k${at.toString(36)}":0}`).join();
+  return `${JSON.stringify({ ...user(9), id: id("a", 9) }).slice(0, -1)},"x":[${shapes}]}\n`;
+}
+
+test("a thread whose heap runs out ends alone: the load is refused, the old generation is served", async (t) => {
+  const { snapshot, keys } = place(t);
+  writeKeys(keys, keyRecord(TOKEN));
+  const server = await serve(snapshot, keys, ["--watch", "0.2"], { NODE_OPTIONS: "--max-old-space-size=18" });
+  appendFileSync(join(snapshot, "users.ndjson"), heavyRow());
+  const refused = await server.logged("snapshot-refused");
+  assert.match(String(refused.problems), /the loading thread died: its heap of \d+ MiB is full/);
+  assert.equal(refused.retryMs, 5000);
+  assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+  // What it died of may go.
+  writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+  await server.logged("snapshot-loaded", 2);
+  await server.stop();
+});
+
+const CLOSING = `
+const { openOrrery } = await import("./src/mod.ts");
+for (const threads of [true, false]) {
+  const orrery = await openOrrery({ snapshot: process.argv[1], keys: [], watch: 1, threads });
+  const reloads = [orrery.reload(), orrery.reload()];
+  await new Promise((resolve) => setTimeout(resolve, threads ? 100 : 0));
+  orrery.close();
+  orrery.close();
+  await Promise.all([...reloads, orrery.reload()]);
+  console.log("settled");
+}
+`;
+
+test("a program that closes while a reload is under way ends by itself", async (t) => {
+  const { snapshot } = place(t);
+  const args = ["--import", "tsx", "--input-type=module", "-e", CLOSING, snapshot];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => child.kill("SIGKILL"));
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await until(() => child.exitCode !== null || child.signalCode !== null, "the program's end", 60_000);
+  assert.equal(child.exitCode, 0);
+  assert.equal(said, "settled\nsettled\n");
+});
