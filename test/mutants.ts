@@ -184,7 +184,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an answer ends its connection although others follow it",
     file: "src/edge/node.ts",
-    text: "const isNewest = connection.newest === response && connection.waiting.length === 0;",
+    text: "const isNewest = connection.newest === response && isDrained(connection);",
     becomes: "const isNewest = true;",
     tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },

@@ -110,6 +110,7 @@ describe("options of openOrrery", () => {
     assert.deepEqual(rest, {
       ...RIGHT,
       maxSnapshotBytes: Number(defaultOf("max-snapshot-bytes")),
+      maxPendingSearches: Number(defaultOf("max-pending-searches")),
       allowShrink: false,
       accessLog: false,
       apiKeyPrefix: defaultOf("api-key-prefix"),
