@@ -216,4 +216,35 @@ export const MUTANTS: readonly Mutant[] = [
     becomes: "",
     tests: [["test/snapshot.test.ts", "in place, to the same sizes, without a manifest"]],
   },
+  {
+    breaks: "a peer that reads nothing is sent any number of bytes",
+    file: "src/edge/connections.ts",
+    text: "connection.begun < MAX_BEGUN && connection.unsent < MAX_UNSENT_BYTES",
+    becomes: "connection.begun < MAX_BEGUN",
+    tests: [["test/closing.test.ts", "of many large answers few are made while the first is not sent"]],
+  },
+  {
+    breaks: "a slow older reading of the keys has the last word",
+    file: "src/serve/keyfile.ts",
+    text: "reading = reading.then(readAgain);",
+    becomes: "reading = readAgain();",
+    tests: [
+      [
+        "test/keeping.test.ts",
+        "are read one reading after the other: a slow older one has not the last word",
+      ],
+    ],
+  },
+  {
+    breaks: "an old generation is let go while somebody may still ask for it",
+    file: "src/serve/snapshots.ts",
+    text: "else void released.then(retire);",
+    becomes: "else retire();",
+    tests: [
+      [
+        "test/keeping.test.ts",
+        "an old generation is let go when nobody asks for it any more, and not before",
+      ],
+    ],
+  },
 ];
