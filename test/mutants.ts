@@ -200,7 +200,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/serve/snapshots.ts",
     text: "if (running === undefined) {",
     becomes: "if (running !== undefined) return running;\n    {",
-    tests: [["test/process.test.ts", "many SIGHUPs during a load are one more load"]],
+    tests: [["test/all/reloads.test.ts", "many SIGHUPs during a load are one more load"]],
   },
   {
     breaks: "files are read while they still change",

@@ -19,6 +19,7 @@ import type { OpenState } from "./open.ts";
 import { createPassOn } from "./pass-on.ts";
 import type { Sharing } from "./port.ts";
 import type { FromServing, ServingTask, ToServing } from "./serving-messages.ts";
+import { causeOfDeath, workerOptions } from "./worker-options.ts";
 
 const ENTRY = workerEntry("serving-thread");
 
@@ -119,7 +120,7 @@ export async function startServingThreads(
         keys: state.gate.keys.byHash,
         generation: { number: newest, store: state.generation.store, index: searchIndex() },
       };
-      const worker = new Worker(ENTRY, { workerData: task, execArgv: [] });
+      const worker = new Worker(ENTRY, workerOptions(task));
       const thread: Thread = { worker, number, taken: newest, stopped: false, drained: false };
       const passOn = createPassOn(
         (generation) => generations.get(generation),
@@ -162,7 +163,7 @@ export async function startServingThreads(
         }
       });
       worker.on("error", (error) => {
-        cause = error.message;
+        cause = causeOfDeath(error);
       });
       worker.on("exit", (status) => {
         if (threads.delete(thread)) releasePending(pending, number);

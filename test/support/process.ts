@@ -204,3 +204,31 @@ export function get(url: string, { token, headers = {}, agent }: GetOptions = {}
 export function keepAlive(sockets: number): Agent {
   return new Agent({ keepAlive: true, maxSockets: sockets, maxFreeSockets: sockets });
 }
+
+/** The error message of a reply. */
+export function errorOf({ text }: Response): string {
+  return (JSON.parse(text) as { error: string }).error;
+}
+
+/** The generation that a reply is of. */
+export function generationOf(response: Response): string {
+  return response.headers.etag!.replaceAll('"', "");
+}
+
+/** Replies to /stats until one fits. */
+export function untilReply(
+  server: Served,
+  token: string,
+  fits: (response: Response) => boolean,
+  what: string,
+  patience?: number,
+): Promise<Response> {
+  return until(
+    async () => {
+      const response = await get(`${server.url}/stats`, { token });
+      return fits(response) ? response : undefined;
+    },
+    what,
+    patience,
+  );
+}

@@ -7,9 +7,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { user } from "./support/folders.ts";
-import { place, TOKEN, writeKeys } from "./support/place.ts";
-import { get, killAll, run, serve, start, until } from "./support/process.ts";
+import { user } from "../support/folders.ts";
+import { place, TOKEN, writeKeys } from "../support/place.ts";
+import { get, killAll, run, serve, start, until } from "../support/process.ts";
 
 after(killAll);
 

@@ -5,9 +5,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { after, describe, test } from "node:test";
-import { place, TOKEN } from "./support/place.ts";
-import { type Ended, get, type LogLine, until } from "./support/process.ts";
-import { PROGRAM } from "./support/program.ts";
+import { place, TOKEN } from "../support/place.ts";
+import { type Ended, get, type LogLine, until } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 
 type Place = ReturnType<typeof place>;
 type Output = "pipe" | number;

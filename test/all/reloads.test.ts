@@ -1,0 +1,205 @@
+/** Reloads of a real process that take their time: loads on top of each other, and swaps under load. */
+
+import assert from "node:assert/strict";
+import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import {
+  instance,
+  snapshotFiles,
+  user,
+  withManifest,
+  world,
+  worldStats,
+  writeFiles,
+  writeSnapshot,
+} from "../support/folders.ts";
+import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
+import {
+  errorOf,
+  generationOf,
+  get,
+  keepAlive,
+  killAll,
+  serve,
+  served,
+  start,
+  until,
+  untilReply,
+} from "../support/process.ts";
+
+after(killAll);
+
+/** Rows that take about this many times a third of a second to read, and are nothing but blank lines. */
+function slowRows(times: number): Buffer {
+  const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
+  return Buffer.concat([gzipSync(`${JSON.stringify(user(1))}\n`), ...Array<Buffer>(times).fill(member)]);
+}
+
+describe("reloads of processes", { concurrency: 4 }, () => {
+  test("--watch 0 never looks, SIGHUP loads; many SIGHUPs during a load are one more load", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "0"]);
+    writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+    // The keys file is looked at all the same; by its second look the snapshot's watch had its chances.
+    for (const loads of [2, 3, 4]) {
+      writeKeys(keys, keyRecord(TOKEN), ...(loads % 2 ? [] : [keyRecord("svc_sk_other0")]));
+      await server.logged("keys-loaded", loads);
+    }
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
+    assert.equal(server.logs("snapshot-loaded").length, 1);
+    server.child.kill("SIGHUP");
+    const second = await server.logged("snapshot-loaded", 2);
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), second.generation);
+
+    // A load that takes a while, and signals all through it.
+    const loads = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
+    unlinkSync(join(snapshot, "users.ndjson"));
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(3));
+    const before = loads();
+    let sent = 0;
+    while (loads() === before) {
+      server.child.kill("SIGHUP");
+      sent++;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    assert.ok(sent > 10, `the load was over after ${sent} signals`);
+    await until(() => loads() === before + 2, "the one load more");
+    server.child.kill("SIGHUP");
+    await until(() => loads() > before + 2, "a load after them all");
+    assert.equal(loads(), before + 3);
+    await server.stop();
+  });
+
+  test("SIGHUP while the first snapshot loads does not end the process", async (t) => {
+    const { snapshot, keys } = place(t);
+    unlinkSync(join(snapshot, "users.ndjson"));
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(2));
+    const program = start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"]);
+    await until(() => program.stderr().includes("keys-loaded"), "the keys");
+    program.child.kill("SIGHUP");
+    const server = await served(program);
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    await server.stop();
+  });
+
+  test("swaps under load: no request fails, each sees one generation, a crawl one or a 412", async (t) => {
+    const { folder, keys } = place(t);
+    const USERS = 230;
+    const generationFiles = (n: number): Map<string, Buffer> =>
+      withManifest(
+        snapshotFiles({
+          "users.ndjson": Array.from({ length: USERS }, (_, at) => user(at, { displayName: `gen-${n}` })),
+          "worlds.ndjson": Array.from({ length: USERS }, (_, at) => world(at, { name: `gen-${n}` })),
+          "world-stats.ndjson": [worldStats(1)],
+          "instances.ndjson": [instance(n)],
+        }),
+        `gen-${n}`,
+      );
+    const current = join(folder, "current");
+    const turnTo = (n: number): void => {
+      symlinkSync(writeFiles(join(folder, `snapshot-${n}`), generationFiles(n)), `${current}.new`);
+      renameSync(`${current}.new`, current);
+    };
+    turnTo(1);
+    const token = "svcx_crawler";
+    writeKeys(keys, keyRecord(token));
+    const server = await serve(current, keys, ["--watch", "0.1"]);
+    const agent = keepAlive(8);
+    t.after(() => agent.destroy());
+
+    let busy = true;
+    const seen = new Set<string>();
+    const crawls = { whole: 0, changed: 0 };
+    let replies = 0;
+    async function crawl(): Promise<void> {
+      let headers: Record<string, string> = {};
+      const names: string[] = [];
+      for (let offset = 0; offset < USERS; offset += 20) {
+        const reply = await get(`${server.url}/worlds?limit=20&offset=${offset}`, { token, headers, agent });
+        replies++;
+        if (reply.status === 412) {
+          assert.equal(errorOf(reply), "Snapshot has changed");
+          assert.notEqual(reply.headers.etag, headers["If-Match"]);
+          crawls.changed++;
+          return;
+        }
+        assert.equal(reply.status, 200, reply.text);
+        const page = JSON.parse(reply.text) as { data: { name: string }[]; pagination: { total: number } };
+        assert.equal(page.pagination.total, USERS);
+        assert.equal(page.data.length, Math.min(20, USERS - offset));
+        names.push(...page.data.map(({ name }) => name), generationOf(reply));
+        headers = { "If-Match": reply.headers.etag! };
+      }
+      assert.equal(new Set(names).size, 1, "one crawl, one generation");
+      crawls.whole++;
+    }
+    async function search(): Promise<void> {
+      const reply = await get(`${server.url}/users/search?q=gen&limit=50`, { token, agent });
+      replies++;
+      assert.equal(reply.status, 200, reply.text);
+      const page = JSON.parse(reply.text) as { data: { displayName: string }[] };
+      const names = new Set([...page.data.map(({ displayName }) => displayName), generationOf(reply)]);
+      assert.equal(names.size, 1, "one request, one generation");
+      seen.add(generationOf(reply));
+    }
+    const clients = Array.from({ length: 8 }, async (_, n) => {
+      while (busy) await (n % 2 ? crawl() : search());
+    });
+    const swapped = (async () => {
+      try {
+        for (let n = 2; n <= 5; n++) {
+          if (n % 3 === 0) {
+            // File by file: what is half done is refused, for the manifest does not fit.
+            const files = generationFiles(n);
+            for (const [name, bytes] of files) {
+              replace(join(current, name), bytes);
+              server.child.kill("SIGHUP");
+            }
+          } else {
+            turnTo(n);
+          }
+          if (n % 2) server.child.kill("SIGHUP");
+          const done = replies;
+          await until(() => seen.has(`gen-${n}`) && replies > done + 50, `generation ${n}`);
+        }
+      } finally {
+        busy = false;
+      }
+    })();
+    await Promise.all([swapped, ...clients]);
+    assert.deepEqual(
+      [...seen].sort(),
+      [1, 2, 3, 4, 5].map((n) => `gen-${n}`),
+    );
+    assert.ok(crawls.whole > 0 && crawls.changed > 0, JSON.stringify(crawls));
+    assert.equal(server.logs("defect").length, 0);
+
+    // Without clients that hurry: a crawl that began before a reload ends with a 412 after it.
+    const first = await get(`${server.url}/users/search?q=gen`, { token });
+    turnTo(9);
+    server.child.kill("SIGHUP");
+    await untilReply(server, token, (r) => generationOf(r) === "gen-9", "generation 9");
+    const later = await get(`${server.url}/users/search?q=gen&offset=20`, {
+      token,
+      headers: { "If-Match": first.headers.etag! },
+    });
+    assert.equal(later.status, 412);
+    assert.equal(generationOf(later), "gen-9");
+    await server.stop();
+  });
+
+  test("a load that is under way does not keep the process", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "0"]);
+    unlinkSync(join(snapshot, "users.ndjson"));
+    // Minutes of it.
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(250));
+    server.child.kill("SIGHUP");
+    await server.logged("keys-loaded", 2);
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    await server.stop();
+    assert.equal(server.logs("snapshot-loaded").length, 1);
+  });
+});
