@@ -23,12 +23,12 @@ export const FAULTS = {
   bodyNotAllowed: {
     status: 400,
     message: "Request body not allowed",
-    when: "A GET or HEAD announces a body.",
+    when: "A GET or HEAD request has a body.",
   },
   headTooLarge: {
     status: 431,
     message: "Request header fields too large",
-    when: "The request head is above 16 KiB or has more than 64 headers.",
+    when: "The request head exceeds 16 KiB or has more than 64 headers.",
   },
   timeout: {
     status: 408,
@@ -40,7 +40,7 @@ export const FAULTS = {
     message: "Expectation failed",
     when: "`Expect` asks for anything but `100-continue`.",
   },
-  notFound: { status: 404, message: "Not found", when: "There is no such path." },
+  notFound: { status: 404, message: "Not found", when: "The path does not exist." },
   methodNotAllowed: {
     status: 405,
     message: "Method not allowed",
@@ -50,21 +50,29 @@ export const FAULTS = {
   tokenFormat: {
     status: 401,
     message: "Invalid token format",
-    when: "The header is not `Bearer` and a token with a known prefix.",
+    when: "The header is not `Bearer` followed by a token with a known prefix.",
   },
   apiKeyUnknown: { status: 401, message: "Invalid API key", when: "No such API key." },
   apiKeyInactive: { status: 401, message: "API key is deactivated", when: "The API key was disabled." },
-  apiKeyExpired: { status: 401, message: "API key has expired", when: "The API key's time is over." },
+  apiKeyExpired: {
+    status: 401,
+    message: "API key has expired",
+    when: "The API key has passed its expiry time.",
+  },
   cliTokenUnknown: {
     status: 401,
     message: "Invalid CLI token",
     when: "No such CLI token, or it was disabled.",
   },
-  cliTokenExpired: { status: 401, message: "CLI token has expired", when: "The CLI token's time is over." },
+  cliTokenExpired: {
+    status: 401,
+    message: "CLI token has expired",
+    when: "The CLI token has passed its expiry time.",
+  },
   rateLimited: {
     status: 429,
     message: "Rate limit exceeded",
-    when: "The API key used up its requests of this window.",
+    when: "The API key has used all its requests in this window.",
   },
   scopeWorlds: {
     status: 403,
@@ -84,7 +92,7 @@ export const FAULTS = {
   noQuery: {
     status: 400,
     message: 'Query parameter "q" is required',
-    when: "`q` is missing or holds nothing to search for.",
+    when: "`q` is missing or has nothing to search for.",
   },
   worldMissing: { status: 404, message: "World not found", when: "No visible world has this id." },
   userMissing: { status: 404, message: "User not found", when: "No user has this id." },
@@ -92,12 +100,12 @@ export const FAULTS = {
   busy: {
     status: 503,
     message: "Server is busy",
-    when: "More searches wait than `--max-pending-searches` allows, over all or of this key.",
+    when: "More searches wait than `--max-pending-searches` allows, in total or for this key.",
   },
   snapshotChanged: {
     status: 412,
     message: "Snapshot has changed",
-    when: "`If-Match` names another generation than the one being served.",
+    when: "`If-Match` names a generation other than the one being served.",
   },
   internal: { status: 500, message: "Internal server error", when: "A defect; the log has the details." },
 } as const satisfies Record<string, Fault>;

@@ -8,6 +8,7 @@ import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/opti
 import { packageFile } from "./package.ts";
 import { openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
 import { holdSignals } from "./serve/early-signals.ts";
+import { codeOf, systemErrorText } from "./system-error.ts";
 
 /** Whether the command is one that goes on until a signal stops it, whatever becomes of its readers. */
 const isServer = ["serve", "demo"].includes(process.argv[2] ?? "");
@@ -21,10 +22,8 @@ function print(text: string): boolean {
     writeWhole(1, text);
     return true;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EPIPE") return false;
-    const words = /^\w+: ([^,]+)/.exec(message)?.[1] ?? message;
-    throw new CommandError(`cannot write to standard output: ${words} (${code})`);
+    if (codeOf(error) === "EPIPE") return false;
+    throw new CommandError(`cannot write to standard output: ${systemErrorText(error) ?? String(error)}`);
   }
 }
 

@@ -55,7 +55,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "text",
     value: "DIR",
     required: true,
-    meaning: "Folder that holds the snapshot.",
+    meaning: "Directory of the snapshot.",
     commands: ["serve"],
   },
   {
@@ -90,15 +90,15 @@ export const SETTINGS: readonly Setting[] = [
     value: "N|auto",
     default: "1",
     meaning:
-      "Threads that answer requests; `auto` is one a processor. More than one requires Node 22.12 or newer.",
+      "Threads that answer requests; `auto` starts one per processor. More than one requires Node 22.12 or newer.",
     commands: ["serve"],
   },
   {
     flag: "share-port",
     kind: "flag",
     meaning:
-      "Listen on a port that another server listens on, if that one has several threads or this flag, too: the next " +
-      "version starts before the last one stops. Requires Node 22.12 or newer.",
+      "Share the port with another server that was started with `--threads` or `--share-port`, so that the next " +
+      "version can start before the last one stops. Requires Node 22.12 or newer.",
     commands: ["serve"],
   },
   {
@@ -107,7 +107,7 @@ export const SETTINGS: readonly Setting[] = [
     value: "N",
     default: "1000",
     min: 1,
-    meaning: "Requests an API key may make in a window, unless the key says otherwise.",
+    meaning: "Requests per window for an API key that has no limit of its own.",
     commands: SERVING,
   },
   {
@@ -124,7 +124,7 @@ export const SETTINGS: readonly Setting[] = [
     flag: "cors",
     kind: "flag",
     default: "on",
-    meaning: "Let web pages of every origin read the replies.",
+    meaning: "Allow web pages from any origin to read the responses.",
     commands: SERVING,
   },
   {
@@ -134,7 +134,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "2",
     min: 0,
     max: 86_400,
-    meaning: "How often the snapshot's files are looked at for changes; 0 never looks.",
+    meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
   {
@@ -143,13 +143,13 @@ export const SETTINGS: readonly Setting[] = [
     value: "BYTES",
     default: "17179869184",
     min: 1,
-    meaning: "Largest uncompressed size of a snapshot's rows, all files together.",
+    meaning: "Maximum uncompressed size of a snapshot, all files together.",
     commands: [...SERVING, "check", "diff"],
   },
   {
     flag: "allow-shrink",
     kind: "flag",
-    meaning: "Let in a new snapshot with less than half of the users or worlds that are being served.",
+    meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
     commands: SERVING,
   },
   {
@@ -157,7 +157,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "text",
     value: "TEXT",
     default: "svc_sk_",
-    meaning: "What every API key begins with.",
+    meaning: "Prefix of every API key.",
     commands: [...SERVING, "keys create"],
   },
   {
@@ -165,7 +165,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "text",
     value: "TEXT",
     default: "svcx_",
-    meaning: "What every CLI token begins with.",
+    meaning: "Prefix of every CLI token.",
     commands: [...SERVING, "keys create"],
   },
   {
@@ -174,7 +174,7 @@ export const SETTINGS: readonly Setting[] = [
     value: "BYTES",
     default: "67108864",
     min: 0,
-    meaning: "Memory for the results of recent searches; 0 keeps none.",
+    meaning: "Memory for the results of recent searches; 0 turns the cache off.",
     commands: SERVING,
   },
   {
@@ -184,13 +184,14 @@ export const SETTINGS: readonly Setting[] = [
     default: "256",
     min: 1,
     max: 65_536,
-    meaning: "Searches that may wait for their turn, at most half of them of one key; the others get a 503.",
+    meaning:
+      "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
     commands: SERVING,
   },
   {
     flag: "access-log",
     kind: "flag",
-    meaning: "Log a line for every request.",
+    meaning: "Log every request.",
     commands: SERVING,
   },
   {
@@ -198,7 +199,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "choice",
     choices: ["debug", "info", "warn", "error", "silent"],
     default: "info",
-    meaning: "Least severe log lines to print.",
+    meaning: "Lowest level of the lines that are logged.",
     commands: SERVING,
   },
   {
@@ -208,7 +209,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "10",
     min: 0.1,
     max: 3600,
-    meaning: "Time for the head of a request to arrive.",
+    meaning: "Time allowed for the head of a request to arrive.",
     commands: SERVING,
   },
   {
@@ -218,7 +219,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "15",
     min: 0.1,
     max: 3600,
-    meaning: "Time for a whole request to arrive.",
+    meaning: "Time allowed for a whole request to arrive.",
     commands: SERVING,
   },
   {
@@ -228,7 +229,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "2",
     min: 0.05,
     max: 3600,
-    meaning: "How often the two timeouts above are looked after.",
+    meaning: "How often the two timeouts above are checked.",
     commands: SERVING,
   },
   {
@@ -238,7 +239,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "65",
     min: 0.1,
     max: 3600,
-    meaning: "How long an idle connection is kept.",
+    meaning: "How long an idle connection is kept open.",
     commands: SERVING,
   },
   {
@@ -248,7 +249,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "30",
     min: 0.1,
     max: 3600,
-    meaning: "How long a connection with a request under way may make no progress.",
+    meaning: "How long a connection with a request in progress may be inactive.",
     commands: SERVING,
   },
   {
@@ -258,7 +259,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "16384",
     min: 1024,
     max: 1_048_576,
-    meaning: "Largest head of a request, the URL included.",
+    meaning: "Maximum size of a request head, including the URL.",
     commands: SERVING,
   },
   {
@@ -267,7 +268,7 @@ export const SETTINGS: readonly Setting[] = [
     value: "N",
     default: "1000000",
     min: 1,
-    meaning: "Requests answered on one connection before it is closed.",
+    meaning: "Maximum number of requests on one connection before it is closed.",
     commands: SERVING,
   },
   {
@@ -291,7 +292,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "list",
     value: "SCOPE",
     meaning:
-      "A scope to grant: `read:worlds`, `read:users` or `read:instances`; several joined by commas or one by one. All three when absent.",
+      "A scope to grant: `read:worlds`, `read:users` or `read:instances`; joined by commas or given several times. Default: all three.",
     commands: ["keys create"],
   },
   {
@@ -299,7 +300,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "integer",
     value: "N",
     min: 1,
-    meaning: "Requests per window for this key; the server's default when absent.",
+    meaning: "Requests per window for this key. Default: the server's `--rate-limit`.",
     commands: ["keys create"],
   },
   {
@@ -307,7 +308,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "text",
     value: "WHEN",
     meaning:
-      "End of validity: `30m`, `12h`, `90d` or `1w` from now, a date (its first moment, UTC) or a time. Never when absent.",
+      "End of validity: `30m`, `12h`, `90d` or `1w` from now, a date (00:00 UTC) or a time. Default: never.",
     commands: ["keys create"],
   },
   {
@@ -315,7 +316,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "text",
     value: "DIR",
     required: true,
-    meaning: "Folder to write the snapshot to; made when missing.",
+    meaning: "Directory to write the snapshot to; created if missing.",
     commands: ["generate"],
   },
   {
@@ -325,7 +326,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "2000",
     min: 0,
     max: 100_000_000,
-    meaning: "Users to make.",
+    meaning: "Number of users.",
     commands: ["generate"],
   },
   {
@@ -335,7 +336,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "600",
     min: 0,
     max: 100_000_000,
-    meaning: "Worlds to make, hidden ones included.",
+    meaning: "Number of worlds, including hidden ones.",
     commands: ["generate"],
   },
   {
@@ -345,7 +346,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "300",
     min: 0,
     max: 100_000_000,
-    meaning: "Instances to make, hidden ones included.",
+    meaning: "Number of instances, including hidden ones.",
     commands: ["generate"],
   },
   {
@@ -355,26 +356,27 @@ export const SETTINGS: readonly Setting[] = [
     default: "1",
     min: 0,
     max: 4_294_967_295,
-    meaning: "The same seed and sizes make the same bytes.",
+    meaning: "Seed; the same seed and sizes produce the same bytes.",
     commands: ["generate"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
   {
     flag: "force",
     kind: "flag",
-    meaning: "Replace a snapshot that this command made, if nothing was changed in it; never anything else.",
+    meaning:
+      "Replace a snapshot that this command created and that was not changed since; never anything else.",
     commands: ["generate"],
   },
   {
     flag: "no-index",
     kind: "flag",
-    meaning: "Only read and validate; do not make the search index, as loading does.",
+    meaning: "Validate only; skip building the search index.",
     commands: ["check"],
   },
   {
     flag: "json",
     kind: "flag",
-    meaning: "Print the result as JSON, for programs.",
+    meaning: "Print the result as JSON.",
     commands: ["check", "diff", "keys list"],
   },
 ];
@@ -448,7 +450,7 @@ export function problemWith(setting: Setting, value: string): string | undefined
  */
 export function problemWithPrefixes(apiKeyPrefix: string, cliTokenPrefix: string): string | undefined {
   if (apiKeyPrefix.startsWith(cliTokenPrefix) || cliTokenPrefix.startsWith(apiKeyPrefix)) {
-    return "--api-key-prefix and --cli-token-prefix: neither may begin with the other";
+    return "--api-key-prefix and --cli-token-prefix: neither may be a prefix of the other";
   }
   for (const prefix of [apiKeyPrefix, cliTokenPrefix]) {
     if (!/^[\x21-\x7e]+$/.test(prefix)) return "a token prefix must be visible ASCII without spaces";

@@ -178,13 +178,13 @@ describe("commands", { concurrency: 3 }, () => {
     const missing = join(folder, "missing");
     const serving = ["serve", "--port", "0"];
     const failing: [args: string[], says: RegExp[]][] = [
-      [[...serving, "--snapshot", missing, "--keys", keys], [/missing: no such folder/]],
+      [[...serving, "--snapshot", missing, "--keys", keys], [/missing: directory does not exist \(ENOENT\)/]],
       [
         [...serving, "--snapshot", bad, "--keys", keys],
         // Before any row is read, the files are looked for.
         [/^worlds\.ndjson: /],
       ],
-      [[...serving, "--snapshot", snapshot, "--keys", missing], [/missing: no such file/]],
+      [[...serving, "--snapshot", snapshot, "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
       [
         [...serving, "--snapshot", snapshot, "--keys", keys, "--max-snapshot-bytes", "9"],
         [/^users\.ndjson: /],
@@ -194,13 +194,13 @@ describe("commands", { concurrency: 3 }, () => {
         [new RegExp(`port ${port}\\b`)],
       ],
       [[...serving, "--snapshot", snapshot, "--keys", keys, "--host", "192.0.2.1"], [/192\.0\.2\.1/]],
-      [["keys", "list", "--keys", missing], [/missing: no such file/]],
-      [["keys", "enable", "key_x", "--keys", missing], [/missing: no such file/]],
+      [["keys", "list", "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
+      [["keys", "enable", "key_x", "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
       [["keys", "disable", "key_x", "--keys", keys], [/key_x/]],
       [["keys", "delete", "key_x", "--keys", keys], [/key_x/]],
       [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], [/ENOENT/]],
-      [["check", missing], [/missing: no such folder/]],
-      [["check", keys], [/keys\.json: is not a folder/]],
+      [["check", missing], [/missing: directory does not exist \(ENOENT\)/]],
+      [["check", keys], [/keys\.json: is not a directory/]],
     ];
     for (const [name, [contents, says]] of Object.entries(badKeys)) {
       const file = join(folder, `${name}.json`);
@@ -371,7 +371,7 @@ describe("commands", { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(folder).sort(), ["link.json", "real.json"]);
   });
 
-  test("check: says what is in a snapshot, what is hidden and why, what points nowhere", async (t) => {
+  test("check: says what is in a snapshot, what is hidden and why, what dangles", async (t) => {
     const folder = temporaryFolder(t);
     const good = writeSnapshot(join(folder, "good"), {
       "users.ndjson": [user(1, { email: "canary-5" }), user(2)],

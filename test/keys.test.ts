@@ -79,9 +79,12 @@ describe("keys create", () => {
       assert.deepEqual(readKeys(keys).at(-1)!.scopes, scopes);
     }
     const wrong: readonly [args: string[], says: RegExp][] = [
-      [["--scope", "read:foo"], /^--scope: "read:foo" is no scope; /],
+      [["--scope", "read:foo"], /^--scope: "read:foo" is not a scope; /],
       [["--scope", "read:world"], /did you mean read:worlds\?/],
-      [["--scope", "read:users,a"], /"a" is no scope; there are read:worlds, read:users, read:instances/],
+      [
+        ["--scope", "read:users,a"],
+        /"a" is not a scope; the scopes are read:worlds, read:users, read:instances/,
+      ],
       [["--scope", "read:users,"], /^--scope: must not be empty/],
       [["--kind", "cli", "--scope", "read:users"], /^--scope: a CLI token/],
       [["--kind", "cli", "--limit", "5"], /^--limit: a CLI token/],
@@ -227,7 +230,7 @@ describe("a change of the keys file", () => {
           (error: Error) => {
             assert.ok(error instanceof CommandError, `${name}: ${error.stack}`);
             assert.match(error.message, /keys\.json: no space left on device \(ENOSPC\)/);
-            assert.equal(/the token that was printed is not valid/.test(error.message), printed !== "", name);
+            assert.equal(/the printed token is not valid/.test(error.message), printed !== "", name);
             return true;
           },
         );

@@ -253,7 +253,9 @@ describe("processes", { concurrency: 4 }, () => {
     renameSync(snapshot, `${snapshot}.away`);
     await until(
       () =>
-        server.logs("snapshot-refused").some((line) => /no such folder/.test(JSON.stringify(line.problems))),
+        server
+          .logs("snapshot-refused")
+          .some((line) => /directory does not exist/.test(JSON.stringify(line.problems))),
       "the missing folder to be noticed",
     );
     assert.equal(await usersOf(server), 1);

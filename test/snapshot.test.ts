@@ -193,7 +193,7 @@ test("hidden rows are dropped and counted by reason; a world without statistics 
   );
 });
 
-test("a reference that points nowhere is counted and named, and is no error", async () => {
+test("a dangling reference is counted and named, and is no error", async () => {
   const { reports } = mustLoad(
     await load({
       "worlds.ndjson": [world(1), world(2, { ownerId: id("a", 77), isPublic: false })],
@@ -792,9 +792,11 @@ describe("files", () => {
 
   test("a folder that is missing, and one that is a file", async () => {
     const missing = freshFolder();
-    assert.deepEqual(problemsOf(await loadSnapshot(missing)), [`${missing}: no such folder`]);
+    assert.deepEqual(problemsOf(await loadSnapshot(missing)), [
+      `${missing}: directory does not exist (ENOENT)`,
+    ]);
     writeFileSync(missing, "");
-    assert.deepEqual(problemsOf(await loadSnapshot(missing)), [`${missing}: is not a folder`]);
+    assert.deepEqual(problemsOf(await loadSnapshot(missing)), [`${missing}: is not a directory`]);
   });
 
   test("files may be gzipped, in one member or many, one of them empty", async () => {
@@ -1351,7 +1353,7 @@ describe("faults", () => {
       if (call === "read" && ++reads === 3) throw systemError("EIO", "read");
     });
     const problems = problemsOf(await loadSnapshot(folder, { files: faulty.files }));
-    assert.deepEqual(problems, ["worlds.ndjson: cannot be read: EIO in read"]);
+    assert.deepEqual(problems, ["worlds.ndjson: cannot be read: i/o error (EIO)"]);
   });
 
   test("reads that give one byte at a time change nothing", async () => {

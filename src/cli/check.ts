@@ -25,7 +25,7 @@ function tableOf(reports: readonly FileReport[]): string {
       String,
     );
   });
-  const head = ["file", "rows", "visible", "hidden", "points nowhere", "bytes"];
+  const head = ["file", "rows", "visible", "hidden", "dangling", "bytes"];
   return formatColumns([head, ...rows], [1, 2, 3, 4, 5]);
 }
 
@@ -36,7 +36,7 @@ function textOf({ store, reports, bytes }: Loaded): string {
   );
   if (hidden.length > 0) lines.push("\nhidden\n", formatColumns(hidden, [1]));
   const dangling = reports.filter((report) => report.dangling.count > 0);
-  if (dangling.length > 0) lines.push("\npoints nowhere\n");
+  if (dangling.length > 0) lines.push("\ndangling references\n");
   for (const { dangling: found, file } of dangling) {
     for (const example of found.examples) lines.push(`  ${example}\n`);
     const more = found.count - found.examples.length;
@@ -51,7 +51,7 @@ function jsonOf({ store, reports, bytes }: Loaded): object {
     rows: report.rows,
     visible: report.rows - hiddenIn(report),
     hidden: Object.fromEntries(report.hidden),
-    pointsNowhere: { count: report.dangling.count, examples: report.dangling.examples },
+    dangling: { count: report.dangling.count, examples: report.dangling.examples },
     bytes: report.bytes,
   }));
   return { ok: true, generation: store.id, bytes, files };

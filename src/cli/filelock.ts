@@ -6,8 +6,8 @@
 
 import { mkdir, rmdir, stat, unlink } from "node:fs/promises";
 import { lock as acquire } from "proper-lockfile";
+import { codeOf } from "../system-error.ts";
 import { CommandError } from "./options.ts";
-import { codeOf } from "./system-error.ts";
 
 /** How often a holder renews its lock. */
 const HEARTBEAT_MS = 1000;

@@ -2,9 +2,9 @@
 
 import { OccupiedError } from "../generate/folder.ts";
 import { generateSnapshot } from "../generate/generate.ts";
+import { systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { CommandError, type Options } from "./options.ts";
-import { systemErrorText } from "./system-error.ts";
 
 /** Runs the command. */
 export async function generate(options: Options, world: World): Promise<void> {

@@ -4,12 +4,12 @@ import type { KeyKind, KeyRecord } from "../gate/keys.ts";
 import { SCOPES } from "../model.ts";
 import { nearest } from "../nearest.ts";
 import { problemWithPrefixes } from "../settings.ts";
+import { systemErrorText } from "../system-error.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
 import { addKey, changeRecords, type NewKey, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
-import { systemErrorText } from "./system-error.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   m: 60_000,
@@ -38,7 +38,7 @@ function readScopes(options: Options): readonly string[] {
     if (SCOPES.some((known) => known === scope)) continue;
     const meant = nearest(scope, SCOPES);
     throw new UsageError(
-      `--scope: ${JSON.stringify(scope)} is no scope; ${meant ? `did you mean ${meant}?` : `there are ${SCOPES.join(", ")}`}`,
+      `--scope: ${JSON.stringify(scope)} is not a scope; ${meant ? `did you mean ${meant}?` : `the scopes are ${SCOPES.join(", ")}`}`,
     );
   }
   return scopes.length > 0 ? [...new Set(scopes)] : SCOPES;
@@ -84,11 +84,11 @@ export async function createKey(options: Options, world: World): Promise<void> {
     await addKey(options.text("keys"), {
       ...key,
       show,
-      onId: (id) => world.complain(`orrery: created ${id}; its token is shown this once\n`),
+      onId: (id) => world.complain(`orrery: created ${id}; its token is not shown again\n`),
       tell: world.complain,
     });
   } catch (error) {
-    if (shown && error instanceof CommandError) error.message += "; the token that was printed is not valid";
+    if (shown && error instanceof CommandError) error.message += "; the printed token is not valid";
     throw error;
   }
 }

@@ -5,9 +5,9 @@ import { chown, open, readdir, readFile, readlink, realpath, rename, rm, stat } 
 import { basename, dirname, join, resolve } from "node:path";
 import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "../gate/keys.ts";
 import { SCOPES } from "../model.ts";
+import { codeOf, systemErrorText } from "../system-error.ts";
 import { withLock } from "./filelock.ts";
 import { CommandError } from "./options.ts";
-import { codeOf, systemErrorText } from "./system-error.ts";
 
 function ignore(): void {}
 
@@ -87,7 +87,7 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
     if (error instanceof KeysFileError) throw new CommandError(`${file}: ${error.message}`);
     // A missing file is seen to elsewhere.
     if (codeOf(error) === "ENOENT") {
-      throw new CommandError(`${dirname(file)}: the directory does not exist (ENOENT)`);
+      throw new CommandError(`${dirname(file)}: directory does not exist (ENOENT)`);
     }
     const text = systemErrorText(error);
     if (text !== undefined) throw new CommandError(`${file}: ${text}`);
@@ -103,7 +103,7 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
 export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
     const text = await readIfThere(file);
-    if (text === undefined) throw new CommandError(`${file}: no such file`);
+    if (text === undefined) throw new CommandError(`${file}: file does not exist (ENOENT)`);
     return parseKeys(text);
   });
 }
@@ -135,7 +135,7 @@ export async function changeRecords(
       real,
       async (assertHeld) => {
         const text = await readIfThere(real);
-        if (text === undefined && !create) throw new CommandError(`${file}: no such file`);
+        if (text === undefined && !create) throw new CommandError(`${file}: file does not exist (ENOENT)`);
         const records = text === undefined ? [] : parseKeys(text);
         const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);
         const changed = `${JSON.stringify({ ...rest, keys: change(records) }, null, 2)}\n`;

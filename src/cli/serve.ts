@@ -10,6 +10,7 @@ import { type RunningServer, type ServerOptions, startServer } from "../serve/se
 import { MOST_THREADS, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
+import { systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
@@ -66,7 +67,8 @@ export async function start(
     if (error instanceof KeysFileError) throw new CommandError(error.message);
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code !== undefined && syscall !== undefined) {
-      const why = code === "EADDRINUSE" ? "it is in use; --port picks another" : code;
+      const words = systemErrorText(error) ?? code;
+      const why = code === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
       throw new CommandError(`cannot listen on ${options.host} port ${options.port}: ${why}`);
     }
     throw error;

@@ -9,7 +9,7 @@ import { findKey, type Prefixes } from "./token.ts";
 /** What the gate needs to know; only the counters change under way. */
 export interface Gate {
   readonly prefixes: Prefixes;
-  /** Requests a window for keys that name no limit of their own. */
+  /** Requests per window for keys that name no limit of their own. */
   readonly defaultLimit: number;
   readonly counters: Counters;
   /** Replaced as a whole when the keys file changes. */

@@ -18,7 +18,7 @@ export interface KeyRecord {
   sha256: string;
   /** Scopes by name; names that are not known grant nothing. */
   scopes: string[];
-  /** Requests a window, or null for the server's default. */
+  /** Requests per window, or null for the server's default. */
   limit: number | null;
   active: boolean;
   /** End of validity, or null for never. */
@@ -89,7 +89,7 @@ function fail(message: string): never {
 }
 
 const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted: string]> = {
-  id: [(v) => typeof v === "string" && v !== "", "a string that is not empty"],
+  id: [(v) => typeof v === "string" && v !== "", "a non-empty string"],
   kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
   name: [(v) => typeof v === "string", "a string"],
   sha256: [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"],
@@ -126,8 +126,8 @@ export function parseKeys(text: string): KeyRecord[] {
       if (!test(record[field])) fail(`keys[${at}].${field}: must be ${wanted}`);
     }
     const { id, sha256 } = record as unknown as KeyRecord;
-    if (ids.has(id)) fail(`keys[${at}].id: the same id stands twice`);
-    if (hashes.has(sha256.toLowerCase())) fail(`keys[${at}].sha256: the same hash stands twice`);
+    if (ids.has(id)) fail(`keys[${at}].id: duplicate id`);
+    if (hashes.has(sha256.toLowerCase())) fail(`keys[${at}].sha256: duplicate hash`);
     ids.add(id);
     hashes.add(sha256.toLowerCase());
   }

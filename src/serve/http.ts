@@ -14,7 +14,7 @@ import { type Sharing, whileAlone } from "./port.ts";
 export interface HttpLimits {
   readonly headersTimeout: number;
   readonly requestTimeout: number;
-  /** How often the two above are looked after. */
+  /** How often the two above are checked. */
   readonly checkInterval: number;
   readonly keepAliveTimeout: number;
   /** Of a connection with a request under way. */

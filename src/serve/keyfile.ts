@@ -5,6 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Observe } from "../observe.ts";
+import { codeOf, systemErrorText } from "../system-error.ts";
 
 /** How often the file is looked at. */
 const LOOK_MS = 500;
@@ -42,9 +43,11 @@ export async function readKeyRing(
     return createKeyRing(parseKeys(await read(file)), counters);
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new KeysFileError(`${file}: ${code === "ENOENT" ? "no such file" : `cannot be read: ${code}`}`);
+    const why = systemErrorText(error) ?? codeOf(error);
+    if (why === undefined) throw error;
+    throw new KeysFileError(
+      `${file}: ${codeOf(error) === "ENOENT" ? "file does not exist (ENOENT)" : `cannot be read: ${why}`}`,
+    );
   }
 }
 

@@ -43,21 +43,21 @@ function messageOf(observation: Observation): string {
     case "snapshot-unchanged":
       return "snapshot unchanged";
     case "snapshot-shrunk":
-      return `snapshot has less than half of the ${observation.table} that were served`;
+      return `snapshot has less than half of the ${observation.table} served before`;
     case "snapshot-refused":
-      return "snapshot refused, the old generation serves on";
+      return "snapshot refused, still serving the previous generation";
     case "search-cache":
-      return "search cache dropped with its generation";
+      return "search cache closed with its generation";
     case "thread-died":
-      return `${observation.role} thread died, it will be replaced`;
+      return `${observation.role} thread died, restarting it`;
     case "thread-replaced":
-      return `${observation.role} thread replaced`;
+      return `${observation.role} thread restarted`;
     case "keys-loaded":
       return observation.keys === 0
-        ? "keys loaded: there are none, so every request will get 401"
+        ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded";
     case "keys-refused":
-      return "keys file refused, the old keys stay";
+      return "keys file refused, the previous keys stay in force";
     case "request":
       return "request";
     case "log-lines-dropped":

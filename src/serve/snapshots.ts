@@ -12,6 +12,7 @@ import type { SearchIndex } from "../search/search.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
+import { systemErrorText } from "../system-error.ts";
 import { RELEASE_MS } from "./collect.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
@@ -80,8 +81,8 @@ function shrinkProblems(before: Store, after: Store): string[] {
     const from = before[table].rows;
     const to = after[table].rows;
     if (from < SHRINK_GUARD_ROWS || to >= from / 2) continue;
-    const lost = `${to} visible rows where ${from} are served, which is less than half`;
-    problems.push(`${table}.ndjson: ${lost}; --allow-shrink lets such a snapshot in`);
+    const lost = `${to} visible rows, less than half of the ${from} being served`;
+    problems.push(`${table}.ndjson: ${lost}; use --allow-shrink to accept it`);
   }
   return problems;
 }
@@ -232,7 +233,7 @@ export async function keepSnapshot(
     try {
       seen = await lookAt(folder, options.files);
     } catch (error) {
-      const problem = `${folder}: cannot be looked at: ${(error as NodeJS.ErrnoException).code}`;
+      const problem = `${folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
       if (lastLook !== problem && generation !== undefined) {
         observe({ kind: "snapshot-refused", problems: [problem], serving: generation.store.id });
       }

@@ -134,7 +134,7 @@ export async function openRowFiles(
     const [first, second] = forms;
     if (first === undefined) problems.file(table, "is missing");
     else if (second === undefined) found.push(first);
-    else problems.file(first.name, `there is a ${second.name} too; only one of them may be there`);
+    else problems.file(first.name, `${second.name} exists as well; only one of them is allowed`);
   }
   return found;
 }

@@ -10,6 +10,7 @@ import { ROW_FILES, type RowFile } from "../model.ts";
 import { defaultOf } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
+import { systemErrorText } from "../system-error.ts";
 import {
   checkKinds,
   type FileSystem,
@@ -166,8 +167,9 @@ function isSystemError(error: unknown): error is SystemError {
 }
 
 /** A failure of the file system, which the next look should try again. */
-function unreadable(file: string, { code, syscall }: SystemError): Refused {
-  return { ok: false, problems: [`${file}: cannot be read: ${code} in ${syscall}`], look: undefined };
+function unreadable(file: string, error: SystemError): Refused {
+  const problem = `${file}: cannot be read: ${systemErrorText(error)}`;
+  return { ok: false, problems: [problem], look: undefined };
 }
 
 async function loadOpened(
@@ -251,14 +253,14 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
   const opened: Opened = new Map();
   try {
     if (!(await (options.files?.stat ?? stat)(folder)).isDirectory()) {
-      return { ok: false, problems: [`${folder}: is not a folder`], look: undefined };
+      return { ok: false, problems: [`${folder}: is not a directory`], look: undefined };
     }
     const look = await lookAt(folder, options.files);
     return await loadOpened(folder, look, opened, options);
   } catch (error) {
     if (isSystemError(error)) {
       if (error.code !== "ENOENT") return unreadable(error.path ?? folder, error);
-      return { ok: false, problems: [`${folder}: no such folder`], look: undefined };
+      return { ok: false, problems: [`${folder}: directory does not exist (ENOENT)`], look: undefined };
     }
     const isAborted = options.signal?.aborted ?? false;
     if (isAborted || error instanceof RangeError) {

@@ -34,7 +34,7 @@ function isCount(value: unknown): value is number {
 function parseListed(name: string, value: unknown, problems: Problems): Listed | undefined {
   const table = name.replace(/\.(gz|zst)$/, "");
   if (!ROW_FILES.some((file) => file === table)) {
-    problems.file(MANIFEST, `files: ${showValue(name)} is no file of a snapshot`);
+    problems.file(MANIFEST, `files: ${showValue(name)} is not a file of a snapshot`);
     return undefined;
   }
   if (!isObject(value)) {
@@ -115,7 +115,7 @@ export function compareWithManifest(
   problems: Problems,
 ): void {
   for (const name of manifest.files.keys()) {
-    if (!read.has(name)) problems.file(MANIFEST, `files: ${name} is listed, but is not there`);
+    if (!read.has(name)) problems.file(MANIFEST, `files: ${name} is listed, but does not exist`);
   }
   for (const [name, stored] of read) {
     const listed = manifest.files.get(name);

@@ -69,7 +69,7 @@ function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
   if (packing === "gzip") return zlib.createGunzip(options);
   const { createZstdDecompress } = zlib as { createZstdDecompress?: (options: object) => Unpacker };
   if (createZstdDecompress === undefined) {
-    throw new BadFileError(`Zstandard takes Node 22.15 or newer, this is ${process.version}`);
+    throw new BadFileError(`Zstandard requires Node 22.15 or newer; this is ${process.version}`);
   }
   return createZstdDecompress(options);
 }
@@ -101,7 +101,7 @@ async function cutPacked(
       }
     });
     unzip.on("error", () => {
-      failure ??= new BadFileError(`the ${name} data is damaged or cut short`);
+      failure ??= new BadFileError(`the ${name} data is damaged or truncated`);
     });
     unzip.on("close", resolve);
   });
@@ -119,14 +119,15 @@ async function cutPacked(
         });
       });
     }
-    if (given === 0) throw new BadFileError(`the ${name} data is damaged or cut short`);
+    if (given === 0) throw new BadFileError(`the ${name} data is damaged or truncated`);
     if (!unzip.destroyed) unzip.end();
     await ended;
   } finally {
     unzip.destroy();
   }
   if (failure !== undefined) throw failure;
-  if (unzip.bytesWritten !== given) throw new BadFileError(`there is something behind the ${name} data`);
+  if (unzip.bytesWritten !== given)
+    throw new BadFileError(`there are bytes after the end of the ${name} data`);
 }
 
 /**

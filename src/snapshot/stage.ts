@@ -4,7 +4,7 @@
  * A row comes here once its fields are checked, from `parsed.ts` or from
  * `scanned.ts`. A visible one is encoded at once, so that nothing else of it
  * survives its line. Hidden rows leave only their ids behind, to notice
- * duplicates and references that point nowhere, and those are dropped before a
+ * duplicates and dangling references, and those are dropped before a
  * request can see them.
  */
 
@@ -119,7 +119,9 @@ function hide(hidden: Hidden, why: string): void {
 function dangle(dangling: Dangling, check: RowChecker, field: string, words: Uint32Array): void {
   dangling.count++;
   if (dangling.examples.length < MOST_DANGLING) {
-    dangling.examples.push(`${check.file}:${check.line}: ${field}: points nowhere: ${formatUuid(words, 0)}`);
+    dangling.examples.push(
+      `${check.file}:${check.line}: ${field}: dangling reference: ${formatUuid(words, 0)}`,
+    );
   }
 }
 
