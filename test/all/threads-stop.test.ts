@@ -1,41 +1,30 @@
 /** Stops of a server with several threads, under clients that come back at once; on a Node whose servers can share a port. */
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { comeBack } from "../../bench/support/returning.ts";
-import { whyNoSharing } from "../../src/serve/port.ts";
+import { findNode } from "../support/runtimes.ts";
 import { makeSmall } from "../support/small.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STOPS = 4;
 
-/** A Node whose servers can share a port: this one, or the current LTS. */
-function findNode(): string | undefined {
-  if (whyNoSharing() === undefined) return process.execPath;
-  const found = spawnSync("npx", ["-y", "-p", "node@24", "node", "-p", "process.execPath"], {
-    encoding: "utf8",
-    cwd: tmpdir(),
-  });
-  return found.status === 0 ? found.stdout.trim().split("\n").at(-1) : undefined;
-}
-
-const node = findNode();
+const node = findNode(24);
 const small = await makeSmall();
 after(small.remove);
 
-const skip = node === undefined ? "no Node 24 can be had by npx" : false;
+const skip = "missing" in node && node.missing;
 
 describe("a stop of threads that serve", { skip }, () => {
   for (const threads of [2, 4]) {
     it(`loses no request of clients that come back at once: ${threads} threads, ${STOPS} stops`, async () => {
       for (let stop = 0; stop < STOPS; stop++) {
         const command = ["src/main.ts", "serve", ...small.settings, "--threads", String(threads)];
-        const child = spawn(node!, ["--import", "tsx", ...command], {
+        const child = spawn((node as { path: string }).path, ["--import", "tsx", ...command], {
           cwd: ROOT,
           stdio: ["ignore", "pipe", "inherit"],
         });
