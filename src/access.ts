@@ -71,6 +71,10 @@ function encodeUnit(unit: string): string {
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
 }
 
+function requestIdHeader(id: string): string {
+  return `X-Request-Id: ${id}\r\n`;
+}
+
 /**
  * Begins to observe a request.
  *
@@ -97,7 +101,7 @@ export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply
       ...(fault === undefined ? {} : { fault }),
     };
     log.observe(observation);
-    return { ...reply, headers: `${reply.headers}X-Request-Id: ${id}\r\n` };
+    return { ...reply, headers: reply.headers + requestIdHeader(id) };
   };
 }
 
@@ -105,6 +109,7 @@ export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply
  * Observes what was refused before it became a request.
  *
  * @param heard method and target, where the parser came that far
+ * @returns the header line with the id
  */
 export function observeRefusal(
   fault: FaultName,
@@ -112,11 +117,12 @@ export function observeRefusal(
   peer: Peer | undefined,
   heard: Pick<Ask, "method" | "target"> | undefined,
   log: AccessLog,
-): void {
+): string {
+  const id = nextId();
   const client = peer?.remoteAddress;
   log.observe({
     kind: "request",
-    id: nextId(),
+    id,
     method: heard?.method.slice(0, MAX_METHOD) ?? "",
     path: heard === undefined ? "" : loggedPath(heard.target, "", log.prefixes),
     route: "",
@@ -127,4 +133,5 @@ export function observeRefusal(
     ...(client === undefined ? {} : { client }),
     fault,
   });
+  return requestIdHeader(id);
 }

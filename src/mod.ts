@@ -119,6 +119,19 @@ function recordOf({ id, kind, token, scopes = SCOPES, limit }: GivenKey): KeyRec
   };
 }
 
+/** Keeps an observer's errors out of what it observes: they end up where uncaught errors of the program do. */
+function guarded(observe: Observe): Observe {
+  return (observation) => {
+    try {
+      observe(observation);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  };
+}
+
 /**
  * Opens a snapshot for reading from the same program.
  *
@@ -133,7 +146,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
     threads: threads ?? true,
-    observe: observe ?? observeNothing,
+    observe: observe === undefined ? observeNothing : guarded(observe),
   });
   return {
     ask: createDirectDoor(state),

@@ -209,7 +209,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "10",
     min: 0.1,
     max: 3600,
-    meaning: "Time allowed for the head of a request to arrive.",
+    meaning: "Time allowed for the head of a request to arrive, at most that of `--request-timeout`.",
     commands: SERVING,
   },
   {

@@ -87,8 +87,9 @@ describe("the access log", () => {
       ["GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", "bodyNotAllowed", 400],
     ];
     for (const [at, [bytes, fault, status]] of refused.entries()) {
-      await exchange(server.port, bytes);
+      const text = await exchange(server.port, bytes);
       const line = await until(() => accesses(server)[at], fault);
+      assert.equal(text.split(`\r\nX-Request-Id: ${line.id}\r\n`).length, 2, text);
       assert.deepEqual([line.fault, line.status, line.client], [fault, status, "127.0.0.1"]);
     }
     await server.stop();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -250,6 +251,7 @@ describe("a change of the keys file", () => {
   it("removes what a killed writer left, and nothing else", async (t) => {
     const folder = temporaryFolder(t);
     const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+    chmodSync(keys, 0o600);
     const others = [
       "keys.json.bak",
       "keys.json.20261122",
@@ -282,6 +284,25 @@ describe("a change of the keys file", () => {
       ["test", "test", "n"],
     );
     assert.equal(statSync(keys).mode & 0o777, 0o600);
+  });
+});
+
+describe("the keys file", () => {
+  it("has mode 0600 behind a change, and who could read it before is told", async (t) => {
+    const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
+    chmodSync(keys, 0o640);
+    const { stderr } = await create(keys);
+    assert.match(stderr, /^orrery: warning: .*keys\.json had mode 0640 and has 0600 now/m);
+    assert.equal(statSync(keys).mode & 0o777, 0o600);
+    assert.doesNotMatch((await create(keys)).stderr, /warning/);
+  });
+
+  it("is not told of a token that was taken for an id", async (t) => {
+    const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
+    await assert.rejects(run(["keys", "delete", "svc_sk_canary-4711", "--keys", keys]), (error: Error) => {
+      assert.match(error.message, /there is no key "svc_sk_c…"$/);
+      return error instanceof CommandError;
+    });
   });
 });
 

@@ -1,8 +1,9 @@
 /** The library's options: what is missing, unknown or wrong is said, and defaults are those of the settings. */
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
-import { type OpenOptions, openOrrery } from "../src/mod.ts";
+import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
 import { checkOptions } from "../src/open-options.ts";
 import { defaultOf } from "../src/settings.ts";
 import { place, TOKEN } from "./support/place.ts";
@@ -127,5 +128,51 @@ describe("options of openOrrery", () => {
     assert.equal(reply.status, 200);
     assert.equal(reply.headers["x-ratelimit-limit"], "5");
     assert.equal(reply.headers["access-control-allow-origin"], undefined);
+  });
+});
+
+describe("what is asked of an open replica", () => {
+  const target = "/api/public/v1/stats";
+
+  it("is told when it has the wrong shape", async (t) => {
+    const { snapshot, keys } = place(t);
+    const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0 });
+    t.after(() => orrery.close());
+    const wrong: [asked: unknown, says: RegExp][] = [
+      [undefined, /target must be a string/],
+      [{}, /target must be a string/],
+      [{ target: 5 }, /target must be a string/],
+      [{ target, authorization: 5 }, /authorization must be a string/],
+      [{ target, signal: 5 }, /signal must be an AbortSignal/],
+    ];
+    for (const [asked, says] of wrong) {
+      await assert.rejects(orrery.ask(asked as DirectAsk), (error: Error) => {
+        assert.match(error.message, says);
+        return error instanceof TypeError;
+      });
+    }
+  });
+
+  it("is answered although an observer throws, whose error is uncaught", async (t) => {
+    const { snapshot, keys } = place(t);
+    const program = `
+      import { openOrrery } from ${JSON.stringify(new URL("../src/mod.ts", import.meta.url).href)};
+      const thrown = [];
+      process.on("uncaughtException", ({ message }) => thrown.push(message));
+      const observe = ({ kind }) => { throw new Error(kind); };
+      const [snapshot, keys, token] = process.argv.slice(1);
+      const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0, accessLog: true, observe });
+      const { status } = await orrery.ask({ target: "${target}", authorization: "Bearer " + token });
+      orrery.close();
+      setImmediate(() => console.log(JSON.stringify({ status, thrown })));
+    `;
+    const ran = spawnSync(
+      process.execPath,
+      ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program, snapshot, keys, TOKEN],
+      { encoding: "utf8" },
+    );
+    const { status, thrown } = JSON.parse(ran.stdout) as { status: number; thrown: string[] };
+    assert.equal(status, 200);
+    assert.deepEqual(thrown, ["keys-loaded", "snapshot-loaded", "request"]);
   });
 });

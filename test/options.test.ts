@@ -6,6 +6,7 @@ import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
 import { nearest } from "../src/nearest.ts";
+import { limitsFrom } from "../src/serve/http.ts";
 import {
   type Command,
   defaultOf,
@@ -171,5 +172,30 @@ describe("lists", () => {
     for (const empty of ["", ",", "a,", "a,,b"]) {
       assert.equal(problem("keys create", [...made, "--scope", empty]), "--scope: must not be empty");
     }
+  });
+});
+
+describe("numbers below zero", () => {
+  it("are values of the flag before them, and out of its bounds", () => {
+    assert.match(
+      problem("serve", [...SERVE, "--rate-limit", "-5"]),
+      /^--rate-limit: must be a whole number of at least 1/,
+    );
+    assert.match(
+      problem("keys create", ["--keys", "k", "--name", "n", "--limit", "-1"]),
+      /^--limit: must be/,
+    );
+  });
+});
+
+describe("timeouts", () => {
+  it("of the head is never longer than that of the whole request, which Node would refuse", () => {
+    const limits = (...args: string[]) => {
+      const options = read("serve", [...SERVE, ...args]);
+      return limitsFrom((flag) => options.number(flag));
+    };
+    assert.equal(limits().headersTimeout, 10_000);
+    assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);
+    assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
   });
 });

@@ -13,7 +13,11 @@ async function load(folder: string, options: Options, world: World): Promise<Loa
   const maxBytes = options.integer("max-snapshot-bytes");
   const result = await loadSnapshot(folder, { maxBytes, keepHiddenIds: true, onProgress: bar.show });
   bar.end();
-  if (!result.ok) throw new ProblemsError(result.problems.map((problem) => `${folder}: ${problem}`));
+  if (!result.ok) {
+    const problems = result.problems.map((problem) => `${folder}: ${problem}`);
+    if (options.flag("json")) world.print(`${JSON.stringify({ ok: false, problems }, null, 2)}\n`);
+    throw new ProblemsError(problems);
+  }
   return result;
 }
 
@@ -26,7 +30,9 @@ function textOf({ from, to, tables, becomeHidden, moves }: SnapshotDiff): string
   lines.push(formatColumns([["visible rows", "added", "removed", "changed"], ...rows], [1, 2, 3]));
   if (becomeHidden.count > 0) {
     const more = becomeHidden.count - becomeHidden.examples.length;
-    lines.push(`\n${becomeHidden.count} worlds become hidden\n`);
+    lines.push(
+      `\n${becomeHidden.count === 1 ? "1 world becomes" : `${becomeHidden.count} worlds become`} hidden\n`,
+    );
     lines.push(formatColumns(becomeHidden.examples.map(({ id, name }) => [`  ${id}`, name])));
     if (more > 0) lines.push(`  … and ${more} more\n`);
   }

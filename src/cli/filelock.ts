@@ -103,7 +103,7 @@ async function take(file: string, lock: string, tell: (text: string) => void): P
     if (waited > TELL_MS && !told) {
       told = true;
       tell(
-        `orrery: waiting for another command that is changing ${file}; if it died, for ${STALE_MS / 1000 + 1} s at most\n`,
+        `orrery: another command is changing ${file}; waiting (at most ${STALE_MS / 1000 + 1} s if it has died)\n`,
       );
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS * (1 + Math.random())));

@@ -13,7 +13,7 @@ export function overview(): string {
     "",
     ...lines,
     "",
-    "orrery COMMAND --help tells the options of a command; orrery --version the version.",
+    "Run orrery COMMAND --help for the options of a command, orrery --version for the version.",
     "",
   ].join("\n");
 }

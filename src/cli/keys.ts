@@ -177,7 +177,9 @@ async function changeOne(
   const id = options.positionals[0]!;
   const changeRecord = (records: KeyRecord[]): KeyRecord[] => {
     if (!records.some((record) => record.id === id)) {
-      throw new CommandError(`${file}: there is no key ${JSON.stringify(id)}`);
+      // A whole token that was pasted by mistake must not end up in somebody's log.
+      const shown = id.startsWith("key_") ? id : `${id.slice(0, 8)}…`;
+      throw new CommandError(`${file}: there is no key ${JSON.stringify(shown)}`);
     }
     return records.flatMap((record) => (record.id === id ? (change(record) ?? []) : record));
   };

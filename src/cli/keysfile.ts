@@ -38,8 +38,14 @@ async function removeLeftovers(file: string): Promise<void> {
  * Replaces a file in one step, mode 0600, keeping its owner.
  *
  * @param ready called when the new file is complete on disk, before it comes into force; may throw to call it off
+ * @param tell receives a line for the user when others could read the old file and cannot read the new one
  */
-async function replaceFile(file: string, text: string, ready: () => Promise<void>): Promise<void> {
+async function replaceFile(
+  file: string,
+  text: string,
+  ready: () => Promise<void>,
+  tell: ((text: string) => void) | undefined,
+): Promise<void> {
   const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
   try {
     const handle = await open(temporary, "wx", 0o600);
@@ -56,6 +62,12 @@ async function replaceFile(file: string, text: string, ready: () => Promise<void
     if (before !== undefined && process.getuid?.() === 0) await chown(temporary, before.uid, before.gid);
     await ready();
     await rename(temporary, file);
+    const mode = before === undefined ? 0 : before.mode & 0o777;
+    if ((mode & 0o077) !== 0) {
+      tell?.(
+        `orrery: warning: ${file} had mode ${mode.toString(8).padStart(4, "0")} and has 0600 now: only its owner can read it\n`,
+      );
+    }
   } catch (error) {
     await rm(temporary, { force: true }).catch(ignore);
     throw error;
@@ -114,7 +126,7 @@ export interface ChangeOptions {
   readonly create?: boolean;
   /** Called when the new file is complete on disk, before it comes into force; a throw leaves the old one. */
   readonly ready?: () => Promise<void>;
-  /** Receives a line for the user when the file's lock has to be waited for. */
+  /** Receives lines for the user: that the lock has to be waited for, that others can no longer read the file. */
   readonly tell?: (text: string) => void;
 }
 
@@ -140,10 +152,11 @@ export async function changeRecords(
         const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);
         const changed = `${JSON.stringify({ ...rest, keys: change(records) }, null, 2)}\n`;
         await removeLeftovers(real);
-        await replaceFile(real, changed, async () => {
+        const confirm = async (): Promise<void> => {
           await ready?.();
           await assertHeld();
-        });
+        };
+        await replaceFile(real, changed, confirm, tell);
       },
       tell,
     );
@@ -166,7 +179,7 @@ export interface NewKey {
   readonly show?: (token: string) => Promise<void>;
   /** Receives the new record's id once the key is in force. */
   readonly onId?: (id: string) => void;
-  /** Receives a line for the user when the file's lock has to be waited for. */
+  /** Receives lines for the user: that the lock has to be waited for, that others can no longer read the file. */
   readonly tell?: (text: string) => void;
 }
 

@@ -110,6 +110,18 @@ function check(command: Command, setting: Setting, values: readonly string[], fr
   }
 }
 
+/** Arguments in which a number below zero belongs to the flag before it; Node would call that ambiguous. */
+function withNumbers(args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const flag = joined.at(-1);
+    const isValue = /^-\d/.test(arg) && flag?.startsWith("--") && !flag.includes("=");
+    if (isValue) joined[joined.length - 1] = `${flag}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
+}
+
 /**
  * Reads the settings of a command.
  *
@@ -128,7 +140,7 @@ export function readOptions(
   );
   let parsed: { values: Record<string, Given>; positionals: string[] };
   try {
-    const withValues = withBooleans(args, settings, positionals.length > 0);
+    const withValues = withBooleans(withNumbers(args), settings, positionals.length > 0);
     parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError(problemOf(error as Error, settings));

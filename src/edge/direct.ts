@@ -28,12 +28,31 @@ export interface DirectReply {
   readonly body: string;
 }
 
-/** Asks without HTTP. Rejects with the reason of an aborted signal, and for nothing else. */
+/**
+ * Asks without HTTP. Rejects with the reason of an aborted signal, and with a
+ * TypeError when what is asked has the wrong shape.
+ */
 export type DirectDoor = (ask: DirectAsk) => Promise<DirectReply>;
+
+const TEXTS = ["method", "authorization", "ifNoneMatch", "ifMatch"] as const;
+
+/** @throws {TypeError} naming what is wrong */
+function checkAsk(ask: DirectAsk): void {
+  if (typeof ask?.target !== "string")
+    throw new TypeError("ask: target must be a string: a path with its query");
+  for (const name of TEXTS) {
+    const type = typeof ask[name];
+    if (type !== "string" && type !== "undefined") throw new TypeError(`ask: ${name} must be a string`);
+  }
+  if (ask.signal !== undefined && !(ask.signal instanceof AbortSignal)) {
+    throw new TypeError("ask: signal must be an AbortSignal");
+  }
+}
 
 /** Makes the door to a state. */
 export function createDirectDoor(state: State): DirectDoor {
   return async (ask) => {
+    checkAsk(ask);
     const { target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now(), signal } = ask;
     const isGone = signal && (() => signal.aborted);
     const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now, isGone }, state);

@@ -35,8 +35,8 @@ export interface NodeDoor {
   readonly connections: Connections;
   /** Handles one request; fits `http.createServer`. With `refusal` nothing but a worse fault is looked for. */
   readonly handle: (request: IncomingMessage, response: ServerResponse, refusal?: FaultName) => void;
-  /** To be told of what was refused before it was a request. */
-  readonly onRefusal: (fault: FaultName, socket: Socket) => void;
+  /** To be told of what was refused before it was a request; gives header lines to send with the refusal. */
+  readonly onRefusal: (fault: FaultName, socket: Socket) => string;
   /** From now on every response ends its connection. */
   readonly startDraining: () => void;
   /** From now on requests that take work are treated as if their peers were gone. */
@@ -132,9 +132,12 @@ export function createNodeDoor(
     reply: Reply,
     socket: Socket,
     heard: Pick<Ask, "method" | "target"> | undefined,
-  ): void {
-    if (!state.accessLog) return;
-    observeRefusal(fault, reply, socket, heard, { observe: state.observe, prefixes: state.gate.prefixes });
+  ): string {
+    if (!state.accessLog) return "";
+    return observeRefusal(fault, reply, socket, heard, {
+      observe: state.observe,
+      prefixes: state.gate.prefixes,
+    });
   }
 
   function send(connection: Connection, response: ServerResponse, reply: Reply): void {
@@ -170,8 +173,9 @@ export function createNodeDoor(
     if (fault !== undefined) {
       endWith(connection, response);
       const reply = bareReply(fault, request.method === "HEAD");
-      observe(fault, reply, request.socket, { method: request.method!, target: request.url! });
-      send(connection, response, reply);
+      const heard = { method: request.method!, target: request.url! };
+      const more = observe(fault, reply, request.socket, heard);
+      send(connection, response, { ...reply, headers: reply.headers + more });
       return;
     }
     if (head.hasBody || !response.shouldKeepAlive || connection.requests >= maxRequests) {
@@ -218,8 +222,8 @@ function bareReply(fault: FaultName, isHead: boolean): Reply {
 }
 
 /** A whole response for a socket that has no ServerResponse. */
-function rawResponse(fault: FaultName): string {
-  return headText(FAULTS[fault].status, BARE_FAULT_HEADERS[fault], CLOSE) + FAULT_BODIES[fault];
+function rawResponse(fault: FaultName, more: string): string {
+  return headText(FAULTS[fault].status, BARE_FAULT_HEADERS[fault] + more, CLOSE) + FAULT_BODIES[fault];
 }
 
 const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
@@ -246,8 +250,7 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
     const { socket } = connection;
     const sendRefusal = (): void => {
       if (socket.writable) {
-        door.onRefusal(fault, socket);
-        socket.write(rawResponse(fault));
+        socket.write(rawResponse(fault, door.onRefusal(fault, socket)));
       }
       linger(socket);
     };

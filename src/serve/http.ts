@@ -31,7 +31,8 @@ export interface HttpLimits {
 export function limitsFrom(read: (flag: string) => number): HttpLimits {
   const milliseconds = (flag: string): number => Math.round(read(flag) * 1000);
   return {
-    headersTimeout: milliseconds("headers-timeout"),
+    // Node takes no longer one than that of the whole request.
+    headersTimeout: Math.min(milliseconds("headers-timeout"), milliseconds("request-timeout")),
     requestTimeout: milliseconds("request-timeout"),
     checkInterval: milliseconds("timeout-check-interval"),
     keepAliveTimeout: milliseconds("keep-alive-timeout"),
