@@ -108,7 +108,10 @@ describe("a kill", { skip: lacks("strace", "-f", "-o", "/dev/null", "true") }, (
     assert.ok(existsSync(`${keys}.lock`));
     const began = Date.now();
     const { stderr } = await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
-    assert.match(stderr, /^orrery: another command is changing [^\n]*; waiting [^\n]*\norrery: disabled key_c_sk_1\n$/);
+    assert.match(
+      stderr,
+      /^orrery: another command is changing [^\n]*; waiting [^\n]*\norrery: disabled key_c_sk_1\n$/,
+    );
     assert.ok(Date.now() - began > 2000);
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
