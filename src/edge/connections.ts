@@ -71,13 +71,20 @@ export function connectionOf(connections: Connections, socket: Socket): Connecti
  * From now on the connection's parser pauses behind a request that has to wait:
  * of all that a peer sends without reading, one request and the rest of one
  * read are kept. Without it each request of the read waits.
+ *
+ * @param maxHeadBytes largest head that the parser takes
+ * @param onFailure called for a bad head of which the parser itself does not tell
  */
-export function pauseWhenFull(connection: Connection): void {
-  connection.pause ??= pauseParsing(
-    connection.socket,
-    () => connection.waiting.length > 0,
-    () => queue(connection, () => {}),
-  );
+export function pauseWhenFull(
+  connection: Connection,
+  maxHeadBytes: number,
+  onFailure: (isTooLarge: boolean) => void,
+): void {
+  connection.pause ??= pauseParsing(connection.socket, maxHeadBytes, {
+    mustPause: () => connection.waiting.length > 0,
+    onUpgrade: () => queue(connection, () => {}),
+    onFailure,
+  });
 }
 
 /** Decides that the connection ends: what comes behind is dropped unparsed. */

@@ -3,7 +3,12 @@
  * refuses what is not a request that this server can take.
  */
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import {
+  maxHeaderSize as defaultMaxHeaderSize,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { observeRefusal } from "../access.ts";
@@ -264,7 +269,17 @@ export function attachNodeDoor(server: Server, door: NodeDoor): void {
     else queue(connection, () => refuse(connection, fault));
   }
 
-  server.on("connection", (socket: Socket) => pauseWhenFull(connectionOf(connections, socket)));
+  const { maxHeaderSize } = server as Server & { maxHeaderSize?: number };
+  server.on("connection", (socket: Socket) => {
+    const connection = connectionOf(connections, socket);
+    pauseWhenFull(connection, maxHeaderSize ?? defaultMaxHeaderSize, (isTooLarge) =>
+      refuseSocket(socket, isTooLarge ? "headTooLarge" : "badRequest"),
+    );
+    // Before node:http, which would end what it takes for an idle connection.
+    socket.prependListener("end", () => {
+      if (connection.pause?.isInHead()) refuseSocket(socket, "badRequest");
+    });
+  });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   // No automatic 100: a body is refused anyway. A client may send its body although no 100 came, so the connection ends.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {

@@ -33,6 +33,8 @@ const ENDS_HERE = 2;
 /** No result that the parser knows: it fails, and fails again at each read without looking at the bytes. */
 const FAIL = -1;
 
+type Upgradable = IncomingMessage & { upgrade?: boolean };
+
 function parserOf(socket: Socket): Parser | undefined {
   const { parser } = socket as Socket & { parser?: Partial<Parser> | null };
   return typeof parser?.onIncoming === "function" ? (parser as Parser) : undefined;
@@ -51,14 +53,28 @@ function executeEvent(parser: Parser): number {
 export function stopParsing(socket: Socket): void {
   const parser = parserOf(socket);
   if (parser === undefined) return;
-  if (parser._consumed) {
-    parser.onIncoming = () => FAIL;
-    // Nobody wants to hear of the failure.
-    parser[executeEvent(parser)] = null;
-  } else {
-    // Here the failure would be told.
-    parser.onIncoming = () => GO_ON;
-  }
+  // Where the failure would be told, requests go on being parsed, and nothing is made of them.
+  const verdict = parser._consumed ? FAIL : GO_ON;
+  parser.onIncoming = (request) => {
+    // Else node:http would take the connection for one that it has handed over.
+    (request as Upgradable).upgrade = false;
+    return verdict;
+  };
+  // Nobody wants to hear of the failure.
+  if (parser._consumed) parser[executeEvent(parser)] = null;
+}
+
+/** What a pause calls. */
+export interface PauseEvents {
+  /** Whether the parser is to pause behind the request that was just taken. */
+  readonly mustPause: () => boolean;
+  /**
+   * Called with each request for an upgrade that is ignored: the parser stops
+   * there by itself, and node:http forgets the rest of the read unless it is paused.
+   */
+  readonly onUpgrade: () => void;
+  /** Called when the parser fails at a head and does not say so itself. @param isTooLarge whether that is why */
+  readonly onFailure: (isTooLarge: boolean) => void;
 }
 
 /** Lets a parser be paused between two requests of one read. */
@@ -67,11 +83,18 @@ export interface ParserPause {
   readonly holds: () => boolean;
   /** Whether what was held back is being parsed. */
   readonly isGoingOn: () => boolean;
+  /** Whether a head has begun of which the parser would not say that its end is missing. */
+  readonly isInHead: () => boolean;
   /** Parses what was held back. Not to be called while the parser is at work. */
   readonly goOn: () => void;
 }
 
-const NEVER: ParserPause = { holds: () => false, isGoingOn: () => false, goOn: () => {} };
+const NEVER: ParserPause = {
+  holds: () => false,
+  isGoingOn: () => false,
+  isInHead: () => false,
+  goOn: () => {},
+};
 
 /**
  * Pauses the parser of a connection behind each request after which
@@ -80,11 +103,16 @@ const NEVER: ParserPause = { holds: () => false, isGoingOn: () => false, goOn: (
  * request that it pauses behind is taken for the next request, so a request
  * with one has to end its connection.
  *
- * @param onUpgrade called with each request for an upgrade that is ignored: the
- *   parser stops there by itself, and node:http forgets the rest of the read
- *   unless it is paused
+ * It pauses as it does behind an upgrade, and from there to the end of the next
+ * head the parser reports no failure: it just takes fewer bytes than it is given.
+ *
+ * @param maxHeadBytes largest head that the parser takes
  */
-export function pauseParsing(socket: Socket, mustPause: () => boolean, onUpgrade: () => void): ParserPause {
+export function pauseParsing(
+  socket: Socket,
+  maxHeadBytes: number,
+  { mustPause, onUpgrade, onFailure }: PauseEvents,
+): ParserPause {
   const parser = parserOf(socket);
   if (parser === undefined) return NEVER;
   const event = executeEvent(parser);
@@ -94,6 +122,16 @@ export function pauseParsing(socket: Socket, mustPause: () => boolean, onUpgrade
   let paused = false;
   let goingOn = false;
   let held: Buffer | undefined;
+  /** Whether the parser would not report a failure, and the bytes of the head that it is at. */
+  let isSilent = false;
+  let headBytes = 0;
+  const judge = (result: number | Error, bytes: () => Buffer): void => {
+    if (!isSilent || paused || typeof result !== "number") return;
+    headBytes += result;
+    if (result === bytes().length) return;
+    isSilent = false;
+    onFailure(headBytes > maxHeadBytes);
+  };
   const takeRest = (result: number | Error, bytes: () => Buffer): void => {
     if (!paused) return;
     paused = false;
@@ -107,21 +145,26 @@ export function pauseParsing(socket: Socket, mustPause: () => boolean, onUpgrade
       socket.destroy();
       return FAIL;
     }
-    const { upgrade } = request as IncomingMessage & { upgrade?: boolean };
+    isSilent = false;
+    const { upgrade } = request as Upgradable;
     const result = incoming(request, keepAlive);
     if (upgrade === true && result === GO_ON) onUpgrade();
     if (result !== GO_ON || !parser._consumed || !mustPause()) return result;
     paused = true;
+    isSilent = true;
+    headBytes = 0;
     return ENDS_HERE;
   };
   const onRead: OnExecute = (result) => {
     executed(result);
+    judge(result, () => parser.getCurrentBuffer());
     takeRest(result, () => parser.getCurrentBuffer());
   };
   parser[event] = onRead;
   return {
     holds: () => held !== undefined,
     isGoingOn: () => goingOn,
+    isInHead: () => isSilent && headBytes > 0,
     goOn() {
       const bytes = held;
       held = undefined;
@@ -130,7 +173,10 @@ export function pauseParsing(socket: Socket, mustPause: () => boolean, onUpgrade
       goingOn = true;
       const result = parser.execute(bytes);
       goingOn = false;
+      // Stopped by a request among them: what node:http would make of the rest is no longer ours to hear.
+      if (parserOf(socket) !== parser || parser[event] !== onRead) return;
       executed(result);
+      judge(result, () => bytes);
       takeRest(result, () => bytes);
     },
   };
