@@ -29,8 +29,17 @@ const MAX_METHOD = 32;
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const NOT_VISIBLE_ASCII = /[^\x21-\x7e]/g;
 
+/** Encodings of encodings that are undone in search of a token. */
+const MOST_DECODINGS = 3;
+
 function decoded(segment: string): string {
-  return segment.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  let text = segment;
+  for (let round = 0; round < MOST_DECODINGS && text.includes("%"); round++) {
+    text = text.replace(/%(?:u00)?([0-7][0-9a-f])/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  }
+  return text;
 }
 
 /** A segment of a path without what may be a token: from a prefix on nothing is left. */

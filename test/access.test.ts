@@ -114,6 +114,8 @@ describe("the access log", () => {
       `/a/${canary}/b`,
       `/a-${canary}`,
       `/${encoded}`,
+      `/${encoded.replaceAll("%", "%25")}`,
+      "/%u0073vc%u005fsk_canary-4711",
       `${BASE}/worlds/${canary}`,
       `${BASE}/worlds/${canary}/stats`,
       `http://me:canary-4711@any${BASE}/stats`,

@@ -102,9 +102,9 @@ export function listen(
 /** How long connections without a request are still served. */
 const GRACE_MS = 1500;
 /** When searches that are not done yet are answered with a 503. */
-const GIVE_UP_MS = 6000;
+const GIVE_UP_MS = 5000;
 /** When whatever is left is destroyed. */
-const DEADLINE_MS = 8000;
+const DEADLINE_MS = 7000;
 const LOOK_MS = 50;
 
 /** How long connections that still arrive may put off the end. */
