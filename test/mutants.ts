@@ -207,7 +207,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/serve/snapshots.ts",
     text: "if (settled && seen !== loadedLook)",
     becomes: "if (seen !== loadedLook)",
-    tests: [["test/process.test.ts", "files that still change are not read"]],
+    tests: [["test/all/process.test.ts", "files that still change are not read"]],
   },
   {
     breaks: "files that were replaced while they were read are taken",

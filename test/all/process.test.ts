@@ -5,10 +5,10 @@ import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSyn
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { KeyRecord } from "../src/gate/keys.ts";
-import { id, snapshotFiles, user, withManifest, writeFiles, writeSnapshot } from "./support/folders.ts";
-import { assertInTime } from "./support/patience.ts";
-import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "./support/place.ts";
+import type { KeyRecord } from "../../src/gate/keys.ts";
+import { id, snapshotFiles, user, withManifest, writeFiles, writeSnapshot } from "../support/folders.ts";
+import { assertInTime } from "../support/patience.ts";
+import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {
   errorOf,
   generationOf,
@@ -24,7 +24,7 @@ import {
   start,
   until,
   untilReply,
-} from "./support/process.ts";
+} from "../support/process.ts";
 
 after(killAll);
 
