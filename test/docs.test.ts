@@ -12,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -23,6 +22,7 @@ import { createOpenApi } from "../src/derive/openapi.ts";
 import { FAULTS } from "../src/fault.ts";
 import { ROUTES } from "../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../src/settings.ts";
+import { freePort } from "./support/free-port.ts";
 import { README, withSections } from "./tools/docs.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -169,10 +169,7 @@ describe("the README's examples", () => {
     for (const name of ["bin", "src", "data", "node_modules", "package.json"]) {
       symlinkSync(join(ROOT, name), join(folder, name));
     }
-    const probe = createServer().listen(0, "127.0.0.1");
-    await once(probe, "listening");
-    port = String((probe.address() as { port: number }).port);
-    probe.close();
+    port = String(await freePort());
   });
 
   after(async () => {

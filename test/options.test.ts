@@ -185,6 +185,8 @@ describe("numbers below zero", () => {
       problem("keys create", ["--keys", "k", "--name", "n", "--limit", "-1"]),
       /^--limit: must be/,
     );
+    // Behind a bare -- nothing is a flag.
+    assert.deepEqual(read("check", ["--", "-5"]).positionals, ["-5"]);
   });
 });
 

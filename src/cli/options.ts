@@ -50,11 +50,12 @@ export interface Options {
 type Given = string | string[] | undefined;
 
 /**
- * Gives every boolean its value, which parseArgs cannot leave out: `--cors off`, `--cors` and `--no-cors`.
+ * Puts values behind their flags where parseArgs needs that: of every boolean, which it cannot leave out (`--cors off`,
+ * `--cors` and `--no-cors`), and numbers below zero, which it would take for flags.
  *
  * @param takesWords whether the command takes words beside its settings; then only a boolean's words are its value
  */
-function withBooleans(args: readonly string[], settings: readonly Setting[], takesWords: boolean): string[] {
+function attachValues(args: readonly string[], settings: readonly Setting[], takesWords: boolean): string[] {
   const isBoolean = (flag: string): boolean =>
     settings.some((setting) => setting.flag === flag && setting.kind === "flag");
   const given: string[] = [];
@@ -69,6 +70,8 @@ function withBooleans(args: readonly string[], settings: readonly Setting[], tak
       given.push(`--${flag}=${isValue ? next : "on"}`);
     } else if (flag.startsWith("no-") && isBoolean(flag.slice(3))) {
       given.push(`--${flag.slice(3)}=off`);
+    } else if (flag !== "" && !flag.includes("=") && /^-\d/.test(args[at + 1] ?? "")) {
+      given.push(`${arg}=${args[++at]}`);
     } else {
       given.push(arg);
     }
@@ -110,18 +113,6 @@ function check(command: Command, setting: Setting, values: readonly string[], fr
   }
 }
 
-/** Arguments in which a number below zero belongs to the flag before it; Node would call that ambiguous. */
-function withNumbers(args: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const arg of args) {
-    const flag = joined.at(-1);
-    const isValue = /^-\d/.test(arg) && flag?.startsWith("--") && !flag.includes("=");
-    if (isValue) joined[joined.length - 1] = `${flag}=${arg}`;
-    else joined.push(arg);
-  }
-  return joined;
-}
-
 /**
  * Reads the settings of a command.
  *
@@ -140,7 +131,7 @@ export function readOptions(
   );
   let parsed: { values: Record<string, Given>; positionals: string[] };
   try {
-    const withValues = withBooleans(withNumbers(args), settings, positionals.length > 0);
+    const withValues = attachValues(args, settings, positionals.length > 0);
     parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError(problemOf(error as Error, settings));

@@ -10,7 +10,7 @@ import { type RunningServer, type ServerOptions, startServer } from "../serve/se
 import { MOST_THREADS, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
-import { systemErrorText } from "../system-error.ts";
+import { codeOf, systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
@@ -65,10 +65,9 @@ export async function start(
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
     if (error instanceof KeysFileError) throw new CommandError(error.message);
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code !== undefined && syscall !== undefined) {
-      const words = systemErrorText(error) ?? code;
-      const why = code === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
+    const words = systemErrorText(error);
+    if (words !== undefined) {
+      const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
       throw new CommandError(`cannot listen on ${options.host} port ${options.port}: ${why}`);
     }
     throw error;

@@ -56,7 +56,7 @@ async function lookAtFile(file: string, files: KeyFiles): Promise<string> {
     const s = await files.stat(file);
     return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
   } catch (error) {
-    return String((error as NodeJS.ErrnoException).code);
+    return String(codeOf(error));
   }
 }
 

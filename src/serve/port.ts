@@ -2,6 +2,7 @@
 
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "../system-error.ts";
 
 /** Who may listen on the same port: nobody else, only threads of this process, or whoever shares it as well. */
 export type Sharing = "alone" | "threads" | "anybody";
@@ -51,7 +52,7 @@ async function lockPort(port: number): Promise<Listener | undefined> {
     try {
       return await hold({ path: `\0orrery-port-${port}` });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || performance.now() > end) return undefined;
+      if (codeOf(error) !== "EADDRINUSE" || performance.now() > end) return undefined;
       await sleep(LOCK_RETRY_MS);
     }
   }

@@ -2,6 +2,7 @@
 
 import { getHeapStatistics } from "node:v8";
 import type { WorkerOptions } from "node:worker_threads";
+import { codeOf } from "../system-error.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -24,6 +25,6 @@ export function workerOptions(task: unknown): WorkerOptions {
 
 /** What a thread died of, in words. */
 export function causeOfDeath(error: Error): string {
-  if ((error as NodeJS.ErrnoException).code !== "ERR_WORKER_OUT_OF_MEMORY") return error.message;
+  if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return error.message;
   return `its heap of ${heapLimitMb()} MiB is full; node's --max-old-space-size allows more`;
 }

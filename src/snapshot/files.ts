@@ -4,6 +4,7 @@ import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES, type RowFile } from "../model.ts";
+import { codeOf } from "../system-error.ts";
 import type { Problems } from "./problems.ts";
 
 /** Name of the optional manifest. */
@@ -41,7 +42,7 @@ export const realFiles: FileSystem = { open, stat };
 export type Opened = Map<string, FileHandle>;
 
 function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOENT";
+  return codeOf(error) === "ENOENT";
 }
 
 function lookOf(name: string, s: BigIntStats): string {

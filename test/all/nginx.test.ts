@@ -5,12 +5,12 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { freePort } from "../support/free-port.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, serve, until } from "../support/process.ts";
 
@@ -20,15 +20,6 @@ const BASE = "/api/public/v1";
 function missing(...programs: readonly string[]): string | false {
   const absent = programs.filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
   return absent.length > 0 && `not installed: ${absent.join(", ")}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 interface Answer {
