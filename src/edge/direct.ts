@@ -49,7 +49,7 @@ function checkAsk(ask: DirectAsk): void {
   }
 }
 
-/** Makes the door to a state. */
+/** @internal Makes the door to a state. */
 export function createDirectDoor(state: State): DirectDoor {
   return async (ask) => {
     checkAsk(ask);

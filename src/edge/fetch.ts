@@ -6,7 +6,7 @@ import { splitHeaders } from "../headers.ts";
 /** A handler for one web-standard request. Never rejects. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
-/** Makes the door to a state. */
+/** @internal Makes the door to a state. */
 export function createFetchHandler(state: State): FetchHandler {
   return async ({ method, url, headers, signal }) => {
     const reply = await answer(

@@ -9,7 +9,7 @@ import { type Counters, slotOf } from "./limit.ts";
 /** An API key (scoped, limited) or a CLI token (neither). */
 export type KeyKind = "api" | "cli";
 
-/** One record of the keys file. The token itself is never stored, only its hash. */
+/** @internal One record of the keys file. The token itself is never stored, only its hash. */
 export interface KeyRecord {
   id: string;
   kind: KeyKind;
@@ -26,7 +26,7 @@ export interface KeyRecord {
   createdAt: string;
 }
 
-/** A record as the gate needs it at each request. */
+/** @internal A record as the gate needs it at each request. */
 export interface Key {
   readonly id: string;
   readonly kind: KeyKind;
@@ -39,7 +39,7 @@ export interface Key {
   readonly slot: number;
 }
 
-/** All keys, found by their tokens. */
+/** @internal All keys, found by their tokens. */
 export class KeyRing {
   /** By the lower-case hex SHA-256 of the token. */
   readonly byHash: ReadonlyMap<string, Key>;
@@ -77,6 +77,7 @@ const ONE_BYTE = /^[\x00-\xff]*$/;
 /**
  * The hash under which a token is stored. Header values have one char a byte;
  * only a caller in the same program can hand in other texts.
+ * @internal
  */
 export function hashToken(token: string): string {
   return createHash("sha256")
@@ -108,6 +109,7 @@ const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted
  *
  * @returns its records as written, fields that are not ours included
  * @throws {KeysFileError} naming the record and the field at fault
+ * @internal
  */
 export function parseKeys(text: string): KeyRecord[] {
   let file: unknown;
@@ -134,7 +136,7 @@ export function parseKeys(text: string): KeyRecord[] {
   return file.keys as KeyRecord[];
 }
 
-/** Makes the lookup from records; every id gets its slot in the counters. */
+/** @internal Makes the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
   const byHash = new Map<string, Key>();
   for (const record of records) {

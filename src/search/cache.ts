@@ -18,25 +18,25 @@ export interface CacheCounts {
   readonly bytes: number;
 }
 
-/** Tells what became of the searches of a generation, if there were any. */
+/** @internal Tells what became of the searches of a generation, if there were any. */
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
   if (counts.hits + counts.joined + counts.misses === 0) return;
   observe({ kind: "search-cache", generation, ...counts });
 }
 
-/** A search behind a cache. */
+/** @internal A search behind a cache. */
 export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
 }
 
-/** Finds what matches a term, or as much of it as a page takes. */
+/** @internal Finds what matches a term, or as much of it as a page takes. */
 export type FindMatches = (
   term: string,
   page: PageOf,
   caller: Caller,
 ) => Matches | Busy | Promise<Matches | Busy>;
 
-/** Both searches, before the cache. */
+/** @internal Both searches, before the cache. */
 export interface MatchSearch {
   readonly users: FindMatches;
   readonly worlds: FindMatches;
@@ -60,6 +60,7 @@ interface UnderWay {
  *
  * @param maxBytes memory for results; 0 keeps none
  * @param pending bounds those that wait for searches of others
+ * @internal
  */
 export function withCache(
   search: MatchSearch,

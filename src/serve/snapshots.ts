@@ -17,7 +17,7 @@ import { RELEASE_MS } from "./collect.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
 
-/** What to keep current, and who is told. */
+/** @internal What to keep current, and who is told. */
 export interface SnapshotOptions extends LoadOptions {
   readonly folder: string;
   readonly load: Loader;
@@ -42,7 +42,7 @@ export class SnapshotError extends Error {
   }
 }
 
-/** The keeper of one folder. */
+/** @internal The keeper of one folder. */
 export interface SnapshotKeeper {
   /** The generation to serve. */
   readonly current: () => Generation;
@@ -97,6 +97,7 @@ function countsOf(store: Store) {
  * @param onGeneration called with every generation, the first included; resolves when the one before it is no longer
  *   used for anything new, if that is not at once
  * @throws {SnapshotError} when the first load fails
+ * @internal
  */
 export async function keepSnapshot(
   options: SnapshotOptions,
