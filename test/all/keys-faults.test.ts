@@ -21,13 +21,14 @@ import { after, describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { hashToken } from "../../src/gate/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { need } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
 import { killAll, run, runWell, until } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 
 after(killAll);
 
-/** Why a program cannot be used here, or false. */
+/** Why the system does not let a program do its work, or false. */
 function lacks(program: string, ...args: string[]): string | false {
   const { status, error } = spawnSync(program, args);
   return status === 0 ? false : `${program} cannot be used: ${error?.message ?? `status ${status}`}`;
@@ -42,7 +43,9 @@ function letTimePass(keys: string): void {
   }
 }
 
-describe("a kill", { skip: lacks("strace", "-f", "-o", "/dev/null", "true") }, () => {
+const noTracing = need("strace") || lacks("strace", "-f", "-o", "/dev/null", "true");
+
+describe("a kill", { skip: noTracing }, () => {
   /** Calls that change the folder of the keys file, and those between them. */
   const calls = [
     "mkdir",
@@ -180,7 +183,7 @@ describe("a holder", () => {
   }
 
   const elsewhere = ["unshare", "--pid", "--fork", "--kill-child"];
-  const skip = lacks(elsewhere[0]!, ...elsewhere.slice(1), "true");
+  const skip = need("unshare") || lacks(elsewhere[0]!, ...elsewhere.slice(1), "true");
 
   it("in another PID namespace is respected while it lives, and replaced when it died", {
     skip,

@@ -1,7 +1,7 @@
 /** The nginx site of `deploy/`, in a real nginx, in front of a real server. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type IncomingHttpHeaders } from "node:http2";
@@ -11,23 +11,19 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { freePort } from "../support/free-port.ts";
+import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, serve, until } from "../support/process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BASE = "/api/public/v1";
 
-function missing(...programs: readonly string[]): string | false {
-  const absent = programs.filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
-  return absent.length > 0 && `not installed: ${absent.join(", ")}`;
-}
-
 interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-describe("nginx in front", { skip: missing("nginx", "openssl") }, () => {
+describe("nginx in front", { skip: need("nginx", "openssl") }, () => {
   const folder = mkdtempSync(join(tmpdir(), "orrery-nginx-"));
   let server: Served;
   let port = 0;

@@ -1,39 +1,83 @@
-/** The package as it is published: packed, installed into an empty project, and used there by plain JavaScript. */
+/** The package as it is published: packed, installed into empty projects, and used there on every Node that is supported. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { buildSync } from "esbuild";
-import { findNode } from "../support/runtimes.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { get, LISTENING, until } from "../support/process.ts";
+import { type FoundNode, findNode } from "../support/runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "orrery-package-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
 
-function npm(args: readonly string[], cwd: string): string {
-  return execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** An empty project. */
+function project(name: string): string {
+  const made = join(folder, name);
+  mkdirSync(made);
+  writeFileSync(join(made, "package.json"), '{ "type": "module", "private": true }\n');
+  return made;
+}
+
+const npmProject = project("npm");
+const pnpmProject = project("pnpm");
+const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
+
+/** Runs a program to its end and gives what it printed. */
+async function run(cwd: string, program: string, args: readonly string[], node?: string): Promise<string> {
+  return (await promisify(execFile)(program, args, { cwd, env: environment(node) })).stdout;
+}
+
+/** An environment in which `node` is the given one. */
+function environment(node?: string): NodeJS.ProcessEnv {
+  const { PATH, NODE_TEST_CONTEXT: _, ...others } = process.env;
+  return { ...others, PATH: node === undefined ? PATH : `${dirname(node)}${delimiter}${PATH}` };
+}
+
+const QUIET = ["--no-audit", "--no-fund", "--loglevel=error"];
+
+async function pack(): Promise<string> {
+  const printed = await run(ROOT, "npm", ["pack", "--pack-destination", folder, ...QUIET]);
+  return join(folder, printed.trim().split("\n").at(-1)!);
 }
 
 /** The oldest that is supported, and what is current. */
 const VERSIONS = ["20.19.0", "22", "24", "latest"];
+const nodes = new Map<string, FoundNode>();
+let packed = "";
 
-function runProgram(file: string, node = process.execPath): string {
-  return execFileSync(node, [file], { cwd: folder, encoding: "utf8" });
-}
+before(async () => {
+  packed = await pack();
+  await Promise.all([
+    run(npmProject, "npm", ["install", packed, ...QUIET]),
+    run(pnpmProject, "npx", ["-y", "pnpm", "add", packed]),
+    ...VERSIONS.map(async (version) => nodes.set(version, await findNode(version))),
+  ]);
+});
 
 const PROGRAM = `
 import { openOrrery } from "orrery";
 const orrery = await openOrrery({
   snapshot: "node_modules/orrery/data/sample",
   keys: [{ id: "me", kind: "cli", token: "svcx_secret" }],
+  threads: !process.argv.includes("--no-threads"),
 });
 const authorization = "Bearer svcx_secret";
 for (const target of ["/stats", "/users/search?q=a&limit=1"]) {
@@ -42,118 +86,216 @@ for (const target of ["/stats", "/users/search?q=a&limit=1"]) {
 }
 orrery.close();
 `;
+for (const made of [npmProject, pnpmProject]) writeFileSync(join(made, "program.js"), PROGRAM);
+writeFileSync(join(npmProject, "program.cjs"), 'console.log(typeof require("orrery").openOrrery)');
+
+/** Every type of the library is as strict for others as for itself: none became `any` on the way. */
+const TYPED = `
+import { type CacheCounts, KeysFileError, type Observation, openOrrery, type Orrery, SnapshotError, type User } from "orrery";
+const keys = [{ id: "me", kind: "cli", token: "svcx_secret" }] as const;
+const open: Promise<Orrery> = openOrrery({ snapshot: "x", keys, observe: (seen: Observation) => void seen.kind });
+export const name = (user: User): string => user.displayName;
+export const problems = (error: SnapshotError | KeysFileError): string => error.message;
+export const hits = async (): Promise<CacheCounts["hits"]> => (await open).searchCache().hits;
+// @ts-expect-error
+void openOrrery({ snapshot: "x", keys: [{ id: "me", kind: "other", token: "svcx_secret" }] });
+// @ts-expect-error
+void openOrrery({ snapshot: "x", keys, observe: (seen: number) => void seen });
+// @ts-expect-error
+void open.then((orrery) => orrery.ask({}));
+// @ts-expect-error
+void open.then(async (orrery) => (await orrery.fetch(new Request("http://a"))).nothing);
+// @ts-expect-error
+export const wrong = (user: User): number => user.displayName;
+`;
 
 /** What esbuild needs to put CommonJS packages into an ES module: they call `require`. */
 const REQUIRE =
   'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
-const TYPED = `
-import { openOrrery, type Orrery, type User } from "orrery";
-const open: Promise<Orrery> = openOrrery({ snapshot: "x", keys: [{ id: "me", kind: "cli", token: "svcx_secret" }] });
-export const name = (user: User): string => user.displayName;
-void open;
-`;
+/** Bytes on a disk with blocks of 4 KiB. */
+function bytesOnDisk(place: string): number {
+  const sizes = readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).size);
+  assert.ok(sizes.length > 500);
+  return sizes.reduce((sum, size) => sum + Math.ceil(size / 4096) * 4096, 0);
+}
 
-describe("the package, installed", () => {
-  const installed = join(folder, "node_modules/orrery");
-
-  let packed = "";
-
-  before(() => {
-    writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
-    packed = join(folder, npm(["pack", "--pack-destination", folder], ROOT).trim().split("\n").at(-1)!);
-    npm(["install", packed], folder);
+/** Starts a server, asks it by `ask`, and stops it and whatever started it. */
+async function served(
+  command: readonly string[],
+  cwd: string,
+  node: string | undefined,
+  ask: (url: string) => Promise<void>,
+): Promise<void> {
+  // A group of its own: npx, its shell and the server.
+  const child = spawn(command[0]!, command.slice(1), {
+    ...{ cwd, env: environment(node), detached: true },
+    stdio: ["ignore", "pipe", "inherit"],
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  const closed = once(child, "close");
+  try {
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+    });
+    const line = await until(() => {
+      assert.equal(child.exitCode, null, printed);
+      return LISTENING.exec(printed);
+    }, "the listening line");
+    await ask(line[1]!);
+  } finally {
+    process.kill(-child.pid!, "SIGTERM");
+    // Its output ends with the last of them.
+    await closed;
+  }
+}
+
+async function answers(url: string): Promise<void> {
+  for (const target of ["/stats", "/users/search?q=a", "/worlds?limit=50"]) {
+    assert.equal((await get(url + target, { token: TOKEN })).status, 200);
+  }
+}
+
+const SERVE = ["serve", "--snapshot", "node_modules/orrery/data/sample", "--keys", keys, "--port", "0"];
+const [DEMO, QUIETLY] = [
+  ["demo", "--port", "0"],
+  ["--log-level", "error"],
+];
+
+describe("the package", () => {
+  const installed = join(npmProject, "node_modules/orrery");
+  const command = join(npmProject, "node_modules/.bin/orrery");
 
   it("holds what was built, no sources, and needs nothing that runs TypeScript", () => {
     assert.deepEqual(readdirSync(installed).sort(), [
       ...["ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "README.md", "bin", "data", "dist", "package.json"],
     ]);
-    assert.equal(existsSync(join(folder, "node_modules/tsx")), false);
-    assert.equal(existsSync(join(folder, "node_modules/typescript")), false);
+    assert.equal(existsSync(join(npmProject, "node_modules/tsx")), false);
+    assert.equal(existsSync(join(npmProject, "node_modules/typescript")), false);
+  });
+
+  it("is small: 3 MB packed; installed with all that it needs 15 MB on disk, and 40 packages", () => {
+    assert.ok(statSync(packed).size <= 3e6, `${statSync(packed).size} bytes packed`);
+    const modules = join(npmProject, "node_modules");
+    assert.ok(bytesOnDisk(modules) <= 15e6, `${bytesOnDisk(modules)} bytes installed`);
+    const lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8")) as {
+      packages: object;
+    };
+    const count = Object.keys(lock.packages).length;
+    assert.ok(count > 5 && count <= 40, `${count} packages`);
+  });
+
+  it("passes on the licences of what is built in", () => {
+    const text = readFileSync(join(installed, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
+    assert.deepEqual(
+      [...text.matchAll(/^(\S+) \d[\d.]+ \((\S+)\)$/gm)].map(([, name, kind]) => [name, kind]),
+      [
+        ["flexsearch", "Apache-2.0"],
+        ["lru-cache", "BlueOak-1.0.0"],
+      ],
+    );
+    assert.match(text, /Licensed under the Apache License|Apache License\s+Version 2\.0/);
+    assert.match(text, /Blue Oak Model License/);
   });
 
   it("is sound to publint and to Are The Types Wrong", () => {
-    for (const command of [
+    for (const [program, ...args] of [
       ["publint", "--strict", packed],
       ["attw", "--profile", "esm-only", packed],
     ]) {
-      const ran = spawnSync(join(ROOT, "node_modules/.bin", command[0]!), command.slice(1), {
-        encoding: "utf8",
-      });
+      const ran = spawnSync(join(ROOT, "node_modules/.bin", program!), args, { encoding: "utf8" });
       assert.equal(ran.status, 0, ran.stdout + ran.stderr);
     }
   });
 
-  for (const version of VERSIONS) {
-    const node = findNode(version);
-    it(`is a library on Node ${version}, with its threads`, {
-      skip: "missing" in node && node.missing,
-    }, () => {
-      assert.ok("path" in node);
-      writeFileSync(join(folder, "program.js"), PROGRAM);
-      assert.equal(runProgram("program.js", node.path), "200 true\n200 true\n");
+  for (const [module, moduleResolution] of [
+    ["nodenext", "nodenext"],
+    ["esnext", "bundler"],
+  ]) {
+    it(`has types for strict programs, which check its declarations too: ${moduleResolution}`, () => {
+      writeFileSync(join(npmProject, "typed.ts"), TYPED);
+      const options = ["--module", module!, "--moduleResolution", moduleResolution!, "--target", "es2023"];
+      const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types", "node"];
+      const strict = ["--ignoreConfig", "--strict", "--noEmit"];
+      const tsc = join(ROOT, "node_modules/.bin/tsc");
+      const ran = spawnSync(tsc, [...strict, ...options, ...types, "typed.ts"], {
+        ...{ cwd: npmProject, encoding: "utf8" },
+      });
+      assert.equal(ran.stdout, "");
+      assert.equal(ran.status, 0);
     });
   }
 
-  it("can be required where Node can require ES modules", () => {
-    const code = 'console.log(typeof require("orrery").openOrrery)';
-    writeFileSync(join(folder, "program.cjs"), code);
-    const node = findNode(24);
-    if ("path" in node) assert.equal(runProgram("program.cjs", node.path), "function\n");
-  });
-
-  it("can be bundled with a program, with threads where their file is bundled beside it", () => {
-    writeFileSync(join(folder, "program.js"), PROGRAM);
+  it("can be bundled with a program, with threads where their file is bundled beside it", async () => {
     buildSync({
-      absWorkingDir: folder,
+      absWorkingDir: npmProject,
       entryPoints: {
         app: "program.js",
         "generation-thread": "node_modules/orrery/dist/generation-thread.js",
       },
-      bundle: true,
-      format: "esm",
-      platform: "node",
-      outdir: "bundled",
-      banner: { js: REQUIRE },
+      ...{ bundle: true, format: "esm", platform: "node", outdir: "bundled", banner: { js: REQUIRE } },
     });
-    rmSync(join(folder, "alone"), { recursive: true, force: true });
-    mkdirSync(join(folder, "alone"));
-    for (const file of ["app.js", "generation-thread.js"]) {
-      cpSync(join(folder, "bundled", file), join(folder, "alone", file));
-    }
-    assert.equal(runProgram("alone/app.js"), "200 true\n200 true\n");
+    const alone = project("alone");
+    cpSync(join(installed, "data"), join(alone, "node_modules/orrery/data"), { recursive: true });
+    cpSync(join(npmProject, "bundled/app.js"), join(alone, "app.js"));
+    assert.equal(await run(alone, "node", ["app.js", "--no-threads"]), "200 true\n200 true\n");
+    cpSync(join(npmProject, "bundled/generation-thread.js"), join(alone, "generation-thread.js"));
+    assert.equal(await run(alone, "node", ["app.js"]), "200 true\n200 true\n");
   });
 
-  it("has types for strict programs of both kinds of module resolution", () => {
-    writeFileSync(join(folder, "typed.ts"), TYPED);
-    for (const [module, moduleResolution] of [
-      ["nodenext", "nodenext"],
-      ["esnext", "bundler"],
-    ]) {
-      const options = ["--module", module!, "--moduleResolution", moduleResolution!];
-      const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types", "node"];
-      // FlexSearch's declarations, which ours lead to, do not hold under a strict check of libraries.
-      const strict = ["--strict", "--noEmit", "--skipLibCheck", "--target", "es2023"];
-      execFileSync(
-        join(ROOT, "node_modules/.bin/tsc"),
-        ["--ignoreConfig", ...strict, ...options, ...types, "typed.ts"],
-        { cwd: folder, stdio: ["ignore", "inherit", "inherit"] },
+  for (const version of VERSIONS) {
+    const onNode = (what: string, test: (node: string) => Promise<void>): void => {
+      it(`${what}: Node ${version}`, async (t) => {
+        const node = nodes.get(version)!;
+        if ("missing" in node) return t.skip(node.missing);
+        await test(node.path);
+      });
+    };
+
+    onNode("is a library, with its threads, imported and required", async (node) => {
+      assert.equal(await run(npmProject, node, ["program.js"]), "200 true\n200 true\n");
+      assert.equal(await run(npmProject, node, ["program.cjs"]), "function\n");
+    });
+
+    onNode("brings the command: npx orrery demo", async (node) => {
+      await served(["npx", "--no-install", "orrery", ...DEMO, ...QUIETLY], npmProject, node, async (url) => {
+        assert.equal((await get(`${url}/stats`, {})).status, 401);
+      });
+    });
+
+    onNode("serves with two threads, or says which Node can", async (node) => {
+      const args = [...SERVE, ...QUIETLY, "--threads", "2"];
+      if (version !== "20.19.0") return await served([command, ...args], npmProject, node, answers);
+      const ran = spawnSync(command, args, { cwd: npmProject, encoding: "utf8", env: environment(node) });
+      assert.equal(ran.status, 2);
+      assert.equal(ran.stdout, "");
+      assert.match(
+        ran.stderr,
+        /^orrery: --threads: more than one requires Node 22\.12 or newer, .*20\.19\.0/,
       );
-    }
+    });
+  }
+});
+
+describe("the package in pnpm's layout, where a package sees its own dependencies alone", () => {
+  it("is a library, with its threads", async () => {
+    assert.equal(existsSync(join(pnpmProject, "node_modules/pino")), false);
+    assert.equal(await run(pnpmProject, "node", ["program.js"]), "200 true\n200 true\n");
   });
 
-  it("brings the command, which serves the sample", async () => {
-    const command = join(folder, "node_modules/.bin/orrery");
-    const child = spawn(command, ["demo", "--port", "0"], {
-      cwd: folder,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const [first] = (await once(child.stdout, "data")) as [Buffer];
-    assert.match(String(first), /^orrery listening on http:/);
-    const exited = once(child, "exit");
-    child.kill("SIGTERM");
-    assert.deepEqual(await exited, [0, null]);
+  it("brings the command, which loads in a thread", async () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    assert.equal(
+      await run(pnpmProject, "npx", ["-y", "pnpm", "exec", "orrery", "--version"]),
+      `${version}\n`,
+    );
+    await served(
+      ["npx", "-y", "pnpm", "exec", "orrery", ...SERVE, ...QUIETLY],
+      pnpmProject,
+      undefined,
+      answers,
+    );
   });
 });

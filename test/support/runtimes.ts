@@ -1,18 +1,56 @@
 /** Other versions of Node, for tests of what the one that runs the tests cannot do. */
 
-import { spawnSync } from "node:child_process";
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { unavailable } from "./need.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A Node of a major version: its path, or why there is none. */
 export type FoundNode = { readonly path: string } | { readonly missing: string };
 
-/** A Node by its version or major version, or `latest`: this one if it is that, else one from npm's cache or registry. */
-export function findNode(version: number | string): FoundNode {
+/**
+ * A Node by its version or major version, or `latest`: this one if it is that, else one from npm's cache or registry.
+ *
+ * @throws where there is none and nothing may be skipped
+ */
+export async function findNode(version: number | string): Promise<FoundNode> {
   const own = process.versions.node;
   if (own === version || own.startsWith(`${version}.`)) return { path: process.execPath };
-  const asked = spawnSync("npx", ["-y", "-p", `node@${version}`, "node", "-p", "process.execPath"], {
+  const args = ["-y", "-p", `node@${version}`, "node", "-p", "process.execPath"];
+  try {
+    const { stdout } = await promisify(execFile)("npx", args, { timeout: 300_000 });
+    return { path: stdout.trim() };
+  } catch {
+    return { missing: unavailable(`Node ${version} cannot be had by npx`) };
+  }
+}
+
+/** Runs a file of tests on another Node, and asserts that all pass; `pattern` picks some of them by their names. */
+export function assertPassesOn(
+  node: FoundNode,
+  file: string,
+  { pattern, variables = {}, atLeast }: PassOptions,
+): void {
+  assert.ok("path" in node);
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const some = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
+  const ran = spawnSync(node.path, ["--import", "tsx", "--test", "--test-reporter=tap", ...some, file], {
+    cwd: ROOT,
     encoding: "utf8",
-    timeout: 120_000,
+    env: { ...environment, ...variables },
+    maxBuffer: 1 << 28,
   });
-  const path = asked.stdout?.trim() ?? "";
-  return asked.status === 0 && path !== "" ? { path } : { missing: `Node ${version} cannot be had by npx` };
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+  const passed = Number(/^# pass (\d+)$/m.exec(ran.stdout)?.[1]);
+  assert.ok(passed >= atLeast, `only ${passed} tests`);
+}
+
+interface PassOptions {
+  readonly pattern?: string;
+  readonly variables?: Readonly<Record<string, string>>;
+  /** How many must have run, so that a name that changed is noticed. */
+  readonly atLeast: number;
 }
