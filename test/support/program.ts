@@ -8,11 +8,14 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SRC = join(ROOT, "src");
 const BUILT = join(ROOT, "dist/main.js");
 
+/** Node's arguments for the built program. */
+export const BUILT_PROGRAM: readonly string[] = [BUILT];
+
 /** Node's arguments for the sources. */
 export const SOURCE_PROGRAM: readonly string[] = ["--import", "tsx", join(SRC, "main.ts")];
 
 /** Whether `dist/` was made after the newest change of a source; `npm test` sees to that first. */
-function isBuilt(): boolean {
+export function isBuilt(): boolean {
   if (!existsSync(BUILT)) return false;
   const built = statSync(BUILT).mtimeMs;
   return readdirSync(SRC, { recursive: true, withFileTypes: true }).every(
@@ -21,4 +24,4 @@ function isBuilt(): boolean {
 }
 
 /** Node's arguments for the program: built if it is up to date, which saves each process a second; else its sources. */
-export const PROGRAM: readonly string[] = isBuilt() ? [BUILT] : SOURCE_PROGRAM;
+export const PROGRAM: readonly string[] = isBuilt() ? BUILT_PROGRAM : SOURCE_PROGRAM;
