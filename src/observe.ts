@@ -55,6 +55,8 @@ export type Observation =
   /** A thread that searches, or one that answers requests. */
   | { kind: "thread-died"; role: ThreadRole; cause: string }
   | { kind: "thread-replaced"; role: ThreadRole; ms: number }
+  /** More connections than the limit of open files leaves room for; told of at most every ten seconds. */
+  | { kind: "connections-refused"; limit: number }
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {

@@ -25,6 +25,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "search-cache", generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 },
   { kind: "thread-died", role: "search", cause: "out of memory" },
   { kind: "thread-replaced", role: "serving", ms: 1 },
+  { kind: "connections-refused", limit: 15 },
   { kind: "keys-loaded", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
@@ -80,7 +81,7 @@ describe("the log", () => {
 
   it("leaves out what is below its level", () => {
     assert.equal(logged("error", false).length, 4 + 2);
-    assert.equal(logged("warn", false).length, 5 + 2);
+    assert.equal(logged("warn", false).length, 6 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

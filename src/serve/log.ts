@@ -16,6 +16,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "search-cache": "info",
   "thread-died": "error",
   "thread-replaced": "info",
+  "connections-refused": "warn",
   "keys-loaded": "info",
   "keys-refused": "error",
   request: "info",
@@ -52,6 +53,8 @@ function messageOf(observation: Observation): string {
       return `${observation.role} thread died, restarting it`;
     case "thread-replaced":
       return `${observation.role} thread restarted`;
+    case "connections-refused":
+      return "connections refused: there are as many as the limit of open files (ulimit -n) allows";
     case "keys-loaded":
       return observation.keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"

@@ -28,6 +28,11 @@ export async function findNode(version: number | string): Promise<FoundNode> {
   }
 }
 
+/** What failed, and why, without the hundreds that passed. */
+function failuresOf(tap: string): string {
+  return (tap.match(/^ *not ok [\s\S]*?^ *\.\.\.$/gm) ?? []).join("\n");
+}
+
 /** Runs a file of tests on another Node, and asserts that all pass; `pattern` picks some of them by their names. */
 export function assertPassesOn(
   node: FoundNode,
@@ -43,7 +48,7 @@ export function assertPassesOn(
     env: { ...environment, ...variables },
     maxBuffer: 1 << 28,
   });
-  assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+  assert.equal(ran.status, 0, failuresOf(ran.stdout) + ran.stderr);
   const passed = Number(/^# pass (\d+)$/m.exec(ran.stdout)?.[1]);
   assert.ok(passed >= atLeast, `only ${passed} tests`);
 }

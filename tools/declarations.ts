@@ -1,0 +1,14 @@
+/** The declarations of the package: those of the library, and what they lead to. */
+
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Copies the declarations of the library, and those that they lead to. */
+export function copyDeclarations(from: string, to: string, file = "mod.d.ts"): void {
+  if (existsSync(join(to, file))) return;
+  mkdirSync(dirname(join(to, file)), { recursive: true });
+  copyFileSync(join(from, file), join(to, file));
+  for (const [, next] of readFileSync(join(from, file), "utf8").matchAll(/\bfrom "(\.[^"]+)\.ts"/g)) {
+    copyDeclarations(from, to, join(dirname(file), `${next}.d.ts`));
+  }
+}
