@@ -128,9 +128,9 @@ const STEPS: Record<string, (image: Image, text: string, stages: ReadonlyMap<str
   STOPSIGNAL() {},
 };
 
-async function begin(root: string, base: string): Promise<Image> {
+function begin(root: string, base: string): Image {
   const [, version] = /^node:(\d+)-/.exec(base) ?? [];
-  const node = await findNode(version ?? base);
+  const node = findNode(version ?? base);
   if ("missing" in node) throw new Error(node.missing);
   makeDebianFolder(root, node.path);
   const nothing = { environment: {}, health: [], entrypoint: [], command: [] };
@@ -138,14 +138,14 @@ async function begin(root: string, base: string): Promise<Image> {
 }
 
 /** Runs all steps; the image is that of the last stage. */
-export async function runContainerfile(folder: string, file: string): Promise<Image> {
+export function runContainerfile(folder: string, file: string): Image {
   const stages = new Map<string, Image>();
   let image: Image | undefined;
   for (const { name, text } of readInstructions(file)) {
     console.error(`${name} ${text}`);
     if (name === "FROM") {
       const [base, , as = "image"] = text.split(/\s+/);
-      image = await begin(join(folder, as), base!);
+      image = begin(join(folder, as), base!);
       stages.set(as, image);
     } else {
       const step = STEPS[name];
@@ -159,7 +159,7 @@ export async function runContainerfile(folder: string, file: string): Promise<Im
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [folder, file = join(ROOT, "deploy/Containerfile")] = process.argv.slice(2);
   if (folder === undefined) throw new Error("usage: tsx tools/containerfile.ts FOLDER [FILE]");
-  const image = await runContainerfile(resolve(folder), file);
+  const image = runContainerfile(resolve(folder), file);
   const variables = Object.entries(environmentOf(image)).map(([name, value]) => `${name}=${value}`);
   const command = ["env", "-i", ...variables, ...commandIn(image, [...image.entrypoint, ...image.command])];
   console.log(command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" "));

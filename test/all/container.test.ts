@@ -25,7 +25,7 @@ describe("the container", { skip }, () => {
   let port = 0;
 
   before(async () => {
-    image = await runContainerfile(folder, join(ROOT, "deploy/Containerfile"));
+    image = runContainerfile(folder, join(ROOT, "deploy/Containerfile"));
     port = await freePort();
   });
   after(() => {

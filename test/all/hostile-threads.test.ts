@@ -3,7 +3,7 @@
 import { test } from "node:test";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 
-const node = await findNode(24);
+const node = findNode(24);
 
 test("hostile input over two serving threads", { skip: "missing" in node && node.missing }, () => {
   assertPassesOn(node, "test/http.test.ts", {

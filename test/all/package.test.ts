@@ -65,11 +65,13 @@ let packed = "";
 
 before(async () => {
   packed = await pack();
-  await Promise.all([
+  const installed = Promise.all([
     run(npmProject, "npm", ["install", packed, ...QUIET]),
     run(pnpmProject, "npx", ["-y", "pnpm", "add", packed]),
-    ...VERSIONS.map(async (version) => nodes.set(version, await findNode(version))),
   ]);
+  // Meanwhile.
+  for (const version of VERSIONS) nodes.set(version, findNode(version));
+  await installed;
 });
 
 const PROGRAM = `

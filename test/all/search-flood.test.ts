@@ -189,7 +189,7 @@ function hangUp({ sockets }: Flood): void {
 
 /** Serving threads share a port, which takes a newer Node; the tests of two run on such a one. */
 const sharing = whyNoSharing() === undefined;
-const other = sharing ? undefined : await findNode(24);
+const other = sharing ? undefined : findNode(24);
 
 if (other !== undefined) {
   it("floods of servers with threads", { skip: "missing" in other && other.missing }, () => {

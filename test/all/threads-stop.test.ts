@@ -13,7 +13,7 @@ import { makeSmall } from "../support/small.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STOPS = 4;
 
-const node = await findNode(24);
+const node = findNode(24);
 const small = await makeSmall();
 after(small.remove);
 

@@ -1,9 +1,8 @@
 /** Other versions of Node, for tests of what the one that runs the tests cannot do. */
 
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { unavailable } from "./need.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -16,16 +15,16 @@ export type FoundNode = { readonly path: string } | { readonly missing: string }
  *
  * @throws where there is none and nothing may be skipped
  */
-export async function findNode(version: number | string): Promise<FoundNode> {
+export function findNode(version: number | string): FoundNode {
   const own = process.versions.node;
   if (own === version || own.startsWith(`${version}.`)) return { path: process.execPath };
-  const args = ["-y", "-p", `node@${version}`, "node", "-p", "process.execPath"];
-  try {
-    const { stdout } = await promisify(execFile)("npx", args, { timeout: 300_000 });
-    return { path: stdout.trim() };
-  } catch {
-    return { missing: unavailable(`Node ${version} cannot be had by npx`) };
-  }
+  const asked = spawnSync("npx", ["-y", "-p", `node@${version}`, "node", "-p", "process.execPath"], {
+    encoding: "utf8",
+    timeout: 300_000,
+  });
+  const path = asked.stdout?.trim() ?? "";
+  if (asked.status === 0 && path !== "") return { path };
+  return { missing: unavailable(`Node ${version} cannot be had by npx`) };
 }
 
 /** What failed, and why, without the hundreds that passed. */
