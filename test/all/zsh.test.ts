@@ -1,0 +1,69 @@
+/** What a real, interactive zsh makes of a line when Tab is pressed in it. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { COMMANDS, type World } from "../../src/cli/commands.ts";
+import { readOptions } from "../../src/cli/options.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { need } from "../support/need.ts";
+
+/** Ctrl-G writes the line into a file, and empties it. */
+const RC = `
+PROMPT= ; autoload -U compinit; compinit -D -u; source $ZDOTDIR/orrery.zsh
+report() { print -r -- "[$BUFFER]" >> $ZDOTDIR/lines; BUFFER= }
+zle -N report; bindkey '^G' report; bindkey '^I' complete-word
+`;
+
+/** Types lines into a zsh on a terminal of its own, Tab and Ctrl-G behind each. What it prints is read and dropped. */
+const TYPIST = `
+zmodload zsh/zpty zsh/zselect
+zpty -b shell zsh -i
+integer count=0
+for line; do
+  count+=1
+  zpty -w -n shell "$line"$'\\t\\x07'
+  until [[ $(wc -l < $ZDOTDIR/lines) -ge $count ]]; do zpty -r -t shell printed; zselect -t 5; done
+done
+zpty -d shell
+`;
+
+const WANTED = {
+  "orrery k": "orrery keys ",
+  "orrery keys dis": "orrery keys disable ",
+  "orrery serve --share": "orrery serve --share-port ",
+  "orrery serve --log-level=si": "orrery serve --log-level=silent ",
+  "orrery keys create --na": "orrery keys create --name=",
+  "orrery keys create --kind=c": "orrery keys create --kind=cli ",
+  "orrery check snap": "orrery check snapshot/",
+  "orrery serve --keys=fil": "orrery serve --keys=file.json ",
+};
+
+test("zsh completes commands, verbs, flags, words, files and folders", { skip: need("zsh") }, async (t) => {
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, "snapshot"));
+  for (const [name, text] of Object.entries({ ".zshrc": RC, lines: "", "file.json": "" })) {
+    writeFileSync(join(folder, name), text);
+  }
+  const print = (text: string): boolean => {
+    writeFileSync(join(folder, "orrery.zsh"), text);
+    return true;
+  };
+  const completion = COMMANDS.find(({ name }) => name === "completion")!;
+  await completion.run(readOptions("completion", ["zsh"], {}, ["SHELL"]), { print } as unknown as World);
+  const ran = spawnSync("zsh", ["-f", "-c", TYPIST, "zsh", ...Object.keys(WANTED)], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, HOME: folder, ZDOTDIR: folder, TERM: "dumb" },
+    timeout: 120_000,
+  });
+  const lines = readFileSync(join(folder, "lines"), "utf8").split("\n").slice(0, -1);
+  assert.deepEqual(
+    lines,
+    Object.values(WANTED).map((line) => `[${line}]`),
+    ran.stderr,
+  );
+  assert.equal(ran.status, 0, ran.stderr);
+});
