@@ -148,7 +148,11 @@ async function served(
     }, "the listening line");
     await ask(line[1]!);
   } finally {
-    process.kill(-child.pid!, "SIGTERM");
+    try {
+      process.kill(-child.pid!, "SIGTERM");
+    } catch {
+      // All of them have ended: that is why there was no answer.
+    }
     // Its output ends with the last of them.
     await closed;
   }
