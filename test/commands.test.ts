@@ -232,6 +232,7 @@ describe("commands", { concurrency: 3 }, () => {
   test("help and version: status 0, on standard output", async () => {
     const version = await runWell(["--version"]);
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+    for (const way of ["-v", "version"]) assert.equal((await runWell([way])).stdout, version.stdout);
     const asked: [args: string[], says: RegExp[]][] = [
       [["--help"], [/serve/, /keys create/, /check/, /generate/]],
       [
