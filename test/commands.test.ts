@@ -83,16 +83,16 @@ describe("commands", { concurrency: 3 }, () => {
       [["nope"], /"nope"/],
       [["keys", "make"], /"keys make"/],
       [["serve"], /--snapshot/],
-      [[...serving, "--nope"], /--nope/],
-      [[...serving, "--port", "65536"], /--port/],
-      [[...serving, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
       [serving, /ORRERY_RATE_LIMIT/, { ORRERY_RATE_LIMIT: " 5" }],
       [[...creating, "--expires", "soon"], /--expires/],
-      [["keys", "disable", "--keys", keys], /missing/],
-      [["check", "a", "b"], /"b"/],
     ];
     // The rest is told from these by a value alone, and needs no process each.
     const wrongInside: Wrong[] = [
+      [[...serving, "--nope"], /--nope/],
+      [[...serving, "--port", "65536"], /--port/],
+      [[...serving, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
+      [["keys", "disable", "--keys", keys], /missing/],
+      [["check", "a", "b"], /"b"/],
       [["serve", "--snapshot", snapshot], /--keys/],
       [["serve", "--snapshot", "", "--keys", keys], /--snapshot/],
       [["serve", "--snapshot"], /--snapshot/],
