@@ -69,7 +69,9 @@ for (const { name, blocks } of DOCUMENTS) {
         stdio: ["ignore", "pipe", "ignore"],
       });
       children.push(child);
-      const [first] = (await once(child.stdout!, "data")) as [Buffer];
+      const ended = once(child, "exit").then(() => assert.fail("it ended before it listened"));
+      const [first] = (await Promise.race([once(child.stdout!, "data"), ended])) as [Buffer];
+      ended.catch(() => {});
       assert.match(String(first), new RegExp(`^orrery listening on http://127\\.0\\.0\\.1:${port}/`));
     }
 
