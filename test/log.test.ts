@@ -30,6 +30,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
   { kind: "signal-ignored", signal: "SIGUSR2" },
+  { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },
   {
     kind: "request",
     id: "r",
