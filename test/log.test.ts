@@ -82,7 +82,7 @@ describe("the log", () => {
 
   it("leaves out what is below its level", () => {
     assert.equal(logged("error", false).length, 4 + 2);
-    assert.equal(logged("warn", false).length, 6 + 2);
+    assert.equal(logged("warn", false).length, 7 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {
