@@ -39,6 +39,8 @@ export type Observation =
       serving: string;
       /** When it is tried again though the files are the same. */
       retryMs?: number;
+      /** Its files changed while they were being read; they are read again once they no longer change. */
+      changing?: true;
     }
   | {
       /** Of a generation that is no longer served: what became of its searches. */
@@ -82,6 +84,8 @@ export type Observation =
     }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
+  /** An environment variable that looks like a setting and is none, and the one that may be meant. */
+  | { kind: "variable-unknown"; variable: string; meant?: string }
   /** A signal that would otherwise end the process or open a debugger. */
   | { kind: "signal-ignored"; signal: string }
   | { kind: "defect"; where: string; error: unknown };

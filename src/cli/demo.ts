@@ -11,6 +11,7 @@ import { openConsole } from "./console.ts";
 import { addKey } from "./keysfile.ts";
 import type { Options } from "./options.ts";
 import { listeningLine, openLog, serverOptions, start, takeSignals } from "./serve.ts";
+import { reportUnknownVariables } from "./variables.ts";
 
 const SAMPLE = fileURLToPath(packageFile("data/sample"));
 
@@ -21,7 +22,8 @@ export async function demo(options: Options, world: World): Promise<void> {
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const console = openConsole();
   const observe = openLog(options, console);
-  const signals = takeSignals(world, observe);
+  const signals = takeSignals(world, observe, console);
+  reportUnknownVariables(world.environment, observe);
   const keys = join(folder, "keys.json");
   const settings = serverOptions(options, SAMPLE, keys, observe);
   const token = await addKey(keys, { name: "demo", kind: "api", prefix: settings.prefixes.api });

@@ -21,6 +21,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "keys-refused": "error",
   request: "info",
   "log-lines-dropped": "warn",
+  "variable-unknown": "warn",
   "signal-ignored": "info",
   defect: "error",
 };
@@ -28,6 +29,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
 function levelOf(observation: Observation): Level {
   // Nobody gets in.
   if (observation.kind === "keys-loaded" && observation.keys === 0) return "warn";
+  // Nothing is wrong yet.
+  if (observation.kind === "snapshot-refused" && observation.changing) return "warn";
   return LEVELS[observation.kind];
 }
 
@@ -46,7 +49,9 @@ function messageOf(observation: Observation): string {
     case "snapshot-shrunk":
       return `snapshot has less than half of the ${observation.table} served before`;
     case "snapshot-refused":
-      return "snapshot refused, still serving the previous generation";
+      return observation.changing
+        ? "snapshot changed while it was being read and will be read again, still serving the previous generation"
+        : "snapshot refused, still serving the previous generation";
     case "search-cache":
       return "search cache closed with its generation";
     case "thread-died":
@@ -65,6 +70,8 @@ function messageOf(observation: Observation): string {
       return "request";
     case "log-lines-dropped":
       return "log lines were dropped";
+    case "variable-unknown":
+      return `${observation.variable} is not a setting${observation.meant === undefined ? "" : `; did you mean ${observation.meant}?`}`;
     case "signal-ignored":
       return `${observation.signal} ignored`;
     case "defect":
