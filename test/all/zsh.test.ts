@@ -33,7 +33,9 @@ zpty -d shell
 const WANTED = {
   "orrery k": "orrery keys ",
   "orrery keys dis": "orrery keys disable ",
-  "orrery serve --share": "orrery serve --share-port ",
+  "orrery serve --share": "orrery serve --share-port=",
+  "orrery serve --cors=of": "orrery serve --cors=off ",
+  "orrery completion z": "orrery completion zsh ",
   "orrery serve --log-level=si": "orrery serve --log-level=silent ",
   "orrery keys create --na": "orrery keys create --name=",
   "orrery keys create --kind=c": "orrery keys create --kind=cli ",
