@@ -7,7 +7,7 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -18,6 +18,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
+const OLD = `${NEW}-old`;
 const ALL_TYPES = join(NEW, "all-types");
 
 try {
@@ -55,10 +56,11 @@ try {
     copyDeclarations(ALL_TYPES, join(NEW, "types"));
     rmSync(ALL_TYPES, { recursive: true });
   }
-  rmSync(DIST, { recursive: true, force: true });
+  // The old one stays until the new one takes its place: it may be in use.
+  if (existsSync(DIST)) renameSync(DIST, OLD);
   renameSync(NEW, DIST);
 } finally {
-  rmSync(NEW, { recursive: true, force: true });
+  for (const folder of [NEW, OLD]) rmSync(folder, { recursive: true, force: true });
 }
 
 const files = readdirSync(DIST, { recursive: true });

@@ -22,6 +22,7 @@ import { promisify } from "node:util";
 import { buildSync } from "esbuild";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, LISTENING, until } from "../support/process.ts";
+import { isBuilt } from "../support/program.ts";
 import { type FoundNode, findNode } from "../support/runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -58,8 +59,16 @@ function environment(node?: string): NodeJS.ProcessEnv {
 
 const QUIET = ["--no-audit", "--no-fund", "--loglevel=error"];
 
+/** Packs what was built: to build it again would take it away from tests that run beside this one. */
 async function pack(): Promise<string> {
-  const printed = await run(ROOT, "npm", ["pack", "--pack-destination", folder, ...QUIET]);
+  assert.ok(isBuilt() && existsSync(join(ROOT, "dist/types")), "dist/ is not up to date: npm run build");
+  const printed = await run(ROOT, "npm", [
+    "pack",
+    "--ignore-scripts",
+    "--pack-destination",
+    folder,
+    ...QUIET,
+  ]);
   return join(folder, printed.trim().split("\n").at(-1)!);
 }
 
