@@ -24,7 +24,7 @@ export const RUNTIME_DEPENDENCIES: string[] = Object.keys(readManifest(ROOT).dep
 /** The licences of the packages that became part of the program. */
 export function licencesOf({ inputs }: Metafile): string {
   const folders = Object.keys(inputs).flatMap(
-    (file) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
+    (file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
   );
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = readManifest(join(ROOT, folder));
