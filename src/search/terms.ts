@@ -8,7 +8,7 @@
  * their own words instead.
  */
 
-import type { BitLoan } from "./bits.ts";
+import { addRange, type BitLoan } from "./bits.ts";
 import {
   AT_ONCE,
   addEntries,
@@ -79,7 +79,14 @@ export function* gatherDocuments(
   const { starts, postings } = index.postings;
   const pair = takePair(loan);
   const reader = new PlaceReader(index, located, term);
-  for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
+  for (;;) {
+    const alike = reader.nextAlike();
+    if (alike !== undefined) {
+      yield* addEntries(postings.subarray(starts[alike[0]]!, starts[alike[1]]!), pair);
+      yield;
+    }
+    const chunk = reader.next();
+    if (chunk === undefined) break;
     for (let at = 0; at < chunk.length; ) {
       at = addWords(index, chunk, at, pair);
       yield;
@@ -257,7 +264,11 @@ function* markWords(index: WordIndex, found: FoundTerm, term: string, wanted: Ui
     return;
   }
   const reader = new PlaceReader(index, found as Located, term);
-  for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
+  for (;;) {
+    const alike = reader.nextAlike();
+    if (alike !== undefined) addRange(wanted, alike[0], alike[1]);
+    const chunk = reader.next();
+    if (chunk === undefined) break;
     for (let at = 0; at < chunk.length; at++) {
       const word = textAt(index.grams, chunk[at]!);
       wanted[word >>> 5]! |= 1 << word;
