@@ -22,7 +22,7 @@ const LEAST = 256;
 export function endOfAlike(grams: Grams, { range, offset }: Located, term: string, from: number): number {
   let last = from + LEAST;
   let end = range[1];
-  if (last >= end) return from;
+  if (last >= end || !areClose(grams, from, last)) return from;
   const shared = lengthToShare(grams, from, offset, term);
   if (shared === 0 || !areAlike(grams, from, last, shared)) return from;
   for (let step = LEAST; last + step < end; step *= 2) {
@@ -42,12 +42,12 @@ export function endOfAlike(grams: Grams, { range, offset }: Located, term: strin
  * the list is in order of, behind which it is in order of texts.
  *
  * @param offset from the beginning of the term to the place
- * @returns 0 when the term does not stand there, or not in the first piece of a text
+ * @param number of a place in the first piece of a text
+ * @returns 0 when the term does not stand there
  */
 function lengthToShare(grams: Grams, number: number, offset: number, term: string): number {
   const { texts, places, depth } = grams;
   const place = places[number]!;
-  if (place >= placeOf(texts.count, 0)) return 0;
   const text = place >>> NUMBER_SHIFT;
   const unit = unitAt(grams, place);
   const first = unit - offset;
@@ -57,14 +57,23 @@ function lengthToShare(grams: Grams, number: number, offset: number, term: strin
   return Math.max(end, unit + depth) - texts.starts[text]!;
 }
 
-/** Whether the texts of two places, of which the first is in a first piece, share so many units, with both places as far behind their beginnings. */
-function areAlike({ texts, places }: Grams, one: number, other: number, shared: number): boolean {
-  const { units, starts } = texts;
+/**
+ * Whether two places are in first pieces, as far from the beginnings of their texts, and there are no more
+ * texts than places between them: each of those holds the term. Mostly that is not so, and texts need not be looked at.
+ */
+function areClose({ texts, places }: Grams, one: number, other: number): boolean {
   const a = places[one]!;
   const b = places[other]!;
-  if (b >= placeOf(texts.count, 0) || ((a ^ b) & (placeOf(1, 0) - 2)) !== 0) return false;
-  const startA = starts[a >>> NUMBER_SHIFT]!;
-  const startB = starts[b >>> NUMBER_SHIFT]!;
+  if (((a ^ b) & (placeOf(1, 0) - 2)) !== 0 || Math.max(a, b) >= placeOf(texts.count, 0)) return false;
+  return (b >>> NUMBER_SHIFT) - (a >>> NUMBER_SHIFT) <= other - one;
+}
+
+/** Whether the texts of two places, of which the first is in a first piece, share so many units behind their beginnings. */
+function areAlike(grams: Grams, one: number, other: number, shared: number): boolean {
+  if (!areClose(grams, one, other)) return false;
+  const { units, starts } = grams.texts;
+  const startA = starts[grams.places[one]! >>> NUMBER_SHIFT]!;
+  const startB = starts[grams.places[other]! >>> NUMBER_SHIFT]!;
   // No two texts are equal, so these differ before either ends, or share what is asked for.
   for (let at = 0; at < shared; at++) if (units[startA + at] !== units[startB + at]) return false;
   return true;

@@ -94,8 +94,14 @@ export function withoutContained(terms: readonly string[]): readonly string[] {
  * Finds the documents that contain every one of several terms.
  *
  * @param loan what sets of bits are taken from
+ * @param frequent terms at more places are joined
  */
-export function* findAll(index: WordIndex, terms: readonly string[], loan: BitLoan): Work<DocumentSet> {
+export function* findAll(
+  index: WordIndex,
+  terms: readonly string[],
+  loan: BitLoan,
+  frequent = AT_ONCE,
+): Work<DocumentSet> {
   const all: Candidate[] = [];
   for (const term of terms) {
     const found = yield* findTerm(index, term, FEW_PLACES);
@@ -110,7 +116,7 @@ export function* findAll(index: WordIndex, terms: readonly string[], loan: BitLo
   let set = settled(smallest!) ?? (yield* settle(index, smallest!, loan));
   for (let left = others; left.length > 0; ) {
     if (isSet(set) && sizeOf(set) === 0) break;
-    const { text, parts } = joinFrequent(index, left);
+    const { text, parts } = joinFrequent(index, left, frequent);
     if (isBits(set) && parts.length > 1 && !isFewFor(set.size, left[0]!)) {
       set = yield* narrowByJoined(index, set, text, parts, loan);
       left = left.filter((one) => !parts.includes(one));
@@ -129,15 +135,17 @@ interface Joined {
   readonly parts: readonly Candidate[];
 }
 
-/** Joins the first of some terms with others, if they stand at very many places, and what contains them at many of these. */
-function joinFrequent(index: WordIndex, terms: readonly Candidate[]): Joined {
+/** Joins the first of some terms with others, if they stand at very many places, and what contains them at half as many. */
+function joinFrequent(index: WordIndex, terms: readonly Candidate[], frequent: number): Joined {
   const places = ({ found }: Candidate): number => ("range" in found ? sizeOfRange(found.range) : 0);
-  const [first] = terms;
-  if (places(first!) <= AT_ONCE) return { text: first!.term, parts: [first!] };
-  const frequent = terms.filter((one) => places(one) > AT_ONCE);
-  const texts = frequent.map(({ term }) => term);
-  const text = joinTexts(texts, (longer) => sizeOfRange(locate(index, longer).range) * 2 > places(first!));
-  return { text, parts: frequent.filter(({ term }) => text.includes(term)) };
+  const first = terms[0]!;
+  if (places(first) <= frequent) return { text: first.term, parts: [first] };
+  const all = terms.filter((one) => places(one) > frequent);
+  const text = joinTexts(
+    all.map(({ term }) => term),
+    (longer) => sizeOfRange(locate(index, longer).range) * 2 > places(first),
+  );
+  return { text, parts: all.filter(({ term }) => text.includes(term)) };
 }
 
 /** The documents of a set that hold all parts of a text: those that hold the text, and of the others those that hold each part. */
