@@ -30,13 +30,24 @@ function drawDocuments(many: number): Document[] {
     "ababababababab/",
     "https://w0rlds.example.com/home/wrld_zone/",
   ];
-  const ends = ["", "?ref=description&lang=en", "/home/wrld_", `/${"x".repeat(25)}?ref=description&lang=en`];
+  const far = `/${"x".repeat(25)}`;
+  const end = "?ref=description&lang=en";
+  // Some hold a part of the end alone.
+  const ends = [
+    "",
+    end,
+    "/home/wrld_",
+    "?ref=descant",
+    "/prescription&lang=en",
+    `${far}?ref=descant`,
+    `${far}/prescription&lang=en`,
+  ];
   const address = (): string => {
     const site = sites[random.chance(0.8) ? 0 : random.below(sites.length)]!;
     return (
       site.slice(0, random.chance(0.02) ? random.below(site.length) : site.length) +
       signs(9) +
-      ends[random.chance(0.7) ? 3 : random.below(3)]
+      (random.chance(0.6) ? far + end : ends[random.below(ends.length)]!)
     );
   };
   return Array.from({ length: many }, () => [
