@@ -166,6 +166,11 @@ function seedsOf(pieces: readonly string[], rows: number): Asked[] {
   return queries.flatMap((query) => pages.map((page) => ({ query, page })));
 }
 
+/** As many pieces of a text as a query has terms. */
+function piecesOf(text: string, units: number, step: number): string[] {
+  return Array.from({ length: MAX_TERMS }, (_, at) => text.slice(at * step, at * step + units));
+}
+
 const { values } = parseArgs({
   options: {
     smoke: { type: "boolean", default: false },
@@ -203,10 +208,10 @@ if (worlds > 0) {
     ),
   );
   const find: Find = (term, page) => searchWorlds(index, term, page);
-  // Pieces of what nearly all addresses share, no piece within another.
-  const shared = "https://worlds.example.com/home/world/wrld_";
-  const pieces = Array.from({ length: MAX_TERMS }, (_, at) => shared.slice(at * 2, at * 2 + 24));
-  const seeds = seedsOf([...pieces, "world", "e", "o"], worlds);
+  // Pieces of what nearly all addresses share at their beginnings, or behind what is their own; no piece within another.
+  const beginnings = piecesOf("https://worlds.example.com/home/world/wrld_", 24, 2);
+  const ends = piecesOf("?ref=description&lang=en", 15, 1);
+  const seeds = [...seedsOf([...beginnings, "world", "e", "o"], worlds), ...seedsOf(ends, worlds)];
   attack(
     `${worlds} worlds`,
     find,

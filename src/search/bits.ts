@@ -31,6 +31,15 @@ export function bitsOf(numbers: Uint32Array, words: number): Uint32Array {
   return bits;
 }
 
+/** Sets the bits of numbers from one up to another. */
+export function addRange(bits: Uint32Array, from: number, to: number): void {
+  const first = Math.min((from + 31) & ~31, to);
+  const last = Math.max(to & ~31, first);
+  for (let at = from; at < first; at++) bits[at >>> 5]! |= 1 << at;
+  bits.fill(0xffff_ffff, first >>> 5, last >>> 5);
+  for (let at = last; at < to; at++) bits[at >>> 5]! |= 1 << at;
+}
+
 /** So many spare sets are kept: what several searches that take turns need. */
 const MOST_SPARE = 32;
 

@@ -2,6 +2,7 @@
 
 import type { BitLoan } from "./bits.ts";
 import {
+  addToBits,
   type BitPair,
   type BitSet,
   bitSetOf,
@@ -47,7 +48,8 @@ export function intersect(
 /** A list of so much less is sought in another. */
 const MUCH_LESS = 16;
 
-function isBits(found: SetOrLists): found is BitSet {
+/** Whether what was found is a set as bits. */
+export function isBits(found: SetOrLists): found is BitSet {
   return !(found instanceof Uint32Array) && found.kind === "bits";
 }
 
@@ -121,6 +123,40 @@ function andBits(a: BitSet, b: BitSet, loan: BitLoan): BitSet {
     loan.give(inName);
   }
   return bitSetOf(target);
+}
+
+/**
+ * Takes the documents of one set out of another. One stays if it lacks the flag
+ * in the set that is taken out, and has it in the other.
+ *
+ * @param taken is left with the documents of both, and must be of the loan
+ */
+export function splitBits(set: BitSet, taken: BitPair, loan: BitLoan): BitSet {
+  const rest = loan.has(set.any) ? set : takePair(loan);
+  for (let at = 0; at < set.any.length; at++) {
+    const any = set.any[at]!;
+    const inName = set.inName[at]!;
+    const left = (any & ~taken.any[at]!) | (inName & ~taken.inName[at]!);
+    taken.any[at]! &= any;
+    taken.inName[at]! &= inName;
+    rest.any[at] = left;
+    rest.inName[at] = inName & left;
+  }
+  return bitSetOf(rest);
+}
+
+/** Adds the documents of a set to bits; a set of the loan is given back. */
+export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitLoan): BitSet {
+  if (set.kind === "list") addToBits(set.entries, 0, set.entries.length, any, inName);
+  else {
+    for (let at = 0; at < any.length; at++) {
+      any[at]! |= set.any[at]!;
+      inName[at]! |= set.inName[at]!;
+    }
+    loan.give(set.any);
+    loan.give(set.inName);
+  }
+  return bitSetOf({ any, inName });
 }
 
 /** The first place from `at` on whose entry is not of a document before another: in steps that double, then by halves. */

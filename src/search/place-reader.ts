@@ -9,6 +9,7 @@
  * the time of a look at each text.
  */
 
+import { endOfAlike } from "./alike.ts";
 import {
   type GramIndex,
   type Grams,
@@ -16,6 +17,7 @@ import {
   isSameUnit,
   PIECE,
   placeOf,
+  type Range,
   shiftOf,
   textAt,
   unitAt,
@@ -72,6 +74,21 @@ export class PlaceReader {
     return isWhole ? read : this.#check(read);
   }
 
+  /**
+   * Passes over many places whose texts, and all between these, hold the term,
+   * if such come next; the texts must be in order of their units.
+   *
+   * @returns their numbers; undefined when {@link next} is to read on
+   */
+  nextAlike(): Range | undefined {
+    const from = this.#at;
+    const end = endOfAlike(this.#grams, this.#located, this.#term, from);
+    if (end === from) return undefined;
+    this.#at = end;
+    const { places } = this.#grams;
+    return [textAt(this.#grams, places[from]!), textAt(this.#grams, places[end - 1]!) + 1];
+  }
+
   /** Those places at which the term stands as a whole, moved back to its beginning. */
   #check(read: Uint32Array): Uint32Array {
     const { offset } = this.#located;
@@ -118,16 +135,19 @@ function keepByPart(grams: Grams, part: Part, offset: number, chunk: Uint32Array
   let count = 0;
   for (let at = 0; at < many; at++) {
     const place = chunk[at]!;
-    // Mostly both are in the first piece of their text: numbers tell their order, without a look at where texts begin.
+    // Mostly both are in first pieces of texts, or both in further ones: numbers tell their order, without a look at where texts begin.
     const wanted = place + shift;
-    if (place < firstEnd && isSamePiece(place, wanted)) {
-      for (let step = 0; step < SHORT_WAY && next < to && places[next]! >>> 1 < wanted >>> 1; step++) next++;
+    const least = place < firstEnd ? 0 : firstEnd;
+    if (isSamePiece(place, wanted)) {
+      for (let step = 0; step < SHORT_WAY && next < to; step++, next++) {
+        if (places[next]! < least || places[next]! >>> 1 >= wanted >>> 1) break;
+      }
       if (next < to && isSameUnit(places[next]!, wanted)) {
         chunk[count++] = place;
         next++;
         continue;
       }
-      if (next < to && places[next]! < firstEnd && places[next]! > wanted) continue;
+      if (next < to && places[next]! > wanted && (least > 0 || places[next]! < firstEnd)) continue;
     }
     const unit = unitAt(grams, place) - offset + part.offset;
     next = seek(grams, next, to, unit);

@@ -6,6 +6,7 @@
 import type { PageOf } from "../store/generation.ts";
 import { BitLoan } from "./bits.ts";
 import { AT_ONCE, countEntries, unite } from "./documents.ts";
+import { findAll, LONG, withoutContained } from "./find-all.ts";
 import { fold } from "./fold.ts";
 import { rangeOf } from "./grams.ts";
 import type { Matches } from "./matches.ts";
@@ -13,16 +14,7 @@ import { sizeOfRange } from "./places.ts";
 import { type Asked, rank, rankList, rankWords } from "./ranked.ts";
 import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
 import { runNow, type Work } from "./slices.ts";
-import {
-  type FoundTerm,
-  findAll,
-  findKnown,
-  findTerm,
-  gatherDocuments,
-  LONG,
-  withoutContained,
-  wordsAt,
-} from "./terms.ts";
+import { type FoundTerm, findKnown, findTerm, gatherDocuments, wordsAt } from "./terms.ts";
 import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
 import { TextsBuilder } from "./units.ts";
 import { openWords, WHITE_SPACE, type WordIndex, WordIndexBuilder, type Words } from "./words.ts";
