@@ -29,7 +29,7 @@ function importsOf(file: string): string[] {
 
 /** Top first. A file may import from its own layer and from those below. */
 const LAYERS: readonly (readonly string[])[] = [
-  ["main.ts"],
+  ["launch.mjs", "main.ts"],
   ["cli/"],
   ["mod.ts", "open-options.ts"],
   ["serve/"],
@@ -52,6 +52,9 @@ const LAYERS: readonly (readonly string[])[] = [
     "settings.ts",
     "observe.ts",
     "package.ts",
+    "package-embedded.ts",
+    "runtime.mjs",
+    "supported.mjs",
     "system-error.ts",
     "time.ts",
     "uuid.ts",

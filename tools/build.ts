@@ -10,35 +10,51 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
 
+const OPTIONS: BuildOptions = {
+  absWorkingDir: ROOT,
+  outdir: NEW,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  sourcemap: true,
+  // The map alone says where a line comes from: the sources would double the package.
+  sourcesContent: false,
+  logLevel: "warning",
+};
+
 try {
   await build({
-    absWorkingDir: ROOT,
+    ...OPTIONS,
     // All of it lies side by side in one folder; `src/package.ts` counts on that.
-    entryPoints: [
-      "src/mod.ts",
-      "src/main.ts",
-      "src/serve/generation-thread.ts",
-      "src/serve/serving-thread.ts",
-    ],
-    entryNames: "[name]",
-    outdir: NEW,
-    bundle: true,
+    entryPoints: {
+      mod: "src/mod.ts",
+      program: "src/main.ts",
+      "generation-thread": "src/serve/generation-thread.ts",
+      "serving-thread": "src/serve/serving-thread.ts",
+    },
     splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20.19",
     packages: "external",
-    sourcemap: true,
-    // The map alone says where a line comes from: the sources would double the package.
-    sourcesContent: false,
-    logLevel: "warning",
+  });
+  // By itself, since what it says of missing files must not depend on any.
+  await build({
+    ...OPTIONS,
+    entryPoints: { main: "src/launch.mjs" },
+    define: { IS_BUILT: "true" },
+    plugins: [
+      {
+        name: "program",
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: "./program.js", external: true })),
+      },
+    ],
   });
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");

@@ -4,15 +4,12 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { packageFile } from "../package.ts";
+import { sampleFolder } from "../package.ts";
 import type { World } from "./commands.ts";
 import { openConsole } from "./console.ts";
 import { addKey } from "./keysfile.ts";
 import type { Options } from "./options.ts";
 import { listeningLine, openLog, serverOptions, start, takeSignals } from "./serve.ts";
-
-const SAMPLE = fileURLToPath(packageFile("data/sample"));
 
 /** Runs the command. */
 export async function demo(options: Options, world: World): Promise<void> {
@@ -23,7 +20,7 @@ export async function demo(options: Options, world: World): Promise<void> {
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe);
   const keys = join(folder, "keys.json");
-  const settings = serverOptions(options, SAMPLE, keys, observe);
+  const settings = serverOptions(options, sampleFolder(folder), keys, observe);
   const token = await addKey(keys, { name: "demo", kind: "api", prefix: settings.prefixes.api });
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);

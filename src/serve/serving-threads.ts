@@ -9,9 +9,8 @@
 
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
-import { workerEntry } from "../package.ts";
 import { createSharedPending, releasePending } from "../search/pending.ts";
 import type { Generation } from "../store/generation.ts";
 import { takeBatch } from "./observation-batches.ts";
@@ -19,9 +18,7 @@ import type { OpenState } from "./open.ts";
 import { createPassOn } from "./pass-on.ts";
 import type { Sharing } from "./port.ts";
 import type { FromServing, ServingTask, ToServing } from "./serving-messages.ts";
-import { causeOfDeath, workerOptions } from "./worker-options.ts";
-
-const ENTRY = workerEntry("serving-thread");
+import { causeOfDeath, startWorker } from "./worker-options.ts";
 
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;
@@ -120,7 +117,7 @@ export async function startServingThreads(
         keys: state.gate.keys.byHash,
         generation: { number: newest, store: state.generation.store, index: searchIndex() },
       };
-      const worker = new Worker(ENTRY, workerOptions(task));
+      const worker = startWorker("serving-thread", task);
       const thread: Thread = { worker, number, taken: newest, stopped: false, drained: false };
       const passOn = createPassOn(
         (generation) => generations.get(generation),
