@@ -8,7 +8,11 @@ import { existsSync } from "fs";
 
 // A checkout runs its sources, however old what was built of them is; the package has none.
 const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
-import(isCheckout ? "../src/launch.mjs" : "../dist/main.js").catch((error) => {
-  process.exitCode = 1;
-  process.stderr.write(`orrery: the installation is damaged, install it again: ${error.message}\n`);
-});
+import(isCheckout ? "../src/launch.mjs" : "../dist/main.js")
+  .then((launch) => {
+    if (!launch.isWhole) throw new Error("dist/main.js is empty");
+  })
+  .catch((error) => {
+    process.exitCode = 1;
+    process.stderr.write(`orrery: the installation is damaged, install it again: ${error.message}\n`);
+  });

@@ -2,6 +2,9 @@
 // holds signals. It imports nothing that may be missing; for its syntax see runtime.mjs.
 import { whyNotHere } from "./runtime.mjs";
 
+/** That this file is not empty; for `bin/orrery.mjs`. */
+export const isWhole = true;
+
 /** Starts the program, which reads the arguments. */
 function start() {
   // A signal must not end a server before it has taken over; see serve/early-signals.ts.
@@ -17,12 +20,14 @@ function start() {
   }
   // Only sources need what makes TypeScript run; the build leaves that out.
   const ready = typeof IS_BUILT === "undefined" ? import("./serve/typescript.mjs") : Promise.resolve();
-  function load() {
-    return import("./main.ts");
-  }
-  ready.then(load).catch((error) => {
-    end(1, `the installation is damaged, install it again: ${String(error.message).split("\n")[0]}`);
-  });
+  ready
+    .then(() => import("./main.ts"))
+    .then((program) => {
+      if (!program.isWhole) throw new Error("a file is empty");
+    })
+    .catch((error) => {
+      end(1, `the installation is damaged, install it again: ${String(error.message).split("\n")[0]}`);
+    });
 }
 
 /** Ends with a line on standard error. */

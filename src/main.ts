@@ -7,7 +7,10 @@ import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/opti
 import { packageJson } from "./package.ts";
 import { openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
 import { holdSignals } from "./serve/early-signals.ts";
-import { codeOf, damageOf, systemErrorText } from "./system-error.ts";
+import { codeOf, damaged, damageOf, systemErrorText } from "./system-error.ts";
+
+/** That this file is not empty; see `launch.mjs`. */
+export const isWhole = true;
 
 /** Whether the command is one that goes on until a signal stops it, whatever becomes of its readers. */
 const isServer = ["serve", "demo"].includes(process.argv[2] ?? "");
@@ -47,7 +50,11 @@ const world: World = {
 };
 
 function version(): string {
-  return (JSON.parse(packageJson()) as { version: string }).version;
+  try {
+    return (JSON.parse(packageJson()) as { version: string }).version;
+  } catch (error) {
+    throw new CommandError(damaged((error as Error).message));
+  }
 }
 
 /** The command that the first words name, and the words behind them. */

@@ -33,6 +33,15 @@ export function threadsFrom(text: string): number | undefined {
   return count >= 1 && count <= MOST_THREADS ? count : undefined;
 }
 
+/** A thread died before it listened. */
+export class ServingThreadError extends Error {
+  override name = "ServingThreadError";
+
+  constructor(cause: string) {
+    super(`a serving thread died: ${cause}`);
+  }
+}
+
 /** What all threads are started with, but for what changes. */
 export interface ServingSettings
   extends Omit<ServingTask, "keys" | "generation" | "counters" | "thread" | "pending"> {
@@ -62,7 +71,7 @@ interface Thread {
  * Starts threads.
  *
  * @param opened what they serve; followed from here on
- * @throws the error of the system when the first cannot listen, with its code
+ * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
  */
 export async function startServingThreads(
   count: number,
@@ -165,7 +174,7 @@ export async function startServingThreads(
       worker.on("exit", (status) => {
         if (threads.delete(thread)) releasePending(pending, number);
         lookAgain();
-        reject(new Error(cause || `exit status ${status}`));
+        reject(new ServingThreadError(cause || `exit status ${status}`));
         if (!listening || draining) return;
         observe({ kind: "thread-died", role: "serving", cause: cause || `exit status ${status}` });
         void replace();

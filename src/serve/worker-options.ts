@@ -3,7 +3,7 @@
 import { getHeapStatistics } from "node:v8";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import { type WorkerName, workerEntry } from "../package.ts";
-import { codeOf, damageOf } from "../system-error.ts";
+import { codeOf, damaged, damageOf } from "../system-error.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -32,6 +32,8 @@ export function startWorker(name: WorkerName, task: unknown): Worker {
 
 /** What a thread died of, in words. */
 export function causeOfDeath(error: Error): string {
+  // Where it comes from is lost on the way here; what is read at run time is caught in the thread.
+  if (error instanceof SyntaxError) return damaged(error.message);
   if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return damageOf(error) ?? error.message;
   return `its heap of ${heapLimitMb()} MiB is full; node's --max-old-space-size allows more`;
 }

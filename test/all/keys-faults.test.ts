@@ -23,7 +23,7 @@ import { hashToken } from "../../src/gate/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
 import { killAll, run, runWell, until } from "../support/process.ts";
-import { PROGRAM } from "../support/program.ts";
+import { COMMAND } from "../support/program.ts";
 
 after(killAll);
 
@@ -64,7 +64,7 @@ describe("a kill", { skip: lacks("strace", "-f", "-o", "/dev/null", "true") }, (
       [
         ...["-f", "-qq", "-o", "/dev/null", "-e", `trace=${call}`],
         ...["-e", `inject=${call}:signal=KILL:when=${nth}`],
-        ...[process.execPath, ...PROGRAM, ...args],
+        ...[...COMMAND, ...args],
       ],
       // strace counts a thread's calls; with one thread for the file system these are all.
       { encoding: "utf8", env: { ...process.env, UV_THREADPOOL_SIZE: "1" }, timeout: 60_000 },

@@ -1,4 +1,4 @@
-/** What runs the command line in tests: the built program, as operators do, or its sources. */
+/** What runs the command line in tests: the built program, as operators do, its sources, or what a variable names. */
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,3 +22,12 @@ function isBuilt(): boolean {
 
 /** Node's arguments for the program: built if it is up to date, which saves each process a second; else its sources. */
 export const PROGRAM: readonly string[] = isBuilt() ? [BUILT] : SOURCE_PROGRAM;
+
+/** A command in the environment, its words apart by spaces, that is to be tested in the place of this Node and the program. */
+const given = process.env.ORRERY_TEST_PROGRAM;
+
+/** Whether the program of the tests is one that was named. */
+export const IS_GIVEN = given !== undefined;
+
+/** What starts the program: a file and its first arguments. */
+export const COMMAND = (given?.split(" ") ?? [process.execPath, ...PROGRAM]) as [string, ...string[]];
