@@ -28,6 +28,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
+import { madeEncoders } from "./plugins.ts";
 
 /** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
 const NODE_MAJOR = 24;
@@ -65,7 +66,7 @@ async function bundle(folder: string): Promise<void> {
     keepNames: true,
     metafile: true,
     logLevel: "warning",
-    plugins: [embedded],
+    plugins: [embedded, madeEncoders],
   });
   for (const { imports } of Object.values(metafile.outputs)) {
     for (const { path, external } of imports) {

@@ -11,6 +11,7 @@ import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
+import { leanHttp, madeEncoders } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -42,6 +43,7 @@ try {
     },
     splitting: true,
     packages: "external",
+    plugins: [madeEncoders, leanHttp],
   });
   // By itself, since what it says of missing files must not depend on any.
   await build({
