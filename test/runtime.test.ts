@@ -10,6 +10,17 @@ import { OLDEST_NODE, whyNotHere } from "../src/runtime.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+it("a demo that has no place for its keys says so in one line", () => {
+  const env = { ...process.env, TMPDIR: join(ROOT, "package.json") };
+  const { status, stderr } = spawnSync(process.execPath, ["dist/main.js", "demo"], {
+    cwd: ROOT,
+    env,
+    encoding: "utf8",
+  });
+  assert.match(stderr, /^orrery: cannot write to the temporary folder [^\n]* \(ENOTDIR\)\n$/);
+  assert.equal(status, 1);
+});
+
 describe("a runtime", () => {
   it("is Node from the version that package.json names, Bun or Deno", () => {
     const { engines } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));

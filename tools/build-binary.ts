@@ -117,6 +117,7 @@ function configuration(folder: string): string {
   return file;
 }
 
+if (process.platform !== "linux") throw new Error("the executable is made on Linux only");
 const folder = mkdtempSync(join(tmpdir(), "orrery-binary-"));
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const next = `${OUT}.${process.pid}`;

@@ -55,8 +55,12 @@ function flood(url: string, target: string, times: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), "127.0.0.1");
     let answers = 0;
+    let rest = "";
     socket.setEncoding("latin1").on("data", (part: string) => {
-      answers += part.split("HTTP/1.1 404").length - 1;
+      const pieces = (rest + part).split("HTTP/1.1 404");
+      answers += pieces.length - 1;
+      // It may lie across two parts.
+      rest = pieces.at(-1)!.slice(-11);
       if (answers === times) resolve(socket.destroy() && undefined);
     });
     socket.once("error", reject);
