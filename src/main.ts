@@ -76,7 +76,7 @@ async function run(args: readonly string[]): Promise<number> {
     world.print(overview());
     return 0;
   }
-  if (args[0] === "--version") {
+  if (["--version", "-v", "version"].includes(args[0] ?? "")) {
     world.print(`${version()}\n`);
     return 0;
   }

@@ -39,6 +39,8 @@ export type Observation =
       serving: string;
       /** When it is tried again though the files are the same. */
       retryMs?: number;
+      /** Its files changed while they were being read; they are read again once they no longer change. */
+      changing?: true;
     }
   | {
       /** Of a generation that is no longer served: what became of its searches. */
@@ -55,6 +57,8 @@ export type Observation =
   /** A thread that searches, or one that answers requests. */
   | { kind: "thread-died"; role: ThreadRole; cause: string }
   | { kind: "thread-replaced"; role: ThreadRole; ms: number }
+  /** More connections than the limit of open files leaves room for; told of at most every ten seconds. */
+  | { kind: "connections-refused"; limit: number }
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {
@@ -80,6 +84,8 @@ export type Observation =
     }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
+  /** An environment variable that looks like a setting and is none, and the one that may be meant. */
+  | { kind: "variable-unknown"; variable: string; meant?: string }
   /** A signal that would otherwise end the process or open a debugger. */
   | { kind: "signal-ignored"; signal: string }
   | { kind: "defect"; where: string; error: unknown };

@@ -8,7 +8,7 @@ import { nearest } from "./nearest.ts";
 import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
 
 /** Options that are settings: `rateLimit` is `--rate-limit`. */
-const SETTING_OPTIONS = [
+export const SETTING_OPTIONS = [
   "rateLimit",
   "rateWindow",
   "cors",

@@ -1,11 +1,13 @@
 /**
  * Every setting of every command, in one table. The argument reader, the help
- * texts, the README's table and the validation are made from it.
+ * texts, the documents' table and the validation are made from it.
  *
  * A setting is a flag (`--rate-limit 50`) or, for commands that serve, an
  * environment variable (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty
  * variable counts as absent.
  */
+
+import { SCOPES } from "./model.ts";
 
 /** Name of a command that takes settings. */
 export type Command =
@@ -23,8 +25,8 @@ export type Command =
   | "completion";
 
 /**
- * How a value is read: text, a whole number, a number, one of some words, a boolean (a flag alone is on), or text that
- * may be given many times or joined by commas.
+ * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
+ * alone is on), or text that may be given many times or joined by commas.
  */
 export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";
 
@@ -40,10 +42,14 @@ export interface Setting {
   readonly required?: true;
   readonly min?: number;
   readonly max?: number;
+  /** Words that are values; of a list those that can be offered, which its command checks. */
   readonly choices?: readonly string[];
   readonly meaning: string;
   readonly commands: readonly Command[];
 }
+
+/** Most threads that can be asked for. */
+export const MOST_THREADS = 64;
 
 const SERVING: readonly Command[] = ["serve", "demo"];
 const KEYS: readonly Command[] = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"];
@@ -86,9 +92,12 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     flag: "threads",
-    kind: "text",
+    kind: "integer",
     value: "N|auto",
+    choices: ["auto"],
     default: "1",
+    min: 1,
+    max: MOST_THREADS,
     meaning:
       "Threads that answer requests; `auto` starts one per processor. More than one requires Node 22.12 or newer.",
     commands: ["serve"],
@@ -291,8 +300,9 @@ export const SETTINGS: readonly Setting[] = [
     flag: "scope",
     kind: "list",
     value: "SCOPE",
+    choices: SCOPES,
     meaning:
-      "A scope to grant: `read:worlds`, `read:users` or `read:instances`; joined by commas or given several times. Default: all three.",
+      "A scope to grant: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: all three.",
     commands: ["keys create"],
   },
   {
@@ -424,9 +434,10 @@ export function problemWith(setting: Setting, value: string): string | undefined
     case "number": {
       const shape = setting.kind === "integer" ? /^\d+$/ : /^\d+(\.\d+)?$/;
       const number = Number(value);
-      const { min = 0, max = Number.MAX_SAFE_INTEGER } = setting;
-      if (shape.test(value) && number >= min && number <= max) return undefined;
-      const what = setting.kind === "integer" ? "a whole number" : "a number";
+      const { min = 0, max = Number.MAX_SAFE_INTEGER, choices = [] } = setting;
+      if ((shape.test(value) && number >= min && number <= max) || choices.includes(value)) return undefined;
+      const words = choices.map((word) => `${word} or `).join("");
+      const what = `${words}${setting.kind === "integer" ? "a whole number" : "a number"}`;
       return max === Number.MAX_SAFE_INTEGER
         ? `must be ${what} of at least ${min}`
         : `must be ${what} from ${min} to ${max}`;
@@ -436,10 +447,10 @@ export function problemWith(setting: Setting, value: string): string | undefined
         ? undefined
         : `must be one of ${setting.choices?.join(", ") ?? ""}`;
     case "flag":
-      return readBoolean(value) === undefined ? `must be on or off, is ${JSON.stringify(value)}` : undefined;
+      return readBoolean(value) === undefined ? "must be on or off" : undefined;
     case "text":
     case "list":
-      return value === "" ? "must not be empty" : undefined;
+      return value.trim() === "" ? "must not be empty" : undefined;
   }
 }
 
@@ -450,7 +461,7 @@ export function problemWith(setting: Setting, value: string): string | undefined
  */
 export function problemWithPrefixes(apiKeyPrefix: string, cliTokenPrefix: string): string | undefined {
   if (apiKeyPrefix.startsWith(cliTokenPrefix) || cliTokenPrefix.startsWith(apiKeyPrefix)) {
-    return "--api-key-prefix and --cli-token-prefix: neither may be a prefix of the other";
+    return "the prefixes of API keys and CLI tokens: neither may begin with the other (--api-key-prefix, --cli-token-prefix)";
   }
   for (const prefix of [apiKeyPrefix, cliTokenPrefix]) {
     if (!/^[\x21-\x7e]+$/.test(prefix)) return "a token prefix must be visible ASCII without spaces";

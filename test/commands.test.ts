@@ -83,16 +83,16 @@ describe("commands", { concurrency: 3 }, () => {
       [["nope"], /"nope"/],
       [["keys", "make"], /"keys make"/],
       [["serve"], /--snapshot/],
-      [[...serving, "--nope"], /--nope/],
-      [[...serving, "--port", "65536"], /--port/],
-      [[...serving, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
       [serving, /ORRERY_RATE_LIMIT/, { ORRERY_RATE_LIMIT: " 5" }],
       [[...creating, "--expires", "soon"], /--expires/],
-      [["keys", "disable", "--keys", keys], /missing/],
-      [["check", "a", "b"], /"b"/],
     ];
     // The rest is told from these by a value alone, and needs no process each.
     const wrongInside: Wrong[] = [
+      [[...serving, "--nope"], /--nope/],
+      [[...serving, "--port", "65536"], /--port/],
+      [[...serving, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
+      [["keys", "disable", "--keys", keys], /missing/],
+      [["check", "a", "b"], /"b"/],
       [["serve", "--snapshot", snapshot], /--keys/],
       [["serve", "--snapshot", "", "--keys", keys], /--snapshot/],
       [["serve", "--snapshot"], /--snapshot/],
@@ -232,6 +232,7 @@ describe("commands", { concurrency: 3 }, () => {
   test("help and version: status 0, on standard output", async () => {
     const version = await runWell(["--version"]);
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+    for (const way of ["-v", "version"]) assert.equal((await runWell([way])).stdout, version.stdout);
     const asked: [args: string[], says: RegExp[]][] = [
       [["--help"], [/serve/, /keys create/, /check/, /generate/]],
       [

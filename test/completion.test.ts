@@ -78,6 +78,27 @@ describe("completion", () => {
       assert.deepEqual(offers("serve", "--snapshot", "supp"), ["support"]);
       assert.deepEqual(offers("check", "supp"), ["support"]);
       assert.deepEqual(offers("serve", "--port", ""), [""]);
+      assert.deepEqual(offers("serve", "--log-level", "d"), ["debug"]);
+      assert.deepEqual(offers("serve", "--threads", ""), ["auto"]);
+      assert.deepEqual(offers("completion", "z"), ["zsh"]);
+      assert.deepEqual(offers("keys", "create", "--scope", ""), [
+        "read:worlds",
+        "read:users",
+        "read:instances",
+      ]);
+    });
+
+    it("offers on and off behind a boolean, and what comes next, since it needs no value", () => {
+      assert.deepEqual(offers("serve", "--cors", "o"), ["on", "off"]);
+      assert.deepEqual(offers("serve", "--cors", "--acc"), ["--access-log"]);
+    });
+
+    it("knows that bash takes words apart at colons and =", () => {
+      assert.deepEqual(offers("keys", "create", "--scope", "read", ":", "w"), ["worlds"]);
+      assert.deepEqual(offers("keys", "create", "--scope", "read", ":"), ["worlds", "users", "instances"]);
+      assert.deepEqual(offers("keys", "create", "--scope", "=", "read", ":", "u"), ["users"]);
+      assert.deepEqual(offers("serve", "--cors", "=", "of"), ["off"]);
+      assert.deepEqual(offers("serve", "--log-level", "="), ["debug", "info", "warn", "error", "silent"]);
     });
   });
 
@@ -98,5 +119,8 @@ describe("completion", () => {
     assert.deepEqual(ask("orrery keys create --na"), ["--name"]);
     assert.deepEqual(ask("orrery keys create --kind "), ["api", "cli"]);
     assert.deepEqual(ask("orrery check supp"), ["support/"]);
+    assert.deepEqual(ask("orrery completion "), ["bash", "fish", "zsh"]);
+    assert.deepEqual(ask("orrery keys create --scope read:w"), ["read:worlds"]);
+    assert.deepEqual(ask("orrery serve --cors=").sort(), ["--cors=off", "--cors=on"]);
   });
 });

@@ -10,7 +10,7 @@ import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
 import { DEFAULT_LIMITS } from "../src/serve/http.ts";
-import { startServer } from "../src/serve/server.ts";
+import { type RunningServer, startServer } from "../src/serve/server.ts";
 import {
   askAndCompare,
   type Door,
@@ -22,6 +22,7 @@ import {
   nodeDoor,
   type Step,
 } from "./support/doors.ts";
+import { startGiven } from "./support/given.ts";
 import {
   keysFileText,
   MODEL_BASE,
@@ -31,7 +32,6 @@ import {
   type SnapshotRows,
   type TestKey,
 } from "./support/model.ts";
-import { serve } from "./support/process.ts";
 import { IS_GIVEN } from "./support/program.ts";
 import {
   bulkRows,
@@ -1155,47 +1155,11 @@ async function runGroup(door: Door, model: Model, cases: readonly Case[]): Promi
   assert.fail(`${failures.length} cases fail, among them:\n${failures.slice(0, 8).join("\n")}`);
 }
 
-/** A server for the door of sockets. */
-interface Server {
-  url: string;
-  generation: () => string;
-  stop: () => Promise<void>;
-}
-
-/** Starts one here, or a process of a program that is to be tested. */
-async function startFor({ settings }: World, snapshot: string, keys: string): Promise<Server> {
-  const { apiPrefix, cliPrefix, rateLimit, rateWindow, cors } = settings;
-  if (IS_GIVEN) {
-    const limits = ["--rate-limit", String(rateLimit), "--rate-window", String(rateWindow)];
-    const prefixes = ["--api-key-prefix", apiPrefix, "--cli-token-prefix", cliPrefix];
-    const options = [...limits, ...prefixes, "--watch", "0", "--search-cache-bytes", "0"];
-    const served = await serve(snapshot, keys, [...options, ...(cors ? [] : ["--no-cors"])]);
-    return { url: served.url, generation: () => served.generation, stop: served.stop };
-  }
-  const server = await startServer({
-    snapshot,
-    keys,
-    rateLimit,
-    rateWindow,
-    cors,
-    prefixes: { api: apiPrefix, cli: cliPrefix },
-    watch: 0,
-    maxSnapshotBytes: 1_000_000_000,
-    searchCacheBytes: 0,
-    accessLog: false,
-    observe: observeNothing,
-    host: "127.0.0.1",
-    port: 0,
-    http: DEFAULT_LIMITS,
-  });
-  return { ...server, stop: () => server.stop("end of tests") };
-}
-
 interface Opened {
   world: World;
   folder: string;
   orrery: Orrery;
-  server: Server;
+  server: RunningServer;
   doors: Record<DoorName, Door>;
 }
 
@@ -1214,7 +1178,20 @@ async function open(world: World): Promise<Opened> {
   const foreign = createServer({ requireHostHeader: false }, handled.handle);
   await new Promise<void>((resolve) => foreign.listen(0, "127.0.0.1", resolve));
   const web = await openReplica(true);
-  const server = await startFor(world, folder, keys);
+  const startHere = () =>
+    startServer({
+      ...shared,
+      prefixes: { api: apiPrefix, cli: cliPrefix },
+      watch: 0,
+      maxSnapshotBytes: 1_000_000_000,
+      searchCacheBytes: 0,
+      accessLog: false,
+      observe: observeNothing,
+      host: "127.0.0.1",
+      port: 0,
+      http: DEFAULT_LIMITS,
+    });
+  const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere());
   const fetches = fetchDoor(web.fetch);
   fetches.close = web.close;
   const handler = nodeDoor(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}`, "handler");
@@ -1236,7 +1213,7 @@ async function open(world: World): Promise<Opened> {
 async function close({ folder, orrery, server, doors }: Opened): Promise<void> {
   for (const door of Object.values(doors)) door.close();
   orrery.close();
-  await server.stop();
+  await server.stop("end of tests");
   await removeFolder(folder);
 }
 
@@ -1272,9 +1249,7 @@ test("generations are named as promised", () => {
   assert.equal(bulkOpened.orrery.generation(), bulkOpened.server.generation());
 });
 
-const DOORS: readonly DoorName[] = IS_GIVEN ? ["node"] : ["node", "handler", "fetch", "direct"];
-
-for (const door of DOORS) {
+for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch", "direct"] as const)) {
   describe(`the ${door} door`, () => {
     const plans = [
       { what: "nasty", groups: NASTY_GROUPS, opened: () => nastyOpened },

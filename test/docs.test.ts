@@ -1,36 +1,22 @@
-/** The documents say what is true: tables match the code, examples run. */
+/** The documents say what is true: tables match the code, links lead somewhere, commands exist, doc comments' examples run. */
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import { build, type Plugin } from "esbuild";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
+import { readOptions } from "../src/cli/options.ts";
 import { createOpenApi } from "../src/derive/openapi.ts";
 import { FAULTS } from "../src/fault.ts";
 import { ROUTES } from "../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../src/settings.ts";
-import { freePort } from "./support/free-port.ts";
-import { README, withSections } from "./tools/docs.ts";
-
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const readme = readFileSync(README, "utf8");
-const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map((name) => ({
-  name,
-  text: readFileSync(join(ROOT, name), "utf8"),
-}));
+import { commandsOf, DOCUMENTS, documentOf, linksOf, problemWithLink, ROOT } from "./support/documents.ts";
+import { LIBRARY } from "./support/program.ts";
+import { GENERATED, withSections } from "./tools/docs.ts";
 
 function sources(folder = join(ROOT, "src")): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
@@ -38,29 +24,125 @@ function sources(folder = join(ROOT, "src")): string[] {
   );
 }
 
-describe("the README's tables", () => {
+describe("generated tables", () => {
   it("are what the code makes", () => {
-    assert.equal(withSections(readme), readme, "run `npm run docs`");
+    for (const { name, text } of DOCUMENTS) {
+      assert.equal(withSections(text), text, `${name}: run \`npm run docs\``);
+      assert.equal(/^<!-- generated: /m.test(text), GENERATED.includes(name), name);
+    }
   });
 
   it("name every route, error and setting of the server, and no other", () => {
-    const rows = readme.split("\n").filter((line) => line.startsWith("| "));
-    const paths = rows.flatMap((row) => /^\| `(\/[^`]*)` /.exec(row)?.[1] ?? []);
+    const rowsIn = (name: string): string[] =>
+      documentOf(name)
+        .text.split("\n")
+        .filter((line) => line.startsWith("| "));
+    const paths = rowsIn("docs/http.md").flatMap(
+      (row) => /^\| `(\/[^`]*)` \| (?:`read|any)/.exec(row)?.[1] ?? [],
+    );
     assert.deepEqual(
       paths,
       ROUTES.map((route) => route.path),
     );
     assert.equal(paths.length, 12);
-    const messages = rows.flatMap((row) => /^\| \d{3} \| `([^`]*)` /.exec(row)?.[1] ?? []);
+    const messages = rowsIn("docs/http.md").flatMap((row) => /^\| \d{3} \| `([^`]*)` /.exec(row)?.[1] ?? []);
     assert.deepEqual(
       messages,
       Object.values(FAULTS).map((fault) => fault.message),
     );
-    const flags = rows.flatMap((row) => /^\| `--([a-z-]+)[^`]*` \| `ORRERY/.exec(row)?.[1] ?? []);
+    const flags = rowsIn("docs/operating.md").flatMap(
+      (row) => /^\| `--([a-z-]+)[^`]*` \| `ORRERY/.exec(row)?.[1] ?? [],
+    );
     assert.deepEqual(
       flags,
       settingsOf("serve").map((setting) => setting.flag),
     );
+  });
+});
+
+describe("the documents", () => {
+  const pages = DOCUMENTS.filter(({ name }) => name.startsWith("docs/"));
+
+  it("link to files and headings that exist", () => {
+    let seen = 0;
+    for (const document of DOCUMENTS) {
+      for (const link of linksOf(document)) {
+        assert.equal(problemWithLink(link), undefined, `${document.name}: ${link.text}`);
+        seen++;
+      }
+    }
+    assert.ok(seen > 60, `only ${seen} links`);
+    assert.ok(problemWithLink({ text: "", path: "docs/none.md", anchor: undefined }));
+    assert.ok(problemWithLink({ text: "", path: "README.md", anchor: "none" }));
+  });
+
+  it("are in the package, with what they link to", () => {
+    const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
+    const isPacked = (path: string): boolean =>
+      files.some((file) => path === file || path.startsWith(`${file}/`));
+    for (const document of DOCUMENTS) {
+      assert.ok(isPacked(document.name), document.name);
+      for (const { path } of linksOf(document)) assert.ok(isPacked(path), `${document.name}: ${path}`);
+    }
+  });
+
+  it("are all found from the README and from the index", () => {
+    for (const index of ["README.md", "docs/README.md"]) {
+      const linked = linksOf(documentOf(index)).map(({ path }) => path);
+      for (const { name } of pages) {
+        if (name !== "docs/README.md") assert.ok(linked.includes(name), `${index} does not lead to ${name}`);
+      }
+    }
+  });
+
+  it("begin with who they are for, and the README fits on a screen and a half", () => {
+    assert.ok(pages.length >= 6);
+    for (const { name, text } of pages) assert.match(text, /^# .+\n\nFor /, name);
+    assert.ok(documentOf("README.md").text.split("\n").length <= 151);
+  });
+
+  it("hold scripts that a shell can read, and commands with options that exist", () => {
+    const scripts: string[] = [];
+    let commands = 0;
+    for (const { name, blocks } of DOCUMENTS) {
+      for (const { line, language, code } of blocks) {
+        if (language !== "sh") continue;
+        // One shell reads them all: names that it says are of functions.
+        scripts.push(`f_${name.replace(/\W/g, "_")}_${line}() {\n${code}}\n`);
+        for (const [program, ...words] of commandsOf(code)) {
+          const isOurs = program === "orrery" || (program === "node" && words[0] === "bin/orrery.mjs");
+          if (!isOurs) continue;
+          const args = program === "node" ? words.slice(1) : words;
+          commands++;
+          if (args[0]!.startsWith("-")) {
+            assert.match(args.join(" "), /^--(help|version)$/);
+            continue;
+          }
+          const row = COMMANDS.find((one) => `${args.join(" ")} `.startsWith(`${one.name} `));
+          assert.ok(row, `${name}:${line}: ${args.join(" ")}`);
+          const rest = args.slice(row.name.split(" ").length);
+          if (rest.includes("--help")) continue;
+          assert.doesNotThrow(() => readOptions(row.name, rest, {}, row.positionals), `${name}:${line}`);
+        }
+      }
+    }
+    assert.ok(commands > 20, `only ${commands} commands`);
+    const { status, stderr } = spawnSync("bash", ["-n"], { input: scripts.join(""), encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+  });
+
+  it("are taken apart into commands as a shell would", () => {
+    const script = `(umask 077; orrery keys create --name "a b" > 'x y') # orrery none
+a=1 \\
+  b | orrery check "$(c)" && orrery diff a \\
+  b 2>> log`;
+    assert.deepEqual(commandsOf(script), [
+      ["umask", "077"],
+      ["orrery", "keys", "create", "--name", "a b"],
+      ["a=1", "b"],
+      ["orrery", "check", "$(c)"],
+      ["orrery", "diff", "a", "b"],
+    ]);
   });
 });
 
@@ -69,11 +151,18 @@ describe("flags and variables", () => {
     const flags = new Set(SETTINGS.map((setting) => setting.flag));
     const variables = new Set(SETTINGS.map((setting) => variableOf(setting.flag)));
     let seen = 0;
-    for (const { name, text } of documents) {
-      const ours = text.replace(/```sh\npsql[\s\S]*?```/g, "");
+    for (const { name, text } of DOCUMENTS) {
+      // What other programs printed and take: the results of the benches, bundlers, services.
+      if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
+      const ours = text.replace(/^.*\b(npm|npx|systemctl|useradd|install|curl) [^`]*$/gm, "");
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
         // Of every command, of npm and node, of the benches.
-        if (["help", "version", "omit", "import", "smoke", "guard", "against"].includes(flag!)) continue;
+        if (
+          ["help", "version", "omit", "import", "smoke", "guard", "against", "max-old-space-size"].includes(
+            flag!,
+          )
+        )
+          continue;
         assert.ok(flags.has(flag!) || flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);
         seen++;
       }
@@ -127,29 +216,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-/** Runs a TypeScript example, with its imports pointed at this checkout. */
-function runExample(code: string, from: string): void {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-example-"));
-  try {
-    const file = join(folder, "example.ts");
-    const located = code.replace(/from "([^"]+)"/g, (whole, specifier: string) => {
-      if (specifier === "orrery") return `from "${pathToFileURL(join(ROOT, "src/mod.ts"))}"`;
-      if (specifier.startsWith(".")) return `from "${pathToFileURL(resolve(dirname(from), specifier))}"`;
-      return whole;
-    });
-    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-    writeFileSync(file, located);
-    const ran = spawnSync(process.execPath, ["--import", import.meta.resolve("tsx"), file], {
-      cwd: ROOT,
-      encoding: "utf8",
-    });
-    assert.equal(ran.status, 0, `${from}:\n${ran.stderr}`);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-describe("examples in doc comments", { concurrency: 2 }, () => {
+describe("examples in doc comments", () => {
   const examples = sources().flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/@example\n[ *]*```ts\n([\s\S]*?)```/g)].map((match) => ({
       file,
@@ -157,75 +224,43 @@ describe("examples in doc comments", { concurrency: 2 }, () => {
     })),
   );
   assert.ok(examples.length >= 3, `${examples.length} examples`);
-  for (const { file, code } of examples) it(file.slice(ROOT.length), () => runExample(code, file));
-});
+  const made = join(ROOT, ".tests");
+  let folder = "";
 
-describe("the README's examples", () => {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-readme-"));
-  const children: ReturnType<typeof spawn>[] = [];
-  let port = "";
+  /** Each example is a file beside the one whose comment it is in. */
+  const places: Plugin = {
+    name: "examples",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^example:/ }, ({ path }) => ({ path, namespace: "example" }));
+      onResolve({ filter: /^orrery$/ }, () => ({ path: LIBRARY.href, external: true }));
+      onLoad({ filter: /.*/, namespace: "example" }, ({ path }) => {
+        const { file, code } = examples[Number(path.slice("example:".length))]!;
+        return { contents: code, loader: "ts", resolveDir: dirname(file) };
+      });
+    },
+  };
 
   before(async () => {
-    for (const name of ["bin", "src", "data", "node_modules", "package.json"]) {
-      symlinkSync(join(ROOT, name), join(folder, name));
-    }
-    port = String(await freePort());
+    // Within the tree, so that packages are found.
+    mkdirSync(made, { recursive: true });
+    folder = mkdtempSync(join(made, "examples-"));
+    await build({
+      entryPoints: examples.map((_, at) => ({ in: `example:${at}`, out: String(at) })),
+      outdir: folder,
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      packages: "external",
+      logLevel: "warning",
+      plugins: [places],
+    });
   });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
-  after(async () => {
-    for (const child of children) {
-      child.kill("SIGTERM");
-      if (child.exitCode === null) await once(child, "exit");
-    }
-    rmSync(folder, { recursive: true });
-  });
-
-  const blocks = [...readme.matchAll(/<!-- (run|background) -->\n\n```(sh|ts)\n([\s\S]*?)```/g)];
-  assert.equal(blocks.length, 6);
-
-  for (const [, how, language, code] of blocks) {
-    it(code!.split("\n")[0]!, async () => {
-      if (language === "ts") {
-        runExample(code!, join(ROOT, "README.md"));
-        return;
-      }
-      const script = `set -eo pipefail; ${code!.replaceAll("8787", port)}`;
-      const shell = `node() { ${how === "background" ? "exec " : ""}"${process.execPath}" "$@"; }\n${script}`;
-      const environment = { ...process.env, ORRERY_PORT: port };
-      if (how === "background") {
-        const child = spawn("bash", ["-c", shell], {
-          cwd: folder,
-          env: environment,
-          stdio: ["ignore", "pipe", "ignore"],
-        });
-        children.push(child);
-        const [first] = (await once(child.stdout!, "data")) as [Buffer];
-        assert.match(String(first), /^orrery listening on http:/);
-        return;
-      }
-      const ran = spawnSync("bash", ["-c", shell], { cwd: folder, env: environment, encoding: "utf8" });
-      assert.equal(ran.status, 0, ran.stderr);
-      if (code!.startsWith("curl")) {
-        const body = JSON.parse(ran.stdout) as { data: unknown[]; period: string };
-        assert.equal(body.data.length, 3);
-        assert.equal(body.period, "week");
-      }
+  for (const [at, { file }] of examples.entries()) {
+    it(file.slice(ROOT.length), async () => {
+      await import(pathToFileURL(join(folder, `${at}.mjs`)).href);
     });
   }
-
-  it("leave no secret that others can read or that git would take", () => {
-    const made = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-    assert.deepEqual(made.map(({ name }) => name).sort(), ["keys.json", "token.txt"]);
-    for (const { name } of made) {
-      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
-      // Also while a keys file is being written.
-      for (const path of [name, `${name}.lock`, `${name}.0123456789abcdef.tmp`].slice(
-        0,
-        name === "keys.json" ? 3 : 1,
-      )) {
-        const { status } = spawnSync("git", ["check-ignore", "--no-index", "-q", path], { cwd: ROOT });
-        assert.equal(status, 0, `${path} is not ignored`);
-      }
-    }
-  });
 });

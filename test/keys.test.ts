@@ -121,12 +121,12 @@ describe("keys create", () => {
     assert.equal(await end("2990-01-31T12:00+01:00"), "2990-01-31T11:00:00.000Z");
     const made = readKeys(keys).length;
     for (const [wrong, says] of [
-      ["2990-02-31", /must be like 30m/],
-      ["2990-1-31", /must be like/],
-      ["2990", /must be like/],
-      ["1y", /must be like/],
-      ["1.5w", /must be like/],
-      ["99999999w", /must be like/],
+      ["2990-02-31", /there is no day/],
+      ["2990-1-31", /is neither/],
+      ["2990", /is neither/],
+      ["1y", /unknown unit "y"/],
+      ["1.5w", /is neither/],
+      ["99999999w", /after the year 9999/],
       ["2020-01-01", /must be in the future, is 2020-01-01T00:00:00\.000Z/],
       ["2020-01-01T00:00:00Z", /must be in the future/],
       ["0d", /must be in the future/],

@@ -25,10 +25,12 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "search-cache", generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 },
   { kind: "thread-died", role: "search", cause: "out of memory" },
   { kind: "thread-replaced", role: "serving", ms: 1 },
+  { kind: "connections-refused", limit: 15 },
   { kind: "keys-loaded", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
   { kind: "signal-ignored", signal: "SIGUSR2" },
+  { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },
   {
     kind: "request",
     id: "r",
@@ -80,7 +82,7 @@ describe("the log", () => {
 
   it("leaves out what is below its level", () => {
     assert.equal(logged("error", false).length, 4 + 2);
-    assert.equal(logged("warn", false).length, 5 + 2);
+    assert.equal(logged("warn", false).length, 7 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

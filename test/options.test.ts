@@ -37,7 +37,7 @@ function problem(command: Command, args: readonly string[], environment: Environ
 /** A value for each setting that is not its default. */
 function otherValue({ flag, kind, choices }: (typeof SETTINGS)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
-  if (kind === "choice") return choices!.find((choice) => choice !== defaultOf(flag))!;
+  if (choices && kind !== "list") return choices.find((choice) => choice !== defaultOf(flag))!;
   return flag === "scope" ? "read:users" : "2001";
 }
 

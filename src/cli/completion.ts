@@ -4,21 +4,26 @@ import { type Setting, settingsOf } from "../settings.ts";
 import { COMMANDS, type World } from "./commands.ts";
 import { type Options, UsageError } from "./options.ts";
 
-/** What may stand behind a flag: some words, a file, a folder, anything, or nothing at all. */
-type Argument = readonly string[] | "file" | "folder" | "any" | "none";
+/** What may stand behind a flag: some words, on or off or nothing, a file, a folder, anything, or nothing at all. */
+type Argument = readonly string[] | "switch" | "file" | "folder" | "any" | "none";
 
 function argumentOf({ kind, choices, value }: Setting): Argument {
-  if (kind === "flag") return "none";
+  if (kind === "flag") return "switch";
   if (choices !== undefined) return choices;
   if (value === "FILE") return "file";
   return value === "DIR" ? "folder" : "any";
 }
+
+/** What is offered for a boolean. */
+const SWITCH = ["on", "off"] as const;
 
 /** One command with its flags. */
 interface Row {
   readonly name: string;
   readonly summary: string;
   readonly takesFolder: boolean;
+  /** Words that it takes beside its flags, where they are known. */
+  readonly words: readonly string[];
   readonly flags: readonly { readonly flag: string; readonly meaning: string; readonly argument: Argument }[];
 }
 
@@ -29,6 +34,7 @@ function rows(): Row[] {
     name,
     summary,
     takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
+    words: positionals.includes("SHELL") ? Object.keys(SHELLS) : [],
     flags: [
       ...settingsOf(name).map((setting) => ({
         flag: setting.flag,
@@ -55,28 +61,42 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** Sets what bash's function replies with behind a flag. */
+function valuesInBash(argument: Exclude<Argument, "none">): string {
+  if (argument === "file") return "reply='-f'";
+  if (argument === "folder") return "reply='-d'";
+  if (argument === "any") return `reply=${quote("-W ''")}`;
+  // A boolean's value may be left out, so what comes next is offered as well.
+  if (argument === "switch") return `values=${quote(SWITCH.join(" "))}`;
+  return `reply=${quote(`-W ${quote(argument.join(" "))}`)}`;
+}
+
 function bash(all: readonly Row[]): string {
   const { first, second } = words(all);
   const families = [...second].map(
     ([family, verbs]) => `    ${family}) [[ $COMP_CWORD -eq 2 ]] && words=${quote(verbs.join(" "))} ;;`,
   );
-  const commands = all.map(({ name, flags, takesFolder }) => {
-    const list = flags.map(({ flag }) => `--${flag}`).join(" ");
+  const commands = all.map(({ name, flags, takesFolder, words }) => {
+    const list = [...words, ...flags.map(({ flag }) => `--${flag}`)].join(" ");
     return `    ${quote(name)}) words=${quote(list)}; folders=${takesFolder ? 1 : 0} ;;`;
   });
   const values = all.flatMap(({ name, flags }) =>
-    flags
-      .filter(({ argument }) => argument !== "none")
-      .map(({ flag, argument }) => {
-        const what =
-          argument === "file" ? "-f" : argument === "folder" ? "-d" : argument === "any" ? "-W ''" : "";
-        return `    ${quote(`${name} --${flag}`)}) reply=${what === "" ? quote(`-W ${quote((argument as string[]).join(" "))}`) : quote(what)} ;;`;
-      }),
+    flags.flatMap(({ flag, argument }) =>
+      argument === "none" ? [] : [`    ${quote(`${name} --${flag}`)}) ${valuesInBash(argument)} ;;`],
+    ),
   );
   return `# bash completion for orrery: source this file, or put it into the folder of your completions.
 _orrery() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
-  local words='' folders=0 reply=''
+  local words='' folders=0 reply='' values='' whole='' at=$COMP_CWORD part='' offer
+  # bash takes words apart at colons and at =. What stands before the last colon must not be replied again.
+  while [[ $at -gt 1 && ( $current == :* || \${COMP_WORDS[at-1]} == *: ) ]]; do
+    at=$((at - 1)); current=\${COMP_WORDS[at]}$current
+  done
+  if [[ $current == *:* ]]; then part=\${current%:*}:; fi
+  previous=\${COMP_WORDS[at-1]}
+  if [[ $current == = ]]; then current=''; whole==; fi
+  if [[ $previous == = ]]; then previous=\${COMP_WORDS[at-2]}; whole==; fi
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
     COMPREPLY=($(compgen -W ${quote([...first, "--help", "--version"].join(" "))} -- "$current"))
@@ -93,12 +113,17 @@ ${values.join("\n")}
   esac
   if [[ -n $reply ]]; then
     eval "COMPREPLY=(\\$(compgen $reply -- \\"\\$current\\"))"
+    for offer in "\${!COMPREPLY[@]}"; do COMPREPLY[offer]=\${COMPREPLY[offer]#"$part"}; done
+    return
+  fi
+  if [[ -n $whole ]]; then
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
     return
   fi
   case $command in
 ${commands.join("\n")}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  COMPREPLY=($(compgen -W "$values $words" -- "$current"))
   if [[ $folders -eq 1 && $current != -* ]]; then COMPREPLY+=($(compgen -d -- "$current")); fi
 }
 complete -o filenames -F _orrery orrery
@@ -112,9 +137,12 @@ function zsh(all: readonly Row[]): string {
   const action = (argument: Argument): string => {
     if (argument === "file") return ":file:_files";
     if (argument === "folder") return ":folder:_files -/";
-    return argument === "any" ? ":value: " : `:value:(${(argument as string[]).join(" ")})`;
+    if (argument === "any") return ":value: ";
+    // Two colons: it may be left out.
+    if (argument === "switch") return `::value:(${SWITCH.join(" ")})`;
+    return `:value:(${(argument as string[]).map(plain).join(" ")})`;
   };
-  const commands = all.map(({ name, flags, takesFolder }) => {
+  const commands = all.map(({ name, flags, takesFolder, words }) => {
     const specs = flags.map(({ flag, meaning, argument }) =>
       quote(
         argument === "none"
@@ -122,7 +150,8 @@ function zsh(all: readonly Row[]): string {
           : `*--${flag}=[${plain(meaning)}]${action(argument)}`,
       ),
     );
-    const rest = takesFolder ? ` ${quote("*:folder:_files -/")}` : "";
+    const word = words.length > 0 ? ` ${quote(`:word:(${words.join(" ")})`)}` : "";
+    const rest = takesFolder ? ` ${quote("*:folder:_files -/")}` : word;
     return `    ${quote(name)}) _arguments ${specs.join(" ")}${rest} ;;`;
   });
   const summaryOf = (word: string): string =>
@@ -171,12 +200,13 @@ function fish(all: readonly Row[]): string {
       line(none, `-a ${verb} -d ${quote(summary)}`);
     }
   }
-  for (const { name, flags, takesFolder } of all) {
+  for (const { name, flags, takesFolder, words } of all) {
     const seen = name
       .split(" ")
       .map((word) => `__fish_seen_subcommand_from ${word}`)
       .join("; and ");
     if (takesFolder) line(seen, "-a '(__fish_complete_directories)'");
+    if (words.length > 0) line(seen, `-a ${quote(words.join(" "))}`);
     for (const { flag, meaning, argument } of flags) {
       const value =
         argument === "none"
@@ -187,7 +217,9 @@ function fish(all: readonly Row[]): string {
               ? " -x -a '(__fish_complete_directories)'"
               : argument === "any"
                 ? " -x"
-                : ` -x -a ${quote((argument as string[]).join(" "))}`;
+                : argument === "switch"
+                  ? ` -a ${quote(SWITCH.join(" "))}`
+                  : ` -x -a ${quote((argument as string[]).join(" "))}`;
       line(seen, `-l ${flag}${value} -d ${quote(meaning)}`);
     }
   }

@@ -11,6 +11,7 @@ import { openConsole } from "./console.ts";
 import { addKey } from "./keysfile.ts";
 import { CommandError, type Options } from "./options.ts";
 import { listeningLine, openLog, serverOptions, start, takeSignals } from "./serve.ts";
+import { reportUnknownVariables } from "./variables.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
 async function makePlace(): Promise<{ folder: string; sample: string }> {
@@ -30,7 +31,8 @@ export async function demo(options: Options, world: World): Promise<void> {
   const { folder, sample } = await makePlace();
   const console = openConsole();
   const observe = openLog(options, console);
-  const signals = takeSignals(world, observe);
+  const signals = takeSignals(world, observe, console);
+  reportUnknownVariables(world.environment, observe);
   const keys = join(folder, "keys.json");
   const settings = serverOptions(options, sample, keys, observe);
   const token = await addKey(keys, { name: "demo", kind: "api", prefix: settings.prefixes.api });

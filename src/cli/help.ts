@@ -1,6 +1,6 @@
 /** Help texts, made from the tables of commands and settings. */
 
-import { readsVariable, type Setting, settingsOf, variableOf } from "../settings.ts";
+import { type Command, readsVariable, type Setting, settingsOf, variableOf } from "../settings.ts";
 import { COMMANDS, type CommandRow } from "./commands.ts";
 
 /** The overview. */
@@ -27,18 +27,44 @@ export function defaultText(setting: Setting): string {
 /** What stands behind the flag. */
 export function valueText({ kind, value, choices }: Setting): string {
   if (kind === "flag") return "[on|off]";
-  return choices ? choices.join("|") : (value ?? "");
+  return value ?? choices?.join("|") ?? "";
+}
+
+/** Width of help texts, and where the meanings of options begin in them. */
+const WIDTH = 100;
+const INDENT = 36;
+
+/** Breaks a text into lines that fit behind the indent. */
+function wrap(text: string): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1)!;
+    if (line !== "" && line.length + 1 + word.length > WIDTH - INDENT) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines;
+}
+
+/** One option: its flag, what it means, its default and its variable. */
+function optionLines(command: Command, setting: Setting): string {
+  const left = `  --${setting.flag} ${valueText(setting)}`;
+  // A setting without a default says in its meaning what happens without it.
+  const isPlain = setting.required || setting.default !== undefined || setting.kind === "flag";
+  const notes = [
+    ...(isPlain ? [defaultText(setting)] : []),
+    ...(readsVariable(command, setting.flag) ? [variableOf(setting.flag)] : []),
+  ];
+  // Backticks are for the documents.
+  const meaning = setting.meaning.replaceAll("`", "");
+  const right = wrap(notes.length > 0 ? `${meaning} [${notes.join("; ")}]` : meaning);
+  const first = left.length < INDENT ? [`${left.padEnd(INDENT)}${right.shift()!}`] : [left];
+  return [...first, ...right.map((line) => " ".repeat(INDENT) + line)].join("\n");
 }
 
 /** Help for one command. */
 export function helpFor(row: CommandRow): string {
   const settings = settingsOf(row.name);
-  const lines = settings.map((setting) => {
-    const left = `  --${setting.flag} ${valueText(setting)}`;
-    const variable = readsVariable(row.name, setting.flag) ? `; ${variableOf(setting.flag)}` : "";
-    const right = `${setting.meaning} [${defaultText(setting)}${variable}]`;
-    return left.length < 36 ? `${left.padEnd(36)}${right}` : `${left}\n${" ".repeat(36)}${right}`;
-  });
+  const lines = settings.map((setting) => optionLines(row.name, setting));
   return [
     row.summary,
     "",

@@ -18,13 +18,29 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
+/** Why a text is no date or time, as far as that can be told. */
+function problemWithTime(text: string): string {
+  const is = JSON.stringify(text);
+  const [, unit] = /^\d+(?:\.\d+)?\s*([a-z]+)$/i.exec(text) ?? [];
+  if (unit !== undefined && !Object.hasOwn(UNIT_MS, unit)) {
+    return `unknown unit ${JSON.stringify(unit)} in ${is}; the units are m, h, d and w (minutes, hours, days, weeks)`;
+  }
+  const [, date, rest = ""] = /^(\d{4}-\d\d-\d\d)(.*)$/.exec(text) ?? [];
+  if (date !== undefined && Number.isNaN(parseTime(`${date}T00:00:00Z`))) {
+    return `there is no day ${JSON.stringify(date)}`;
+  }
+  if (/^T\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(rest)) return `${is} has no time zone; append Z for UTC, or +01:00`;
+  return `${is} is neither a time from now (30m, 12h, 90d, 1w), a date (2030-01-31) nor a time (2030-01-31T12:00:00Z)`;
+}
+
 /** End of validity from `30m`, `12h`, `90d`, `1w`, a date, whose first moment in UTC is meant, or a time. */
 function readExpiry(text: string, now: number): string {
   const [, amount, unit] = /^(\d+)([mhdw])$/.exec(text) ?? [];
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   const at = unit === undefined ? parseTime(time) : now + Number(amount) * UNIT_MS[unit]!;
-  if (!(at <= parseTime("9999-12-31T23:59:59.999Z"))) {
-    throw new UsageError("--expires: must be like 30m, 12h, 90d, 1w, 2030-01-31 or 2030-01-31T12:00:00Z");
+  if (Number.isNaN(at)) throw new UsageError(`--expires: ${problemWithTime(text)}`);
+  if (at > parseTime("9999-12-31T23:59:59.999Z")) {
+    throw new UsageError(`--expires: ${JSON.stringify(text)} is after the year 9999`);
   }
   // A key that is born expired is a slip: a year mistyped, or a zero too few.
   if (at <= now) throw new UsageError(`--expires: must be in the future, is ${formatTime(at)}`);

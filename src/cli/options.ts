@@ -45,6 +45,8 @@ export interface Options {
   number(flag: string): number;
   flag(flag: string): boolean;
   list(flag: string): readonly string[];
+  /** What the value came from, for messages: the variable if that gave it, else the flag. */
+  nameOf(flag: string): string;
 }
 
 type Given = string | string[] | undefined;
@@ -99,7 +101,7 @@ function valuesOf(setting: Setting, given: Given, variable: string | undefined):
   return values.flatMap((value) => value.split(",").map((part) => part.trim()));
 }
 
-function check(command: Command, setting: Setting, values: readonly string[], fromFlag: boolean): void {
+function check(command: Command, setting: Setting, values: readonly string[], name: string): void {
   const { flag } = setting;
   if (values.length === 0 && setting.required) {
     throw new UsageError(
@@ -108,8 +110,9 @@ function check(command: Command, setting: Setting, values: readonly string[], fr
   }
   for (const value of values) {
     const problem = problemWith(setting, value);
-    if (problem !== undefined)
-      throw new UsageError(`${fromFlag ? `--${flag}` : variableOf(flag)}: ${problem}`);
+    if (problem === undefined) continue;
+    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${JSON.stringify(value)}`;
+    throw new UsageError(`${name}: ${problem}${is}`);
   }
 }
 
@@ -144,12 +147,15 @@ export function readOptions(
   }
 
   const read = new Map<string, readonly string[]>();
+  const names = new Map<string, string>();
   for (const setting of settings) {
     const given = parsed.values[setting.flag];
     const variable = readsVariable(command, setting.flag) ? environment[variableOf(setting.flag)] : undefined;
     const values = valuesOf(setting, given, variable);
-    check(command, setting, values, given !== undefined);
+    const name = given === undefined && variable ? variableOf(setting.flag) : `--${setting.flag}`;
+    check(command, setting, values, name);
     read.set(setting.flag, values);
+    names.set(setting.flag, name);
   }
   const valuesFor = (flag: string): readonly string[] => {
     const values = read.get(flag);
@@ -164,5 +170,6 @@ export function readOptions(
     number: (flag) => Number(valuesFor(flag)[0]),
     flag: (flag) => readBoolean(valuesFor(flag)[0] ?? "") === true,
     list: valuesFor,
+    nameOf: (flag) => names.get(flag) ?? `--${flag}`,
   };
 }

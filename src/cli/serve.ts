@@ -7,7 +7,7 @@ import { limitsFrom } from "../serve/http.ts";
 import { createLog } from "../serve/log.ts";
 import { whyNoSharing } from "../serve/port.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
-import { MOST_THREADS, ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
+import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
@@ -15,6 +15,7 @@ import type { World } from "./commands.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { reportUnknownVariables } from "./variables.ts";
 
 /** The server's options from the command's settings, for any snapshot and keys. */
 export function serverOptions(
@@ -91,7 +92,7 @@ export interface Signals {
 }
 
 /** Takes over what {@link holdSignals} held. */
-export function takeSignals(world: World, observe: Observe): Signals {
+export function takeSignals(world: World, observe: Observe, console: Console): Signals {
   let server: RunningServer | undefined;
   let stopping = false;
   let stopped = (_done: Promise<void>): void => {};
@@ -99,10 +100,16 @@ export function takeSignals(world: World, observe: Observe): Signals {
   process.on("SIGHUP", () => void server?.reload());
   for (const signal of STOP_SIGNALS) {
     process.on(signal, () => {
-      if (server === undefined) world.exit(0);
       if (stopping) world.exit(SIGNAL_STATUS[signal]);
       stopping = true;
-      stopped(server.stop(signal));
+      if (server !== undefined) {
+        stopped(server.stop(signal));
+        return;
+      }
+      // There is nobody to answer yet.
+      observe({ kind: "stopping", signal });
+      observe({ kind: "stopped", ms: 0 });
+      void console.flush().finally(() => world.exit(0));
     });
   }
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
@@ -125,15 +132,9 @@ export function listeningLine(server: RunningServer): string {
 
 /** How many threads are to serve, if that many can. */
 function servingThreads(options: Options): number {
-  const text = options.text("threads");
-  const count = threadsFrom(text);
-  if (count === undefined) {
-    throw new UsageError(
-      `--threads: must be auto or a whole number from 1 to ${MOST_THREADS}, is ${JSON.stringify(text)}`,
-    );
-  }
+  const count = threadsFrom(options.text("threads"));
   const why = count > 1 ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`--threads: more than one ${why}`);
+  if (why !== undefined) throw new UsageError(`${options.nameOf("threads")}: more than one ${why}`);
   return count;
 }
 
@@ -141,7 +142,7 @@ function servingThreads(options: Options): number {
 function sharesPort(options: Options): boolean {
   const shares = options.flag("share-port");
   const why = shares ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`--share-port: ${why}`);
+  if (why !== undefined) throw new UsageError(`${options.nameOf("share-port")}: ${why}`);
   return shares;
 }
 
@@ -154,7 +155,8 @@ export async function serve(options: Options, world: World): Promise<void> {
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
   };
-  const signals = takeSignals(world, observe);
+  const signals = takeSignals(world, observe, console);
+  reportUnknownVariables(world.environment, observe);
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));

@@ -7,6 +7,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type ParserPause, pauseParsing, stopParsing } from "./parser.ts";
+import { isTurnLong } from "./turn.ts";
 
 /** One connection. */
 export interface Connection {
@@ -20,6 +21,8 @@ export interface Connection {
   /** Responses begun since it was last without any under way, and the bytes of their bodies so far. */
   begun: number;
   unsent: number;
+  /** Whether its newest request was refused. */
+  wasRefused: boolean;
   /** What came in while too much was under way. */
   readonly waiting: (() => void)[];
   /** Holds what was read behind that; undefined where the parser is not ours to pause. */
@@ -55,6 +58,7 @@ export function connectionOf(connections: Connections, socket: Socket): Connecti
     last: undefined,
     begun: 0,
     unsent: 0,
+    wasRefused: false,
     waiting: [],
     pause: undefined,
     isGone: undefined,
@@ -93,6 +97,16 @@ export function close(connection: Connection): void {
   stopParsing(connection.socket);
 }
 
+/**
+ * Whether the next request leaves the rest of this turn of the event loop to
+ * other connections: it came in one read behind one that was refused, and such
+ * have taken long enough. Else a flood of what nobody may ask, sent at once over
+ * many connections, would be refused as a whole before anybody else is heard.
+ */
+export function mustStepBack({ wasRefused, pause }: Connection): boolean {
+  return wasRefused && pause?.isPipelined() === true && isTurnLong();
+}
+
 /** Whether more requests may follow in bytes that were read before. */
 export function isCatchingUp({ pause }: Connection): boolean {
   return pause?.isGoingOn() === true;
@@ -123,35 +137,51 @@ export function isFree(connection: Connection): boolean {
 
 /** Keeps a task until what is under way is sent; meanwhile nothing more is read. */
 export function queue(connection: Connection, task: () => void): void {
+  hold(connection, task, proceedLater);
+}
+
+/** Keeps a task until the next turn of the event loop; meanwhile nothing more is read. */
+export function stepBack(connection: Connection, task: () => void): void {
+  hold(connection, task, proceedNextTurn);
+}
+
+type Proceed = (connection: Connection, release: () => void) => void;
+
+function hold(connection: Connection, task: () => void, proceed: Proceed): void {
   const { waiting, socket } = connection;
   waiting.push(task);
   if (waiting.length > 1) return;
   socket.pause();
   // node:http resumes a socket behind each request and response.
-  const hold = (): void => {
+  const keepPaused = (): void => {
     // Paused since it was told to resume, a socket would not say so again, and node:http would read on.
     if (socket.isPaused()) socket.emit("pause");
     else socket.pause();
   };
-  socket.on("resume", hold);
-  proceedLater(connection, () => {
-    socket.off("resume", hold);
+  socket.on("resume", keepPaused);
+  proceed(connection, () => {
+    socket.off("resume", keepPaused);
     // What was held back may have filled it again.
     if (waiting.length === 0) socket.resume();
   });
 }
 
 function proceedLater(connection: Connection, release: () => void): void {
-  const { waiting, socket, newest } = connection;
-  const proceed = (): void => {
-    // Closed with its connection: nobody is left to answer.
-    if (socket.destroyed) waiting.length = 0;
-    while (waiting.length > 0 && !isFull(connection)) waiting.shift()!();
-    if (waiting.length > 0) proceedLater(connection, release);
-    else parseRest(connection, release);
-  };
-  if (isBusy(connection)) newest!.once("close", proceed);
-  else setImmediate(proceed);
+  if (isBusy(connection)) connection.newest!.once("close", () => proceed(connection, release));
+  else proceedNextTurn(connection, release);
+}
+
+function proceedNextTurn(connection: Connection, release: () => void): void {
+  setImmediate(() => proceed(connection, release));
+}
+
+function proceed(connection: Connection, release: () => void): void {
+  const { waiting, socket } = connection;
+  // Closed with its connection: nobody is left to answer.
+  if (socket.destroyed) waiting.length = 0;
+  while (waiting.length > 0 && !isFull(connection)) waiting.shift()!();
+  if (waiting.length > 0) proceedLater(connection, release);
+  else parseRest(connection, release);
 }
 
 /** Goes on with what was read already, and only then with reading. */

@@ -26,8 +26,10 @@ import {
   isDrained,
   isFree,
   linger,
+  mustStepBack,
   pauseWhenFull,
   queue,
+  stepBack,
 } from "./connections.ts";
 import { watchPeer, watchSocket } from "./peer.ts";
 import { CLOSE, headText, type Respond, respondByHead } from "./respond.ts";
@@ -151,14 +153,17 @@ export function createNodeDoor(
     if (draining && isNewest && !connection.closing) endWith(connection, response);
     respond(response, reply, connection.last === response);
     connection.unsent += reply.body.length;
+    connection.wasRefused = reply.status >= 400;
   }
 
   function handle(request: IncomingMessage, response: ServerResponse, refusal?: FaultName): void {
     const connection = connectionOf(connections, request.socket);
     // A response that is the last one says so, which cannot be known before what was read is parsed.
     const mustWait = !isFree(connection) || (draining && isCatchingUp(connection));
-    if (!mustWait) take(connection, request, response, refusal);
-    else queue(connection, () => take(connection, request, response, refusal));
+    if (mustWait) queue(connection, () => take(connection, request, response, refusal));
+    else if (mustStepBack(connection))
+      stepBack(connection, () => take(connection, request, response, refusal));
+    else take(connection, request, response, refusal);
   }
 
   function take(

@@ -83,6 +83,8 @@ export interface ParserPause {
   readonly holds: () => boolean;
   /** Whether what was held back is being parsed. */
   readonly isGoingOn: () => boolean;
+  /** Whether the request at hand came in one read behind another. */
+  readonly isPipelined: () => boolean;
   /** Whether a head has begun of which the parser would not say that its end is missing. */
   readonly isInHead: () => boolean;
   /** Parses what was held back. Not to be called while the parser is at work. */
@@ -92,6 +94,7 @@ export interface ParserPause {
 const NEVER: ParserPause = {
   holds: () => false,
   isGoingOn: () => false,
+  isPipelined: () => false,
   isInHead: () => false,
   goOn: () => {},
 };
@@ -121,6 +124,8 @@ export function pauseParsing(
   if (typeof executed !== "function") return NEVER;
   let paused = false;
   let goingOn = false;
+  /** Requests of the read at hand. */
+  let requests = 0;
   let held: Buffer | undefined;
   /** Whether the parser would not report a failure, and the bytes of the head that it is at. */
   let isSilent = false;
@@ -146,6 +151,7 @@ export function pauseParsing(
       return FAIL;
     }
     isSilent = false;
+    requests++;
     const { upgrade } = request as Upgradable;
     const result = incoming(request, keepAlive);
     if (upgrade === true && result === GO_ON) onUpgrade();
@@ -156,6 +162,7 @@ export function pauseParsing(
     return ENDS_HERE;
   };
   const onRead: OnExecute = (result) => {
+    requests = 0;
     executed(result);
     judge(result, () => parser.getCurrentBuffer());
     takeRest(result, () => parser.getCurrentBuffer());
@@ -164,6 +171,7 @@ export function pauseParsing(
   return {
     holds: () => held !== undefined,
     isGoingOn: () => goingOn,
+    isPipelined: () => requests > 1,
     isInHead: () => isSilent && headBytes > 0,
     goOn() {
       const bytes = held;
@@ -173,6 +181,7 @@ export function pauseParsing(
       goingOn = true;
       const result = parser.execute(bytes);
       goingOn = false;
+      requests = 0;
       // Stopped by a request among them: what node:http would make of the rest is no longer ours to hear.
       if (parserOf(socket) !== parser || parser[event] !== onRead) return;
       executed(result);

@@ -7,6 +7,7 @@ import type { State } from "../answer.ts";
 import { close, isBusy, isDrained, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
 import { respondAs } from "../edge/respond.ts";
+import type { Observe } from "../observe.ts";
 import { defaultOf } from "../settings.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 
@@ -21,6 +22,8 @@ export interface HttpLimits {
   readonly socketTimeout: number;
   readonly maxHeadBytes: number;
   readonly maxRequestsPerSocket: number;
+  /** Whoever connects beyond it is sent away at once; no limit when absent. */
+  readonly maxConnections?: number | undefined;
 }
 
 /**
@@ -65,6 +68,7 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
     requireHostHeader: false,
   });
   server.timeout = limits.socketTimeout;
+  if (limits.maxConnections !== undefined) limitConnections(server, limits.maxConnections, state.observe);
   // Node drops headers past this count without a word, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
   // Node would answer requests past this limit with a 503 of its own and keep the connection; the door ends it.
@@ -72,6 +76,21 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
   attachNodeDoor(server, door);
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   return { server, door, closed };
+}
+
+/** The log is told of connections that are refused, once in so many milliseconds. */
+const TELL_OF_REFUSED_MS = 10_000;
+
+function limitConnections(server: Server, limit: number, observe: Observe): void {
+  server.maxConnections = limit;
+  let refused = 0;
+  server.on("drop", () => {
+    if (refused++ > 0) return;
+    observe({ kind: "connections-refused", limit });
+    setTimeout(() => {
+      refused = 0;
+    }, TELL_OF_REFUSED_MS).unref();
+  });
 }
 
 /**

@@ -16,10 +16,12 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "search-cache": "info",
   "thread-died": "error",
   "thread-replaced": "info",
+  "connections-refused": "warn",
   "keys-loaded": "info",
   "keys-refused": "error",
   request: "info",
   "log-lines-dropped": "warn",
+  "variable-unknown": "warn",
   "signal-ignored": "info",
   defect: "error",
 };
@@ -27,6 +29,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
 function levelOf(observation: Observation): Level {
   // Nobody gets in.
   if (observation.kind === "keys-loaded" && observation.keys === 0) return "warn";
+  // Nothing is wrong yet.
+  if (observation.kind === "snapshot-refused" && observation.changing) return "warn";
   return LEVELS[observation.kind];
 }
 
@@ -45,13 +49,17 @@ function messageOf(observation: Observation): string {
     case "snapshot-shrunk":
       return `snapshot has less than half of the ${observation.table} served before`;
     case "snapshot-refused":
-      return "snapshot refused, still serving the previous generation";
+      return observation.changing
+        ? "snapshot changed while it was being read and will be read again, still serving the previous generation"
+        : "snapshot refused, still serving the previous generation";
     case "search-cache":
       return "search cache closed with its generation";
     case "thread-died":
       return `${observation.role} thread died, restarting it`;
     case "thread-replaced":
       return `${observation.role} thread restarted`;
+    case "connections-refused":
+      return "connections refused: there are as many as the limit of open files (ulimit -n) allows";
     case "keys-loaded":
       return observation.keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"
@@ -62,6 +70,8 @@ function messageOf(observation: Observation): string {
       return "request";
     case "log-lines-dropped":
       return "log lines were dropped";
+    case "variable-unknown":
+      return `${observation.variable} is not a setting${observation.meant === undefined ? "" : `; did you mean ${observation.meant}?`}`;
     case "signal-ignored":
       return `${observation.signal} ignored`;
     case "defect":

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { State } from "../answer.ts";
 import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
+import { connectionLimit } from "./connection-limit.ts";
 import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
 import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { type Sharing, tryPort } from "./port.ts";
@@ -90,7 +91,7 @@ async function listenHere(
   { host, port, http: limits, observe, sharePort }: ServerOptions,
   state: State,
 ): Promise<Listener> {
-  const http = createHttpServer(state, limits);
+  const http = createHttpServer(state, { maxConnections: connectionLimit(1), ...limits });
   const address = await listen(http, host, port, sharePort ? "anybody" : "alone");
   // From here on an error of the listener, such as EMFILE at accept, must not end the process.
   http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
@@ -98,7 +99,7 @@ async function listenHere(
 }
 
 async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listener> {
-  const { host, port, http, prefixes, rateLimit, cors, accessLog, observe } = options;
+  const { host, port, prefixes, rateLimit, cors, accessLog, observe } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";
   const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
@@ -106,7 +107,7 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     host,
     port,
     sharing,
-    http,
+    http: { maxConnections: connectionLimit(count), ...options.http },
     prefixes,
     rateLimit,
     cors,

@@ -12,6 +12,7 @@ import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { createSharedPending, releasePending } from "../search/pending.ts";
+import { MOST_THREADS } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";
 import { takeBatch } from "./observation-batches.ts";
 import type { OpenState } from "./open.ts";
@@ -23,14 +24,9 @@ import { causeOfDeath, startWorker } from "./worker-options.ts";
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;
 
-/** Most threads that can be asked for. */
-export const MOST_THREADS = 64;
-
-/** A number of threads from its setting; undefined when it is none. */
-export function threadsFrom(text: string): number | undefined {
-  if (text === "auto") return Math.min(availableParallelism(), MOST_THREADS);
-  const count = /^\d+$/.test(text) ? Number(text) : 0;
-  return count >= 1 && count <= MOST_THREADS ? count : undefined;
+/** A number of threads from the value of its setting. */
+export function threadsFrom(value: string): number {
+  return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : Number(value);
 }
 
 /** A thread died before it listened. */

@@ -199,9 +199,11 @@ export async function keepSnapshot(
     }
   }
 
-  function tellOfRefused({ problems }: Refused, serving: string, retryMs: number | undefined): void {
+  function tellOfRefused({ problems, changed }: Refused, serving: string, retryMs: number | undefined): void {
     if (retryMs === undefined) {
-      observe({ kind: "snapshot-refused", problems, serving });
+      // Without a watch nobody looks again.
+      const changing = changed && timer !== undefined ? ({ changing: true } as const) : {};
+      observe({ kind: "snapshot-refused", problems, serving, ...changing });
       return;
     }
     observe({ kind: "snapshot-refused", problems, serving, retryMs });

@@ -90,6 +90,8 @@ export interface Refused {
   readonly look: string | undefined;
   /** It was the load that failed, not what it read: to try again at every look would cost much for nothing. */
   readonly died?: true;
+  /** The files changed while they were being read. */
+  readonly changed?: true;
 }
 
 interface ReadFile extends Stored {
@@ -186,6 +188,7 @@ async function loadOpened(
     ok: false,
     problems: [`${folder}: changed while it was being read`],
     look: undefined,
+    changed: true,
   };
 
   const handle = await openManifest(folder, files, opened);

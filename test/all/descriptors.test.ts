@@ -1,61 +1,136 @@
-/** A server whose descriptors run out: what cannot be read meanwhile is read when there are some again. */
+/** A server with few descriptors and many clients: some are refused, and reading keys and snapshots goes on as ever. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { connect, type Socket } from "node:net";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, until } from "../support/process.ts";
+import { get, keepAlive, until } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
+import { findNode } from "../support/runtimes.ts";
 
-const OTHER = "svc_sk_after_the_flood";
+const OTHER = "svc_sk_in_the_flood";
+const CROWD = 200;
 const sockets: Socket[] = [];
 after(() => {
   for (const socket of sockets) socket.destroy();
 });
 
-test("new keys and snapshots come into force when descriptors are free again", {
-  skip: process.platform === "win32" ? "there is no ulimit" : false,
-}, async (t) => {
+/** Takes every descriptor there is, and gives them back when it is told to. */
+const GREEDY = `
+import { closeSync, openSync } from "node:fs";
+const { openOrrery } = await import("./src/mod.ts");
+const [snapshot, keys] = process.argv.slice(1);
+const seen = [];
+const orrery = await openOrrery({ snapshot, keys, watch: 0.2, observe: ({ kind }) => seen.push(kind) });
+const taken = [];
+try {
+  for (;;) taken.push(openSync("/dev/null"));
+} catch {}
+process.on("message", (say) => {
+  if (say === "release") for (const one of taken.splice(0)) closeSync(one);
+  if (say === "look") process.send(seen);
+  if (say === "end") {
+    orrery.close();
+    process.disconnect();
+  }
+});
+process.send(seen);
+`;
+
+test("a program has none left: keys and snapshot come into force when there are some again", async (t) => {
   const { snapshot, keys } = place(t);
   writeKeys(keys, keyRecord(TOKEN));
-  const command = `ulimit -n 64; exec "$0" --import tsx src/main.ts serve --port 0 --watch 0.2 --snapshot "$1" --keys "$2"`;
-  const child = spawn("sh", ["-c", command, process.execPath, snapshot, keys], {
-    stdio: ["ignore", "pipe", "pipe"],
+  const command = ["--import", "tsx", "--input-type=module", "-e", GREEDY, snapshot, keys];
+  const child = spawn("sh", ["-c", `ulimit -n 64; exec "$@"`, "sh", process.execPath, ...command], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   t.after(() => child.kill("SIGKILL"));
-  let out = "";
-  let log = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
+  let seen: string[] = [];
+  child.on("message", (message) => {
+    seen = message as string[];
   });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    log += text;
-  });
-  const count = (event: string): number => log.split(`"event":"${event}"`).length - 1;
-  const [, url, port] = await until(
-    () => /(http:\/\/127\.0\.0\.1:(\d+)\S*)/.exec(out),
-    "the listening line",
-    60_000,
-  );
-  for (let at = 0; at < 80; at++) {
-    const socket = connect(Number(port), "127.0.0.1");
-    socket.on("error", () => {});
-    sockets.push(socket);
-  }
-  await until(() => sockets.every(({ connecting }) => !connecting), "the connections");
+  const count = (kind: string): number => {
+    if (child.connected) child.send("look");
+    return seen.filter((each) => each === kind).length;
+  };
+  await until(() => count("keys-loaded") === 1, "the program");
   writeKeys(keys, keyRecord(TOKEN), keyRecord(OTHER));
-  await until(() => count("keys-refused") === 1, "the refused keys");
+  await until(() => count("keys-refused") > 0, "the refused keys");
   writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
   await until(() => count("snapshot-refused") > 0, "the refused load");
-  for (const socket of sockets) socket.destroy();
-  await until(
-    async () => (await get(`${url}/stats`, { token: OTHER }).catch(() => undefined))?.status === 200,
-    "the key",
-  );
-  assert.equal(count("keys-loaded"), 2);
-  await until(() => count("snapshot-loaded") === 2, "the new generation", 60_000);
-  child.kill("SIGTERM");
+  child.send("release");
+  await until(() => count("keys-loaded") === 2, "the keys");
+  await until(() => count("snapshot-loaded") === 2, "the new generation");
+  child.send("end");
   await until(() => child.exitCode !== null, "its end");
-  assert.equal(child.exitCode, 0, log);
+  assert.equal(child.exitCode, 0);
+});
+
+describe("descriptors run out", { skip: process.platform === "linux" ? false : "needs /proc" }, () => {
+  for (const [threads, limit] of [
+    [1, 64],
+    [2, 100],
+  ] as const) {
+    test(`new keys and snapshots come into force all the same, ${threads} serving`, async (t) => {
+      const node = findNode(threads > 1 ? 24 : Number(process.versions.node.split(".")[0]));
+      assert.ok("path" in node, "missing" in node ? node.missing : "");
+      const { snapshot, keys } = place(t);
+      writeKeys(keys, keyRecord(TOKEN));
+      const options = ["--port", "0", "--watch", "0.2", "--snapshot", snapshot, "--keys", keys];
+      const child = spawn(
+        "sh",
+        // biome-ignore format: one command line
+        ["-c", `ulimit -n ${limit}; exec "$@"`, "sh", node.path, ...PROGRAM, "serve", ...options, "--threads", `${threads}`],
+        { stdio: ["ignore", "pipe", "pipe"] },
+      );
+      t.after(() => child.kill("SIGKILL"));
+      let out = "";
+      let log = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        out += text;
+      });
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        log += text;
+      });
+      const count = (event: string): number => log.split(`"event":"${event}"`).length - 1;
+      const [, url, port] = await until(() => {
+        assert.equal(child.exitCode, null, log);
+        return /(http:\/\/127\.0\.0\.1:(\d+)\S*)/.exec(out);
+      }, "the listening line");
+
+      // One that stands before the crowd comes; of those behind it only some find room.
+      const agent = keepAlive(1);
+      t.after(() => agent.destroy());
+      const status = async (token: string): Promise<number> =>
+        (await get(`${url}/stats`, { token, agent })).status;
+      assert.equal(await status(TOKEN), 200);
+      let refused = 0;
+      for (let at = 0; at < CROWD; at++) {
+        const socket = connect(Number(port), "127.0.0.1");
+        socket.on("error", () => {}).once("close", () => refused++);
+        sockets.push(socket);
+      }
+      await until(() => sockets.every(({ connecting }) => !connecting), "the connections");
+      await until(() => refused > CROWD / 2, "most to be refused");
+      assert.ok(refused < CROWD, "some are let in");
+      await until(() => count("connections-refused") > 0, "the log to tell of it");
+
+      writeKeys(keys, keyRecord(TOKEN), keyRecord(OTHER));
+      await until(async () => (await status(OTHER)) === 200, "the new key");
+      writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+      await until(() => count("snapshot-loaded") === 2, "the new generation");
+      assert.equal(count("keys-refused") + count("defect"), 0, log);
+
+      for (const socket of sockets.splice(0)) socket.destroy();
+      await until(
+        async () => (await get(`${url}/stats`, { token: OTHER }).catch(() => undefined))?.status === 200,
+        "new connections to be let in",
+      );
+      child.kill("SIGTERM");
+      await until(() => child.exitCode !== null, "its end");
+      assert.equal(child.exitCode, 0, log);
+    });
+  }
 });

@@ -68,7 +68,8 @@ describe("the package, installed", () => {
 
   it("holds what was built, no sources, and needs nothing that runs TypeScript", () => {
     assert.deepEqual(readdirSync(installed).sort(), [
-      ...["ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "README.md", "bin", "data", "dist", "package.json"],
+      ...["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"],
+      ...["bench", "bin", "data", "deploy", "dist", "docs", "package.json"],
     ]);
     assert.equal(existsSync(join(folder, "node_modules/tsx")), false);
     assert.equal(existsSync(join(folder, "node_modules/typescript")), false);

@@ -35,6 +35,16 @@ describe("signals", { concurrency: 2 }, () => {
       program.child.kill(signal);
       assert.deepEqual(await program.ended, { status: 0, signal: null });
       assert.doesNotMatch(program.stderr(), /Debugger|snapshot-loaded/);
+      const events = program
+        .stderr()
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as { event: string; signal?: string });
+      assert.deepEqual(
+        events.slice(-2).map(({ event }) => event),
+        ["stopping", "stopped"],
+      );
+      assert.equal(events.at(-2)!.signal, signal);
     });
   }
 

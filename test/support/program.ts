@@ -1,8 +1,8 @@
-/** What runs the command line in tests: the built program, as operators do, its sources, or what a variable names. */
+/** What runs the command line, and is imported as the library, in tests: the built program, as operators do, or its sources. */
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SRC = join(ROOT, "src");
@@ -20,8 +20,15 @@ function isBuilt(): boolean {
   );
 }
 
+const IS_BUILT = isBuilt();
+
 /** Node's arguments for the program: built if it is up to date, which saves each process a second; else its sources. */
-export const PROGRAM: readonly string[] = isBuilt() ? [BUILT] : SOURCE_PROGRAM;
+export const PROGRAM: readonly string[] = IS_BUILT ? [BUILT] : SOURCE_PROGRAM;
+
+/** Where the library is imported from, likewise. Sources need a runner of TypeScript. */
+export const LIBRARY: URL = IS_BUILT
+  ? pathToFileURL(join(ROOT, "dist/mod.js"))
+  : pathToFileURL(join(SRC, "mod.ts"));
 
 /** A command in the environment, its words apart by spaces, that is to be tested in the place of this Node and the program. */
 const given = process.env.ORRERY_TEST_PROGRAM;

@@ -8,6 +8,9 @@ import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { PATIENCE_MS, within } from "./patience.ts";
 
+/** How long a server waits for a peer behind its last answer. Tests on a machine that is busy may be slower than that. */
+const LINGER_MS = 2000;
+
 /** One response off the wire. */
 export interface RawResponse {
   readonly version: string;
@@ -81,6 +84,7 @@ export class Wire {
   #ended: Ending | undefined;
   #error: string | undefined;
   #wake: (() => void) | undefined;
+  #asked = performance.now();
 
   /** @param port on the loopback interface */
   constructor(port: number) {
@@ -128,13 +132,18 @@ export class Wire {
 
   /** Writes bytes; text is one byte a char. Resolves when the system has taken them. */
   send(bytes: string | Buffer): Promise<void> {
+    this.#asked = performance.now();
+    return this.#write(bytes);
+  }
+
+  #write(bytes: string | Buffer): Promise<void> {
     return new Promise((resolve) => this.socket.write(bytes as string, "latin1", () => resolve()));
   }
 
   /** Writes in pieces, each in a turn of its own: the server is at work between them. */
   async sendSlowly(pieces: Iterable<string | Buffer>): Promise<void> {
     for (const piece of pieces) {
-      await this.send(piece);
+      await this.#write(piece);
       await setImmediate();
       await setImmediate();
     }
@@ -192,7 +201,9 @@ export class Wire {
   async closed(): Promise<void> {
     await this.fin();
     this.end();
-    assert.equal(await within(this.gone, "the close of the connection"), undefined);
+    const error = await within(this.gone, "the close of the connection");
+    if (performance.now() - this.#asked < LINGER_MS) assert.equal(error, undefined);
+    else assert.match(error ?? "none", /^(none|EPIPE|ECONNRESET)$/);
   }
 }
 

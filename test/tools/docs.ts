@@ -1,17 +1,29 @@
-/** The README's tables, made from code. `npm run docs` writes them; a test checks them. */
+/** The documents' tables, made from code. `npm run docs` writes them; a test checks them. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { FAULTS } from "../../src/fault.ts";
+import { SETTING_OPTIONS } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
-import { settingsOf, variableOf } from "../../src/settings.ts";
+import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
 
-export const README = new URL("../../README.md", import.meta.url);
+/** Documents with generated sections, by their paths from the root. */
+export const GENERATED: readonly string[] = ["docs/operating.md", "docs/http.md", "docs/embedding.md"];
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((c) => c.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+/** An option of the library that is a setting of the server. */
+function settingOption(name: string): readonly string[] {
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const setting = SETTINGS.find((row) => row.flag === flag)!;
+  const text = defaultText(setting);
+  const value =
+    setting.kind === "flag" ? String(text === "on") : setting.kind === "text" ? `"${text}"` : text;
+  return [`\`${name}\``, `\`${value}\``, setting.meaning];
 }
 
 /** Every generated section by name. */
@@ -41,18 +53,38 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         setting.meaning,
       ]),
     ),
+  options: () =>
+    table(
+      ["Option", "Default", "Meaning"],
+      [
+        ["`snapshot`", "required", "Directory of the snapshot."],
+        ["`keys`", "required", "A keys file or an array of keys."],
+        ...SETTING_OPTIONS.map(settingOption),
+        [
+          "`threads`",
+          "`true`",
+          "Whether snapshots are loaded and long searches run in a thread of their own.",
+        ],
+        ["`observe`", "none", "Receives every event that a server would log."],
+      ],
+    ),
 };
 
-/** The README with every generated section made anew. */
-export function withSections(readme: string): string {
-  return readme.replace(
+/** A document with every generated section made anew. */
+export function withSections(text: string): string {
+  return text.replace(
     /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_whole, begin: string, name: string, end: string) => {
       const make = SECTIONS[name];
-      if (make === undefined) throw new Error(`README has a generated section that nothing makes: ${name}`);
+      if (make === undefined) throw new Error(`there is a generated section that nothing makes: ${name}`);
       return `${begin}\n${make()}\n\n${end}`;
     },
   );
 }
 
-if (process.argv.includes("--write")) writeFileSync(README, withSections(readFileSync(README, "utf8")));
+if (process.argv.includes("--write")) {
+  for (const name of GENERATED) {
+    const file = new URL(`../../${name}`, import.meta.url);
+    writeFileSync(file, withSections(readFileSync(file, "utf8")));
+  }
+}

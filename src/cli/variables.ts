@@ -1,0 +1,34 @@
+/** Environment variables that look like settings and are none. */
+
+import { nearest } from "../nearest.ts";
+import type { Observe } from "../observe.ts";
+import { readsVariable, SETTINGS, variableOf } from "../settings.ts";
+import type { Environment } from "./options.ts";
+
+/** What the variables of all settings begin with. */
+const PREFIX = "ORRERY_";
+
+/** Every variable that some command reads. */
+const KNOWN: readonly string[] = SETTINGS.filter(({ flag, commands }) =>
+  commands.some((command) => readsVariable(command, flag)),
+).map(({ flag }) => variableOf(flag));
+
+/**
+ * Reports each variable that no command reads, with the one that may be meant: a name that was mistyped would otherwise
+ * leave its setting at the default without a word. Empty variables count as absent.
+ */
+export function reportUnknownVariables(environment: Environment, observe: Observe): void {
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith(PREFIX) || !value || KNOWN.includes(variable)) continue;
+    // Compared without what all have in common, which would make everything alike.
+    const meant = nearest(
+      variable.slice(PREFIX.length),
+      KNOWN.map((known) => known.slice(PREFIX.length)),
+    );
+    observe({
+      kind: "variable-unknown",
+      variable,
+      ...(meant === undefined ? {} : { meant: PREFIX + meant }),
+    });
+  }
+}
