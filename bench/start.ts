@@ -1,43 +1,111 @@
 /**
- * From `npm start` to a served request, and the load of the sample.
+ * From the start of a process to its listening line, in the forms in which the program is run; the CPU time that this
+ * took, and memory a second later. Beside it stand a Node that does nothing and one that only listens, since no start
+ * can be faster than those are on the same machine in the same minute.
  *
- *     npx tsx bench/start.ts [--smoke]
+ *     npm run build; npm run build:binary
+ *     npx tsx bench/start.ts [--smoke] [--node FILE]
  */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { addKey } from "../src/cli/keysfile.ts";
 import { indexStore } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
+import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const ROUNDS = process.argv.includes("--smoke") ? 1 : 5;
+const { values } = parseArgs({
+  options: {
+    smoke: { type: "boolean", default: false },
+    node: { type: "string", default: process.execPath },
+  },
+});
+const ROUNDS = values.smoke ? 1 : 5;
+const NODE = values.node;
+const BUILT = join(ROOT, "dist/main.js");
+const BINARY = join(ROOT, "dist/orrery");
+const PROC = existsSync("/proc/self/stat");
+/** Linux counts the CPU time of a process in these, in milliseconds. */
+const TICK_MS = 10;
 
-/** Milliseconds until the curl line was printed, and until its request was answered. */
-async function start(): Promise<{ printed: number; served: number }> {
+interface Start {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  /** Ends the wait; the end of the process does when absent. */
+  readonly line?: RegExp;
+}
+
+interface Measured {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly megabytes: number;
+}
+
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function memoryOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1000;
+}
+
+/** Starts it once, and ends it. */
+async function measure({ command: [file, ...args], line }: Start): Promise<Measured> {
   const began = performance.now();
-  const child = spawn("npm", ["start", "--silent"], {
+  const child = spawn(file, args, {
     cwd: ROOT,
     env: { ...process.env, ORRERY_PORT: "0" },
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,
   });
-  let output = "";
-  for await (const chunk of child.stdout!) {
-    output += String(chunk);
-    if (output.includes("curl")) break;
+  const ended = once(child, "close");
+  if (line === undefined) {
+    await ended;
+    return { ms: performance.now() - began, cpuMs: Number.NaN, megabytes: Number.NaN };
   }
-  const printed = performance.now() - began;
-  const [, token, url] = /Bearer ([^']+)' '([^']+)'/.exec(output)!;
-  const response = await fetch(url!, { headers: { Authorization: `Bearer ${token}` } });
-  if (response.status !== 200) throw new Error(`status ${response.status}`);
-  await response.text();
-  const served = performance.now() - began;
+  let output = "";
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    output += String(chunk);
+    if (line.test(output)) break;
+  }
+  const ms = performance.now() - began;
+  // Of npm's start the server is a child.
+  const isIt = PROC && file !== "npm";
+  const cpuMs = isIt ? cpuOf(child.pid!) : Number.NaN;
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const megabytes = isIt ? memoryOf(child.pid!) : Number.NaN;
   process.kill(-child.pid!, "SIGTERM");
-  await once(child, "exit");
-  return { printed, served };
+  child.stdout.resume();
+  await ended;
+  return { ms, cpuMs, megabytes };
 }
+
+const LISTENING = / listening /;
+const LISTENER =
+  'require("http").createServer().listen(0, "127.0.0.1", () => console.log("is listening now"))';
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-start-"));
+const keys = join(folder, "keys.json");
+await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_" });
+const serve = ["serve", "--snapshot", await snapshotOf(10_000), "--keys", keys];
+const built = [NODE, ...NODE_OPTIONS, BUILT] as const;
+
+const starts: readonly Start[] = [
+  { name: "node -e 0", command: [NODE, "-e", "0"] },
+  { name: "node, a listener", command: [NODE, "-e", LISTENER], line: LISTENING },
+  { name: "demo", command: [...built, "demo"], line: LISTENING },
+  { name: "10,000 users", command: [...built, ...serve], line: LISTENING },
+  { name: "one file: --version", command: [BINARY, "--version"] },
+  { name: "one file: demo", command: [BINARY, "demo"], line: LISTENING },
+  { name: "one file: 10,000 users", command: [BINARY, ...serve], line: LISTENING },
+  { name: "npm start, sources", command: ["npm", "start", "--silent"], line: LISTENING },
+];
 
 /** Milliseconds to load and index the sample in a warm process. */
 async function load(): Promise<number> {
@@ -48,15 +116,32 @@ async function load(): Promise<number> {
   return performance.now() - began;
 }
 
-const starts: { printed: number; served: number }[] = [];
+const possible = starts.filter(({ name, command }) => {
+  const missing = command.find((word) => (word === BUILT || word === BINARY) && !existsSync(word));
+  if (missing !== undefined) console.log(`${name}: ${missing} is not built`);
+  return missing === undefined;
+});
+const measured = new Map<Start, Measured[]>(possible.map((start) => [start, []]));
 const loads: number[] = [];
-for (let round = 0; round < ROUNDS; round++) {
-  starts.push(await start());
-  loads.push(await load());
+try {
+  // In turns, so that what else the machine does falls on all of them.
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [start, all] of measured) all.push(await measure(start));
+    loads.push(await load());
+  }
+} finally {
+  rmSync(folder, { recursive: true });
 }
-console.log(`node ${process.version}, medians of ${ROUNDS}`);
-console.log(`npm start to the curl line     ${median(starts.map((s) => s.printed)).toFixed(0)} ms`);
-console.log(`npm start to a served request  ${median(starts.map((s) => s.served)).toFixed(0)} ms`);
 console.log(
-  `sample: load and index         ${median(loads).toFixed(0)} ms (first, cold: ${loads[0]!.toFixed(0)} ms)`,
+  `${NODE}, medians of ${ROUNDS}: to the listening line (or the end), its CPU time, memory a second later`,
+);
+for (const [{ name }, all] of measured) {
+  const middle = (key: keyof Measured): string => {
+    const value = median(all.map((one) => one[key]));
+    return (Number.isNaN(value) ? "" : value.toFixed(0)).padStart(6);
+  };
+  console.log(`${name.padEnd(24)} ${middle("ms")} ms ${middle("cpuMs")} ms CPU ${middle("megabytes")} MB`);
+}
+console.log(
+  `sample: load and index  ${median(loads).toFixed(0)} ms (first, cold: ${loads[0]!.toFixed(0)} ms)`,
 );

@@ -1,18 +1,18 @@
 #!/usr/bin/env -S node --v8-pool-size=1
 // One helper thread for V8: its default of four crowds out the serving thread while a snapshot loads, and none of them
 // steps back as the loading thread does. With one the slowest request in a thousand took 9 ms in a reload instead of 15.
-import { existsSync } from "node:fs";
 
-// A signal must not end a server before it has taken over, which in a checkout takes a while; see src/serve/early-signals.ts.
-if (["serve", "demo"].includes(process.argv[2])) {
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
-  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT"]) process.on(signal, () => {});
-}
+// As in all files up to the program itself, nothing here is too new for an old Node, which is to say that it is old.
+// biome-ignore lint/style/useNodejsImportProtocol: old versions of Node do not know it.
+import { existsSync } from "fs";
 
 // A checkout runs its sources, however old what was built of them is; the package has none.
-if (existsSync(new URL("../src/main.ts", import.meta.url))) {
-  await import("../src/serve/typescript.mjs");
-  await import("../src/main.ts");
-} else {
-  await import("../dist/main.js");
-}
+const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
+import(isCheckout ? "../src/launch.mjs" : "../dist/main.js")
+  .then((launch) => {
+    if (!launch.isWhole) throw new Error("dist/main.js is empty");
+  })
+  .catch((error) => {
+    process.exitCode = 1;
+    process.stderr.write(`orrery: the installation is damaged, install it again: ${error.message}\n`);
+  });

@@ -1,14 +1,16 @@
 /** The command line. The only reader of arguments and environment. */
 
-import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import { COMMANDS, type CommandRow, type World } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
-import { packageFile } from "./package.ts";
+import { packageJson } from "./package.ts";
 import { openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
 import { holdSignals } from "./serve/early-signals.ts";
-import { codeOf, systemErrorText } from "./system-error.ts";
+import { codeOf, damaged, damageOf, systemErrorText } from "./system-error.ts";
+
+/** That this file is not empty; see `launch.mjs`. */
+export const isWhole = true;
 
 /** Whether the command is one that goes on until a signal stops it, whatever becomes of its readers. */
 const isServer = ["serve", "demo"].includes(process.argv[2] ?? "");
@@ -48,8 +50,11 @@ const world: World = {
 };
 
 function version(): string {
-  const file = readFileSync(packageFile("package.json"), "utf8");
-  return (JSON.parse(file) as { version: string }).version;
+  try {
+    return (JSON.parse(packageJson()) as { version: string }).version;
+  } catch (error) {
+    throw new CommandError(damaged((error as Error).message));
+  }
 }
 
 /** The command that the first words name, and the words behind them. */
@@ -104,21 +109,30 @@ async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-process.on("uncaughtException", (error) => {
-  world.complain(`orrery: ${error.stack ?? String(error)}\n`);
+/** Ends the process with what it died of. */
+function crash(error: unknown): never {
+  const damage = damageOf(error);
+  const stack = error instanceof Error ? error.stack : undefined;
+  world.complain(`orrery: ${damage ?? stack ?? String(error)}\n`);
   process.exit(1);
-});
-
-try {
-  process.exitCode = await run(process.argv.slice(2));
-} catch (error) {
-  if (error instanceof UsageError) {
-    world.complain(`orrery: ${error.message}\n`);
-    process.exitCode = 2;
-  } else if (error instanceof CommandError) {
-    world.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
-    process.exitCode = 1;
-  } else {
-    throw error;
-  }
 }
+
+process.on("uncaughtException", crash);
+
+// No await at the top: the one-file program is CommonJS.
+run(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status;
+  },
+  (error: unknown) => {
+    if (error instanceof UsageError) {
+      world.complain(`orrery: ${error.message}\n`);
+      process.exitCode = 2;
+    } else if (error instanceof CommandError) {
+      world.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+      process.exitCode = 1;
+    } else {
+      crash(error);
+    }
+  },
+);

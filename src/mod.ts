@@ -20,6 +20,7 @@
  * ```
  */
 
+import "./supported.mjs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";

@@ -1,17 +1,39 @@
 /**
- * Where the package's own files are. In a checkout this file lies in `src/`; the
- * build puts all of the program side by side into `dist/`. Both are one folder
- * below the root.
+ * The package's own files. In a checkout this file lies in `src/`; the build
+ * puts all of the program side by side into `dist/`. Both are one folder below
+ * the root. In the one-file program `package-embedded.ts` takes its place.
  */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 const IS_SOURCE = import.meta.url.endsWith(".ts");
 
-/** A file of the package, by its path from the root. */
-export function packageFile(path: string): URL {
+/** The threads that have a file of their own. */
+export type WorkerName = "generation-thread" | "serving-thread";
+
+function packageFile(path: string): URL {
   return new URL(`../${path}`, import.meta.url);
 }
 
-/** The file that a worker is started from. Node 20 cannot start one from a `.ts` file, so sources have an `.mjs` beside it. */
-export function workerEntry(name: "generation-thread" | "serving-thread"): URL {
+/** The text of package.json. @throws when it cannot be read */
+export function packageJson(): string {
+  return readFileSync(packageFile("package.json"), "utf8");
+}
+
+/**
+ * The folder of the sample snapshot.
+ *
+ * @param _spare a folder of the caller's in which it can be put if it is in none yet
+ */
+export function sampleFolder(_spare: string): string {
+  return fileURLToPath(packageFile("data/sample"));
+}
+
+/**
+ * What a worker is started from: its file, or the text of a program. Node 20 cannot start one from a `.ts` file, so
+ * sources have an `.mjs` beside it.
+ */
+export function workerEntry(name: WorkerName): URL | string {
   return new URL(IS_SOURCE ? `./serve/${name}.mjs` : `./${name}.js`, import.meta.url);
 }

@@ -14,3 +14,24 @@ export function systemErrorText(error: unknown): string | undefined {
   const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
   return words === undefined ? `${code} in ${syscall}` : `${words} (${code})`;
 }
+
+/** Codes of Node's, Bun's and Deno's errors where a file or package of the program is not there. */
+const MISSING_FILES: ReadonlySet<string | undefined> = new Set([
+  "ERR_MODULE_NOT_FOUND",
+  "MODULE_NOT_FOUND",
+  "ERR_PACKAGE_PATH_NOT_EXPORTED",
+]);
+
+/** A line for an installation of which something is missing or cut off. @param why may have more lines */
+export function damaged(why: string): string {
+  return `the installation is damaged, install it again: ${why.split("\n")[0]}`;
+}
+
+/** What is wrong with the installation, if it is that: a file of the program is missing or cut off. Undefined for other errors. */
+export function damageOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // The stack of a file that cannot be parsed begins with its place.
+  const isUnreadable = error instanceof SyntaxError && /^(file:|\/|[A-Z]:)/.test(error.stack ?? "");
+  if (!MISSING_FILES.has(codeOf(error)) && !isUnreadable) return undefined;
+  return damaged(error.message);
+}

@@ -25,7 +25,7 @@ import { CommandError, readOptions, UsageError } from "../src/cli/options.ts";
 import { hashToken } from "../src/gate/keys.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { keyRecord, readKeys, writeKeys } from "./support/place.ts";
-import { PROGRAM } from "./support/program.ts";
+import { COMMAND } from "./support/program.ts";
 
 interface Said {
   stdout: string;
@@ -185,11 +185,11 @@ describe("a token", () => {
   it("that goes to a full device: status 1, one line, no key", { skip: !existsSync("/dev/full") }, (t) => {
     const folder = temporaryFolder(t);
     const keys = join(folder, "keys.json");
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [...PROGRAM, "keys", "create", "--keys", keys, "--name", "n"],
-      { stdio: ["ignore", openSync("/dev/full", "w"), "pipe"], encoding: "utf8" },
-    );
+    const [file, ...first] = COMMAND;
+    const { status, stderr } = spawnSync(file, [...first, "keys", "create", "--keys", keys, "--name", "n"], {
+      stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+      encoding: "utf8",
+    });
     assert.equal(status, 1);
     assert.match(stderr, /^orrery: the token cannot be written [^\n]*\(ENOSPC\); no key was made\n$/);
     assert.deepEqual(readdirSync(folder), []);

@@ -10,9 +10,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
+import { leanHttp, madeEncoders } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -21,30 +22,47 @@ const NEW = join(ROOT, `.dist-${process.pid}`);
 const OLD = `${NEW}-old`;
 const ALL_TYPES = join(NEW, "all-types");
 
+const OPTIONS: BuildOptions = {
+  absWorkingDir: ROOT,
+  outdir: NEW,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  sourcemap: true,
+  // The map alone says where a line comes from: the sources would double the package.
+  sourcesContent: false,
+  logLevel: "warning",
+};
+
 try {
   const { metafile } = await build({
-    absWorkingDir: ROOT,
+    ...OPTIONS,
     // All of it lies side by side in one folder; `src/package.ts` counts on that.
-    entryPoints: [
-      "src/mod.ts",
-      "src/main.ts",
-      "src/serve/generation-thread.ts",
-      "src/serve/serving-thread.ts",
-    ],
-    entryNames: "[name]",
-    outdir: NEW,
-    bundle: true,
+    entryPoints: {
+      mod: "src/mod.ts",
+      program: "src/main.ts",
+      "generation-thread": "src/serve/generation-thread.ts",
+      "serving-thread": "src/serve/serving-thread.ts",
+    },
     splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20.19",
     // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    sourcemap: true,
-    // The map alone says where a line comes from: the sources would double the package.
-    sourcesContent: false,
-    logLevel: "warning",
+    plugins: [madeEncoders, leanHttp],
+  });
+  // By itself, since what it says of missing files must not depend on any.
+  await build({
+    ...OPTIONS,
+    entryPoints: { main: "src/launch.mjs" },
+    define: { IS_BUILT: "true" },
+    plugins: [
+      {
+        name: "program",
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: "./program.js", external: true })),
+      },
+    ],
   });
   writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf(metafile));
   if (!process.argv.includes("--program")) {

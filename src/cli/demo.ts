@@ -4,28 +4,37 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { packageFile } from "../package.ts";
+import { sampleFolder } from "../package.ts";
+import { systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { openConsole } from "./console.ts";
 import { addKey } from "./keysfile.ts";
-import type { Options } from "./options.ts";
+import { CommandError, type Options } from "./options.ts";
 import { listeningLine, openLog, serverOptions, start, takeSignals } from "./serve.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
-const SAMPLE = fileURLToPath(packageFile("data/sample"));
+/** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
+async function makePlace(): Promise<{ folder: string; sample: string }> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    return { folder, sample: sampleFolder(folder) };
+  } catch (error) {
+    const words = systemErrorText(error);
+    if (words === undefined) throw error;
+    throw new CommandError(`cannot write to the temporary folder ${tmpdir()}: ${words}`);
+  }
+}
 
 /** Runs the command. */
 export async function demo(options: Options, world: World): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
-  // However the process ends, by a second signal too.
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const { folder, sample } = await makePlace();
   const console = openConsole();
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   const keys = join(folder, "keys.json");
-  const settings = serverOptions(options, SAMPLE, keys, observe);
+  const settings = serverOptions(options, sample, keys, observe);
   const token = await addKey(keys, { name: "demo", kind: "api", prefix: settings.prefixes.api });
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);

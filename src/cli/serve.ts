@@ -7,7 +7,7 @@ import { limitsFrom } from "../serve/http.ts";
 import { createLog } from "../serve/log.ts";
 import { whyNoSharing } from "../serve/port.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
-import { threadsFrom } from "../serve/serving-threads.ts";
+import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
@@ -65,7 +65,8 @@ export async function start(
     return await startServer({ ...options, onProgress: (share) => show?.(share) });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    if (error instanceof KeysFileError) throw new CommandError(error.message);
+    if (error instanceof KeysFileError || error instanceof ServingThreadError)
+      throw new CommandError(error.message);
     const words = systemErrorText(error);
     if (words !== undefined) {
       const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;

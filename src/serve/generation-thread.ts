@@ -6,8 +6,7 @@
 
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
-import { parentPort, Worker, workerData } from "node:worker_threads";
-import { workerEntry } from "../package.ts";
+import { parentPort, workerData } from "node:worker_threads";
 import { pageOf } from "../search/matches.ts";
 import { createResults } from "../search/results.ts";
 import { Scheduler } from "../search/scheduler.ts";
@@ -26,7 +25,7 @@ import { BUSY, type Busy, type Found, reviveStore, type Store } from "../store/g
 import { indexLoaded } from "./index-loaded.ts";
 import { beginWork, standAside, standingAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchBatch, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
-import { workerOptions } from "./worker-options.ts";
+import { startWorker } from "./worker-options.ts";
 
 const port = parentPort!;
 const NICE = 10;
@@ -68,7 +67,7 @@ interface Ready {
 function indexWorldsElsewhere(store: Store): Promise<Worlds> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
-    const worker = new Worker(workerEntry("generation-thread"), workerOptions(task));
+    const worker = startWorker("generation-thread", task);
     worker.once("message", resolve);
     worker.once("error", reject);
     worker.once("exit", (status) => reject(new Error(`exit status ${status}`)));
@@ -166,4 +165,9 @@ function optionsOf({ maxBytes }: Extract<Task, { kind: "load" }>): LoadOptions {
 }
 
 stepBack();
-await run(workerData as Task);
+// No await at the top: the one-file program is CommonJS.
+run(workerData as Task).catch((error: unknown) => {
+  queueMicrotask(() => {
+    throw error;
+  });
+});

@@ -37,7 +37,7 @@ export interface RunningServer {
 /**
  * Loads, listens, and keeps everything current.
  *
- * @throws {KeysFileError} {@link SnapshotError} or an error of the system, when it cannot start
+ * @throws {KeysFileError} {@link SnapshotError}, a `ServingThreadError` or an error of the system, when it cannot start
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { observe } = options;

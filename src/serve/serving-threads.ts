@@ -9,9 +9,8 @@
 
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
-import { workerEntry } from "../package.ts";
 import { createSharedPending, releasePending } from "../search/pending.ts";
 import { MOST_THREADS } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";
@@ -20,9 +19,7 @@ import type { OpenState } from "./open.ts";
 import { createPassOn } from "./pass-on.ts";
 import type { Sharing } from "./port.ts";
 import type { FromServing, ServingTask, ToServing } from "./serving-messages.ts";
-import { causeOfDeath, workerOptions } from "./worker-options.ts";
-
-const ENTRY = workerEntry("serving-thread");
+import { causeOfDeath, startWorker } from "./worker-options.ts";
 
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;
@@ -30,6 +27,15 @@ const RETRY_MS = 500;
 /** A number of threads from the value of its setting. */
 export function threadsFrom(value: string): number {
   return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : Number(value);
+}
+
+/** A thread died before it listened. */
+export class ServingThreadError extends Error {
+  override name = "ServingThreadError";
+
+  constructor(cause: string) {
+    super(`a serving thread died: ${cause}`);
+  }
 }
 
 /** What all threads are started with, but for what changes. */
@@ -61,7 +67,7 @@ interface Thread {
  * Starts threads.
  *
  * @param opened what they serve; followed from here on
- * @throws the error of the system when the first cannot listen, with its code
+ * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
  */
 export async function startServingThreads(
   count: number,
@@ -116,7 +122,7 @@ export async function startServingThreads(
         keys: state.gate.keys.byHash,
         generation: { number: newest, store: state.generation.store, index: searchIndex() },
       };
-      const worker = new Worker(ENTRY, workerOptions(task));
+      const worker = startWorker("serving-thread", task);
       const thread: Thread = { worker, number, taken: newest, stopped: false, drained: false };
       const passOn = createPassOn(
         (generation) => generations.get(generation),
@@ -164,7 +170,7 @@ export async function startServingThreads(
       worker.on("exit", (status) => {
         if (threads.delete(thread)) releasePending(pending, number);
         lookAgain();
-        reject(new Error(cause || `exit status ${status}`));
+        reject(new ServingThreadError(cause || `exit status ${status}`));
         if (!listening || draining) return;
         observe({ kind: "thread-died", role: "serving", cause: cause || `exit status ${status}` });
         void replace();

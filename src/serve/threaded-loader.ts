@@ -7,9 +7,8 @@
  */
 
 import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
-import { workerEntry } from "../package.ts";
 import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
@@ -19,9 +18,7 @@ import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
 import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
-import { causeOfDeath, workerOptions } from "./worker-options.ts";
-
-const ENTRY = workerEntry("generation-thread");
+import { causeOfDeath, startWorker } from "./worker-options.ts";
 
 /** The first pause, in milliseconds, before a thread that could not be started is tried again. */
 const RESTART_MS = 1000;
@@ -55,7 +52,7 @@ class GenerationThread {
   /** Starts a thread; resolves with its first word, or with how it died before it. A signal ends it before that. */
   start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
     return new Promise((resolve) => {
-      const worker = new Worker(ENTRY, workerOptions(task));
+      const worker = startWorker("generation-thread", task);
       const end = (): void => void worker.terminate();
       if (signal?.aborted) end();
       signal?.addEventListener("abort", end);

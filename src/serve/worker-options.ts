@@ -1,8 +1,9 @@
 /** How worker threads are started, and what their deaths mean in words. */
 
 import { getHeapStatistics } from "node:v8";
-import type { WorkerOptions } from "node:worker_threads";
-import { codeOf } from "../system-error.ts";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+import { type WorkerName, workerEntry } from "../package.ts";
+import { codeOf, damaged, damageOf } from "../system-error.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -16,15 +17,23 @@ function heapLimitMb(): number {
  * that a thread whose heap runs out ends alone and not the whole process; V8's
  * `--max-old-space-size` goes before it.
  */
-export function workerOptions(task: unknown): WorkerOptions {
+function workerOptions(task: unknown): WorkerOptions {
   const options = { workerData: task, execArgv: [] };
   // Bun has other heaps.
   if ("bun" in process.versions) return options;
   return { ...options, resourceLimits: { maxOldGenerationSizeMb: heapLimitMb() } };
 }
 
+/** Starts a worker thread of the program with a task. */
+export function startWorker(name: WorkerName, task: unknown): Worker {
+  const entry = workerEntry(name);
+  return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string" });
+}
+
 /** What a thread died of, in words. */
 export function causeOfDeath(error: Error): string {
-  if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return error.message;
+  // Where it comes from is lost on the way here; what is read at run time is caught in the thread.
+  if (error instanceof SyntaxError) return damaged(error.message);
+  if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return damageOf(error) ?? error.message;
   return `its heap of ${heapLimitMb()} MiB is full; node's --max-old-space-size allows more`;
 }

@@ -5,20 +5,28 @@
  * a comparator at a million rows.
  */
 
-const DIGIT = 65_536;
 const WORD = 2 ** 32;
+/** Of fewer rows than this the digits are short: to go through all values of a long one would take most of the time. */
+const FEW = 16_384;
 
-/** One stable pass: by 16 bits of a word of each row's key. */
-function sortByDigit(order: Uint32Array, spare: Uint32Array, words: Uint32Array, shift: number): void {
-  const places = new Uint32Array(DIGIT);
-  for (const row of order) places[(words[row]! >>> shift) & 0xffff]!++;
+/** One stable pass: by some bits of a word of each row's key. */
+function sortByDigit(
+  order: Uint32Array,
+  spare: Uint32Array,
+  words: Uint32Array,
+  shift: number,
+  bits: number,
+): void {
+  const places = new Uint32Array(2 ** bits);
+  const mask = places.length - 1;
+  for (const row of order) places[(words[row]! >>> shift) & mask]!++;
   let place = 0;
-  for (let digit = 0; digit < DIGIT; digit++) {
+  for (let digit = 0; digit <= mask; digit++) {
     const count = places[digit]!;
     places[digit] = place;
     place += count;
   }
-  for (const row of order) spare[places[(words[row]! >>> shift) & 0xffff]!++] = row;
+  for (const row of order) spare[places[(words[row]! >>> shift) & mask]!++] = row;
   order.set(spare);
 }
 
@@ -39,8 +47,9 @@ export function sortByKey(order: Uint32Array, keys: Float64Array): void {
     high[row] = key / WORD;
   }
   const spare = new Uint32Array(order.length);
-  for (let pass = 0; pass < 4 && largest >= DIGIT ** pass; pass++) {
-    sortByDigit(order, spare, pass < 2 ? low : high, (pass % 2) * 16);
+  const digit = order.length < FEW ? 8 : 16;
+  for (let bit = 0; bit < 64 && largest >= 2 ** bit; bit += digit) {
+    sortByDigit(order, spare, bit < 32 ? low : high, bit % 32, digit);
   }
 }
 

@@ -24,7 +24,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
 import { killAll, run, runWell, until } from "../support/process.ts";
-import { PROGRAM } from "../support/program.ts";
+import { COMMAND } from "../support/program.ts";
 
 after(killAll);
 
@@ -67,7 +67,7 @@ describe("a kill", { skip: noTracing }, () => {
       [
         ...["-f", "-qq", "-o", "/dev/null", "-e", `trace=${call}`],
         ...["-e", `inject=${call}:signal=KILL:when=${nth}`],
-        ...[process.execPath, ...PROGRAM, ...args],
+        ...[...COMMAND, ...args],
       ],
       // strace counts a thread's calls; with one thread for the file system these are all.
       { encoding: "utf8", env: { ...process.env, UV_THREADPOOL_SIZE: "1" }, timeout: 60_000 },

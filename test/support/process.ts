@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { PATIENCE_MS, timeLeft, within } from "./patience.ts";
-import { PROGRAM } from "./program.ts";
+import { COMMAND } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -45,7 +45,8 @@ export async function killAll(): Promise<void> {
 
 /** Starts the program. */
 export function start(args: readonly string[], variables: Variables = {}): Program {
-  const child = spawn(process.execPath, [...PROGRAM, ...args], {
+  const [file, ...first] = COMMAND;
+  const child = spawn(file, [...first, ...args], {
     cwd: ROOT,
     env: environment(variables),
     stdio: ["ignore", "pipe", "pipe"],

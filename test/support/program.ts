@@ -32,3 +32,12 @@ export const PROGRAM: readonly string[] = IS_BUILT ? BUILT_PROGRAM : SOURCE_PROG
 export const LIBRARY: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/mod.js"))
   : pathToFileURL(join(SRC, "mod.ts"));
+
+/** A command in the environment, its words apart by spaces, that is to be tested in the place of this Node and the program. */
+const given = process.env.ORRERY_TEST_PROGRAM;
+
+/** Whether the program of the tests is one that was named. */
+export const IS_GIVEN = given !== undefined;
+
+/** What starts the program: a file and its first arguments. */
+export const COMMAND = (given?.split(" ") ?? [process.execPath, ...PROGRAM]) as [string, ...string[]];

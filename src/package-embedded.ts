@@ -1,0 +1,22 @@
+/** The package's own files where all of them are in the executable; the build puts this in the place of `package.ts`. */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { getAsset } from "node:sea";
+import type * as Package from "./package.ts";
+
+/** What `tools/build-binary.ts` puts into the executable under `sample/`: names of files, one a line. */
+const SAMPLE_FILES = "sample-files";
+
+export const packageJson: typeof Package.packageJson = () => getAsset("package.json", "utf8");
+
+export const sampleFolder: typeof Package.sampleFolder = (spare) => {
+  const folder = join(spare, "sample");
+  mkdirSync(folder);
+  for (const name of getAsset(SAMPLE_FILES, "utf8").split("\n")) {
+    writeFileSync(join(folder, name), new Uint8Array(getAsset(`sample/${name}`)));
+  }
+  return folder;
+};
+
+export const workerEntry: typeof Package.workerEntry = (name) => getAsset(name, "utf8");

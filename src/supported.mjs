@@ -1,0 +1,5 @@
+// Imported before all else by what is no command line: throws where the library does not run.
+import { whyNotHere } from "./runtime.mjs";
+
+const why = whyNotHere(typeof process === "object" ? process.versions : {});
+if (why !== "") throw new Error(`orrery ${why}`);

@@ -1,0 +1,154 @@
+/** The program as one executable file: it needs nothing beside it, and passes the suites of processes and of HTTP. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { get, LISTENING, until } from "../support/process.ts";
+import { findNode } from "../support/runtimes.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "orrery-binary-test-"));
+const binary = join(folder, "orrery");
+/** Where it runs: nothing else is there. */
+const empty = join(folder, "empty");
+
+/** Suites of processes that it must pass as the installed program does. */
+const SUITES = ["conformance", "keys", "all/process", "all/signals", "all/outputs", "all/reloads"];
+
+const node = findNode(24);
+const alive = new Set<ChildProcess>();
+
+/** Runs it without any environment, not even a PATH. */
+function run(...args: readonly string[]): string {
+  const ran = spawnSync(binary, args, { cwd: empty, env: {}, encoding: "utf8" });
+  assert.equal(ran.status, 0, `${args.join(" ")}: ${ran.stderr}`);
+  return ran.stdout;
+}
+
+/** Starts a server in the same way; gives what stands on standard output up to the last line that was asked for. */
+async function start(
+  args: readonly string[],
+  lines: number,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ child: ChildProcess; text: string }> {
+  const child = spawn(binary, args, { cwd: empty, env, stdio: ["ignore", "pipe", "pipe"] });
+  alive.add(child);
+  child.once("close", () => alive.delete(child));
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (part: string) => {
+    errors += part;
+  });
+  let text = "";
+  let seen = 0;
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    text += `${line}\n`;
+    seen++;
+  });
+  await until(() => {
+    assert.equal(child.exitCode, null, errors);
+    return seen >= lines;
+  }, "the listening line");
+  return { child, text };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const ended = once(child, "close");
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+}
+
+/** How many threads V8 has beside those of the program. */
+function helpersOf(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`).map((id) =>
+    readFileSync(`/proc/${pid}/task/${id}/comm`, "utf8").trim(),
+  );
+  return threads.filter((name) => name === "V8Worker").length;
+}
+
+describe("the program as one file", { skip: "missing" in node && node.missing }, () => {
+  before(() => {
+    mkdirSync(empty);
+    const build = join(ROOT, "tools/build-binary.ts");
+    execFileSync(process.execPath, ["--import", "tsx", build, "--out", binary], {
+      cwd: ROOT,
+      stdio: "ignore",
+    });
+  });
+  after(() => {
+    for (const child of alive) child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("has every command, in an empty folder and without an environment", () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    assert.equal(run("--version"), `${version}\n`);
+    assert.match(run("--help"), /\bserve\b[\s\S]*\bcompletion\b/);
+    assert.equal(typeof JSON.parse(run("openapi")), "object");
+    assert.match(run("completion", "bash"), /complete .*orrery/);
+    run("generate", "--out", "old", "--users", "300", "--worlds", "60", "--instances", "9");
+    run("generate", "--out", "new", "--users", "301", "--worlds", "60", "--instances", "9");
+    assert.match(run("check", "old"), /users\.ndjson +300 /);
+    assert.match(run("diff", "old", "new"), /users/);
+    assert.match(run("keys", "create", "--keys", "keys.json", "--name", "n"), /^svc_sk_/);
+    const id = /key_\w+/.exec(run("keys", "list", "--keys", "keys.json"))![0];
+    for (const verb of ["disable", "enable"]) run("keys", verb, id, "--keys", "keys.json");
+    assert.deepEqual(readdirSync(empty).sort(), ["keys.json", "new", "old"]);
+  });
+
+  it("serves its sample, whose copy is gone when it ends", async () => {
+    const temporary = join(folder, "temporary");
+    mkdirSync(temporary);
+    const { child, text } = await start(["demo", "--port", "0"], 2, { TMPDIR: temporary });
+    const [, token, url] = /Bearer ([^']+)' '([^']+)'/.exec(text)!;
+    const reply = await get(url!, { token });
+    assert.equal(reply.status, 200);
+    assert.equal((JSON.parse(reply.text) as { data: unknown[] }).data.length, 3);
+    const [, generation] = /generation=(\S+)/.exec(text)!;
+    const { generation: wanted } = JSON.parse(
+      readFileSync(join(ROOT, "data/sample/manifest.json"), "utf8"),
+    ) as { generation: string };
+    assert.equal(generation, wanted);
+    assert.equal(readdirSync(temporary).length, 1);
+    await stop(child);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
+
+  it("serves with threads, each with V8's one helper", async () => {
+    run("generate", "--out", "served", "--users", "300", "--worlds", "60", "--instances", "9");
+    const token = run("keys", "create", "--keys", "served.json", "--name", "n").trim();
+    const args = ["serve", "--snapshot", "served", "--keys", "served.json", "--port", "0", "--threads", "2"];
+    const { child, text } = await start(args, 1);
+    const url = LISTENING.exec(text)![1]!;
+    for (const target of ["/stats", "/worlds/search?q=a", "/users/search?q=ab"]) {
+      assert.equal((await get(url + target, { token })).status, 200, target);
+    }
+    if (existsSync("/proc/self/task")) assert.equal(helpersOf(child.pid!), 1);
+    await stop(child);
+  });
+
+  for (const suite of SUITES) {
+    it(`passes test/${suite}.test.ts`, async () => {
+      const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+      const child = spawn(process.execPath, ["--import", "tsx", `test/${suite}.test.ts`], {
+        cwd: ROOT,
+        env: { ...environment, ORRERY_TEST_PROGRAM: binary },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      alive.add(child);
+      let output = "";
+      child.stdout.setEncoding("utf8").on("data", (part: string) => {
+        output += part;
+      });
+      const [status] = await once(child, "close");
+      alive.delete(child);
+      assert.equal(status, 0, output);
+      assert.match(output, /^# pass [1-9]|^ℹ pass [1-9]/m);
+    });
+  }
+});

@@ -1,0 +1,168 @@
+/** An installation of which something is missing or cut off: one line that says so and status 1, whatever it is. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { within } from "../support/patience.ts";
+import { findNode } from "../support/runtimes.ts";
+import { makeSmall } from "../support/small.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "orrery-damaged-"));
+const whole = join(folder, "whole");
+const broken = join(folder, "broken");
+
+/** Several of its threads can share a port. */
+const node = findNode(24);
+const current = "path" in node ? node.path : "";
+const small = await makeSmall();
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await small.remove();
+});
+
+/** The program as it is installed, with nothing of a checkout. */
+function install(): void {
+  mkdirSync(whole);
+  for (const part of ["bin", "dist", "data", "package.json"]) {
+    const filter = (file: string): boolean => !/\.map$|\/types$|\/orrery$/.test(file);
+    cpSync(join(ROOT, part), join(whole, part), { recursive: true, filter });
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(whole, "node_modules"));
+}
+
+/** Breaks a fresh copy. */
+function breakIt(how: (path: (file: string) => string) => void): void {
+  rmSync(broken, { recursive: true, force: true });
+  cpSync(whole, broken, { recursive: true, verbatimSymlinks: true });
+  how((file) => join(broken, file));
+}
+
+interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the broken program to its end; undefined if it serves, which is ended. */
+async function run(args: readonly string[]): Promise<Outcome | undefined> {
+  const child = spawn(current, ["bin/orrery.mjs", ...args], {
+    cwd: broken,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const written = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (part: string) => {
+      written[name] += part;
+      if (written.stdout.includes(" listening on ")) child.kill("SIGTERM");
+    });
+  }
+  try {
+    const [status] = await within(once(child, "close"), args.join(" "));
+    return written.stdout.includes(" listening on ") ? undefined : { status, ...written };
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** It must have ended with status 1 and one line beside those of the log. */
+function assertTold({ status, stdout, stderr }: Outcome, line: RegExp, what: string): void {
+  const said = stderr.replaceAll(/^\{.*\}\n/gm, "");
+  assert.match(said, /^[^\n]+\n$/, `${what}: ${stderr}`);
+  assert.match(said, line, what);
+  assert.deepEqual({ status, stdout }, { status: 1, stdout: "" }, what);
+}
+
+const DAMAGED = /the installation is damaged, install it again: /;
+
+/** A command line that needs a file of `dist/`. */
+function needing(file: string): readonly string[] {
+  const command = /^(check|demo|diff|generate|keys|openapi|completion)-/.exec(file)?.[1] ?? "serve";
+  const rest: Readonly<Record<string, readonly string[]>> = {
+    check: ["data/sample"],
+    demo: ["--port", "0"],
+    diff: ["data/sample", "data/sample"],
+    generate: ["--out", "generated"],
+    keys: ["list", "--keys", "keys.json"],
+    completion: ["bash"],
+    serve: [...small.settings, "--threads", "2"],
+  };
+  return [command, ...(rest[command] ?? [])];
+}
+
+describe("a damaged installation", { skip: "missing" in node && node.missing }, () => {
+  before(install);
+
+  it("lacks any one file of dist/", async () => {
+    const files = readdirSync(join(whole, "dist")).filter((name) => name !== "mod.js");
+    const unneeded: string[] = [];
+    for (const file of files) {
+      breakIt((path) => rmSync(path(`dist/${file}`)));
+      const outcome = await run(needing(file));
+      if (outcome === undefined) unneeded.push(file);
+      else assertTold(outcome, DAMAGED, file);
+    }
+    assert.ok(files.length > 30, `only ${files.length} files`);
+    // What the library alone needs, such as what loads without a thread.
+    assert.ok(unneeded.length < files.length / 8, unneeded.join());
+    assert.ok(
+      unneeded.every((file) => /^(local-loader|chunk)-/.test(file)),
+      unneeded.join(),
+    );
+  });
+
+  for (const [what, harm] of [
+    ["is empty", (path: string) => writeFileSync(path, "")],
+    ["is cut off", (path: string) => writeFileSync(path, readFileSync(path, "utf8").slice(0, 700))],
+  ] as const) {
+    it(`has a file that ${what}`, async () => {
+      for (const file of [
+        "main.js",
+        "program.js",
+        "generation-thread.js",
+        "serving-thread.js",
+        chunkOfMain(),
+      ]) {
+        breakIt((path) => harm(path(`dist/${file}`)));
+        const outcome = await run(needing(file));
+        assert.ok(outcome, file);
+        assertTold(outcome, /damaged|thread died: /, file);
+      }
+    });
+  }
+
+  it("lacks the sample, a part of it, package.json, or all of dist/", async () => {
+    for (const [file, args, line] of [
+      ["data/sample", ["demo", "--port", "0"], /sample/],
+      ["data/sample/users.ndjson", ["demo", "--port", "0"], /users\.ndjson/],
+      ["data/sample/manifest.json", ["demo", "--port", "0"], undefined],
+      ["package.json", ["--version"], DAMAGED],
+      ["dist", ["--version"], DAMAGED],
+      ["node_modules", ["serve", ...small.settings], DAMAGED],
+    ] as const) {
+      breakIt((path) => rmSync(path(file), { recursive: true }));
+      const outcome = await run(args);
+      assert.equal(outcome === undefined, line === undefined, file);
+      if (outcome !== undefined && line !== undefined) assertTold(outcome, line, file);
+    }
+  });
+});
+
+/** The first of the files that the program needs before it knows what to do. */
+function chunkOfMain(): string {
+  return /chunk-\w+\.js/.exec(readFileSync(join(whole, "dist/program.js"), "utf8"))![0];
+}

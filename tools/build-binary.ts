@@ -1,0 +1,142 @@
+/**
+ * Makes `dist/orrery`: the whole program as one executable file, for machines without Node. It is a Node with the
+ * program, its threads and the sample put into it ("single executable application").
+ *
+ *     npm run build:binary
+ *     npm run build:binary -- --out FILE
+ *
+ * The Node that it is made of is the one that runs this if that is new enough, else the newest of NODE_MAJOR from npm.
+ */
+
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { builtinModules } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { build, type Plugin } from "esbuild";
+import { inject } from "postject";
+import { madeEncoders } from "./plugins.ts";
+
+/** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
+const NODE_MAJOR = 24;
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const { values } = parseArgs({ options: { out: { type: "string", default: join(ROOT, "dist/orrery") } } });
+const OUT = resolve(values.out);
+
+/** Of these the names are the assets' names. */
+const THREADS = ["generation-thread", "serving-thread"] as const;
+
+const embedded: Plugin = {
+  name: "embedded",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/package\.ts$/, namespace: "file" }, () => ({
+      path: join(ROOT, "src/package-embedded.ts"),
+    })),
+};
+
+/** Bundles all of the program, packages included, as CommonJS, which is what a Node in a file starts. */
+async function bundle(folder: string): Promise<void> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: {
+      main: "src/launch.mjs",
+      ...Object.fromEntries(THREADS.map((name) => [name, `src/serve/${name}.ts`])),
+    },
+    outdir: folder,
+    bundle: true,
+    format: "cjs",
+    platform: "node",
+    target: `node${NODE_MAJOR}`,
+    define: { IS_BUILT: "true" },
+    minify: true,
+    keepNames: true,
+    metafile: true,
+    logLevel: "warning",
+    plugins: [embedded, madeEncoders],
+  });
+  for (const { imports } of Object.values(metafile.outputs)) {
+    for (const { path, external } of imports) {
+      if (external && !builtinModules.includes(path.replace(/^node:/, "")) && path !== "node:sea") {
+        throw new Error(`${path} would have to be installed beside the executable`);
+      }
+    }
+  }
+}
+
+/** The Node to be made into the program. */
+function findNode(): string {
+  if (process.versions.node.startsWith(`${NODE_MAJOR}.`)) return process.execPath;
+  const command = ["-y", "-p", `node@${NODE_MAJOR}`, "node", "-p", "process.execPath"];
+  return execFileSync("npx", command, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
+}
+
+/** Takes symbols and debugging information away, where binutils are installed: a fifth of the file. */
+function strip(file: string): void {
+  try {
+    execFileSync("strip", ["--strip-all", file], { stdio: "ignore" });
+  } catch {
+    console.log("without `strip` the file keeps its symbols");
+  }
+}
+
+/** What Node is to put into a blob, and how it is to start. */
+function configuration(folder: string): string {
+  const sample = join(ROOT, "data/sample");
+  const names = readdirSync(sample).sort();
+  writeFileSync(join(folder, "sample-files"), names.join("\n"));
+  const file = join(folder, "sea.json");
+  const settings = {
+    main: join(folder, "main.js"),
+    output: join(folder, "blob"),
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    // As in the first line of bin/orrery.mjs, which says why.
+    execArgv: ["--v8-pool-size=1"],
+    assets: {
+      "package.json": join(ROOT, "package.json"),
+      "sample-files": join(folder, "sample-files"),
+      ...Object.fromEntries(THREADS.map((name) => [name, join(folder, `${name}.js`)])),
+      ...Object.fromEntries(names.map((name) => [`sample/${name}`, join(sample, name)])),
+    },
+  };
+  writeFileSync(file, JSON.stringify(settings));
+  return file;
+}
+
+if (process.platform !== "linux") throw new Error("the executable is made on Linux only");
+const folder = mkdtempSync(join(tmpdir(), "orrery-binary-"));
+/** Beside its place, so that a build that fails or is ended leaves the old one. */
+const next = `${OUT}.${process.pid}`;
+try {
+  await bundle(folder);
+  const node = findNode();
+  execFileSync(node, ["--experimental-sea-config", configuration(folder)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  mkdirSync(dirname(OUT), { recursive: true });
+  copyFileSync(node, next);
+  chmodSync(next, 0o755);
+  strip(next);
+  await inject(next, "NODE_SEA_BLOB", readFileSync(join(folder, "blob")), {
+    sentinelFuse: "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2",
+  });
+  renameSync(next, OUT);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+  rmSync(next, { force: true });
+}
+console.log(`${OUT}: ${(statSync(OUT).size / 1e6).toFixed(0)} MB`);
