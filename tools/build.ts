@@ -74,6 +74,9 @@ try {
     copyDeclarations(ALL_TYPES, join(NEW, "types"));
     rmSync(ALL_TYPES, { recursive: true });
   }
+  // What `npm run build:binary` made is that command's.
+  const binary = join(DIST, "orrery");
+  if (existsSync(binary)) renameSync(binary, join(NEW, "orrery"));
   // The old one stays until the new one takes its place: it may be in use.
   if (existsSync(DIST)) renameSync(DIST, OLD);
   renameSync(NEW, DIST);
