@@ -82,7 +82,7 @@ let second = 0;
 let date = "";
 
 /** The Date header's value, made once a second. */
-function dateNow(): string {
+export function dateNow(): string {
   const now = Math.floor(Date.now() / 1000);
   if (now !== second) {
     second = now;
