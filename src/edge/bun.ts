@@ -15,7 +15,7 @@ import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
 import { MAX_HEADERS } from "./node.ts";
 import { dateNow } from "./respond.ts";
-import { createResponder } from "./web-response.ts";
+import { createQuickResponder } from "./web-response.ts";
 
 /** What the door needs of Bun's server. */
 export interface BunServer {
@@ -109,7 +109,7 @@ function bareReply(fault: FaultName, more: string): Reply {
 
 /** Makes the door to a state. */
 export function createBunDoor(state: State): BunDoor {
-  const respond = createResponder(true);
+  const respond = createQuickResponder();
   let draining = false;
   let givesUpWork = false;
 

@@ -8,8 +8,7 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** Makes the door to a state. */
 export function createFetchHandler(state: State): FetchHandler {
-  // Not every runtime adds the length, and a response that is not sent has none.
-  const respond = createResponder(false);
+  const respond = createResponder();
   return async (request) => {
     const { method, url, headers } = request;
     const fragment = url.indexOf("#");

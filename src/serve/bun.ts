@@ -41,7 +41,8 @@ export function createBunListener(state: State, limits: HttpLimits): Listener {
   let server: ListeningServer | undefined;
   const bind = (hostname: string, port: number, sharing: Sharing): AddressInfo => {
     // Bun has one limit for all servers of the process, and takes it from here.
-    (nodeHttp as unknown as { default: { maxHeaderSize: number } }).default.maxHeaderSize = limits.maxHeadBytes;
+    (nodeHttp as unknown as { default: { maxHeaderSize: number } }).default.maxHeaderSize =
+      limits.maxHeadBytes;
     server = bun.serve({
       routes: door.routes,
       fetch: door.fetch,
