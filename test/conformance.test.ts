@@ -19,6 +19,7 @@ import {
   fetchDoor,
   fitsFetch,
   type Got,
+  hasTwoAuthorizations,
   nodeDoor,
   type Step,
 } from "./support/doors.ts";
@@ -43,6 +44,11 @@ import {
   type WriteOptions,
   writeSnapshot,
 } from "./support/snapshot.ts";
+
+/** The words in front of the program's path, where its server is to run on another runtime than this. */
+const OTHER_RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
+
+const IS_BUN = OTHER_RUNTIME?.[0]?.endsWith("bun") === true;
 
 // ---------------------------------------------------------------- what is served
 
@@ -1121,6 +1127,7 @@ const BULK_GROUPS: Readonly<Record<string, Group>> = {
 
 function fits(door: DoorName, { doors, steps }: Case): boolean {
   if (doors && !doors.includes(door === "handler" ? "node" : door)) return false;
+  if (IS_BUN && steps.some(hasTwoAuthorizations)) return false;
   return door !== "fetch" || steps.every(fitsFetch);
 }
 
@@ -1136,7 +1143,12 @@ async function runCase(door: Door, model: Model, { steps }: Case): Promise<void>
 /** Cases that were really run, by door. */
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
 /** Adding cases or operations changes these on purpose. */
-const PLANNED: Readonly<Record<DoorName, number>> = { node: 8263, handler: 8263, fetch: 7839, direct: 8239 };
+const PLANNED: Readonly<Record<DoorName, number>> = {
+  node: IS_BUN ? 8215 : 8263,
+  handler: 8263,
+  fetch: 7839,
+  direct: 8239,
+};
 
 /** Runs all cases of a group and tells of the first few that fail. */
 async function runGroup(door: Door, model: Model, cases: readonly Case[]): Promise<void> {
@@ -1161,9 +1173,6 @@ interface Opened {
   server: RunningServer;
   doors: Record<DoorName, Door>;
 }
-
-/** The words in front of the program's path, where its server is to run on another runtime than this. */
-const OTHER_RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
 
 interface Shared {
   snapshot: string;

@@ -79,15 +79,21 @@ function targetOffRoutes(): TargetOf {
 /** Values of a header that was sent twice are joined by this. */
 const JOINT = ", ";
 
-/** Of two Authorization headers the first. A token with a space in it is nobody's, so one header is hardly cut. */
-function firstOf(value: string | null): string | undefined {
-  if (value === null) return undefined;
-  const end = value.indexOf(JOINT);
-  return end < 0 ? value : value.slice(0, end);
-}
-
 function hasBody(headers: Headers): boolean {
   return (headers.get("content-length") ?? "0") !== "0" || headers.get("transfer-encoding") !== null;
+}
+
+/** Longest body that is likely there with its head, in bytes. */
+const SHORT_BODY = 16_384;
+
+/**
+ * Whether much of a body is still to come. Bun closes a connection at once
+ * behind an answer that ends it, and what comes then resets it; clients that
+ * send first and read then would lose the answer. Otherwise Bun reads the rest
+ * and drops it.
+ */
+function isLong(headers: Headers): boolean {
+  return Number(headers.get("content-length") ?? 0) > SHORT_BODY;
 }
 
 /** What is wrong with the request itself, before anything of it is looked up. */
@@ -127,11 +133,12 @@ export function createBunDoor(state: State): BunDoor {
 
   function refuse(fault: FaultName, request: Request, target: string, peer: Peer | undefined): Response {
     const { method } = request;
+    const closes = !isLong(request.headers);
     const bare = bareReply(fault, "");
-    if (!state.accessLog) return send(bare, method === "HEAD", true);
+    if (!state.accessLog) return send(bare, method === "HEAD", closes);
     const log = { observe: state.observe, prefixes: state.gate.prefixes };
     const more = observeRefusal(fault, bare, peer, { method, target }, log);
-    return send(bareReply(fault, more), method === "HEAD", true);
+    return send(bareReply(fault, more), method === "HEAD", closes);
   }
 
   function handler(targetOf: TargetOf): BunHandler {
@@ -144,11 +151,13 @@ export function createBunDoor(state: State): BunDoor {
       const peer = peerOf(request, server);
       if (fault !== undefined) return refuse(fault, request, target, peer);
       const isHead = method === "HEAD";
+      const closes = withBody && !isLong(headers);
       const reply = answer(
         {
           method,
           target,
-          authorization: firstOf(headers.get("authorization")),
+          // Two of these cannot be told from one that holds both: a token with a space in it, which is nobody's.
+          authorization: headers.get("authorization") ?? undefined,
           ifNoneMatch: headers.get("if-none-match") ?? undefined,
           ifMatch: headers.get("if-match") ?? undefined,
           now: Date.now(),
@@ -158,8 +167,8 @@ export function createBunDoor(state: State): BunDoor {
         state,
       );
       return reply instanceof Promise
-        ? reply.then((later) => send(later, isHead, withBody))
-        : send(reply, isHead, withBody);
+        ? reply.then((later) => send(later, isHead, closes))
+        : send(reply, isHead, closes);
     };
   }
 

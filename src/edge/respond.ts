@@ -60,7 +60,7 @@ function respondByText(keepAliveTimeout: number): Respond {
 export const CLOSE = "Connection: close\r\n";
 
 /** Deno and Bun have a node:http of their own, which keeps its heads elsewhere. */
-const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
+export const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
 
 /**
  * How a server that is only ours responds.
