@@ -41,6 +41,12 @@ export type Connections = Map<Socket, Connection>;
 const MAX_BEGUN = 32;
 const MAX_UNSENT_BYTES = 262_144;
 
+/**
+ * Most requests that wait on one connection. Where the parser pauses there is
+ * one, elsewhere what a read of 64 KiB brings; Deno goes on reading all the same.
+ */
+const MAX_WAITING = 4096;
+
 /** How long a peer gets to take its last answer before the connection is destroyed. */
 const LINGER_MS = 2000;
 
@@ -124,7 +130,8 @@ export function isFree(connection: Connection): boolean {
 /** Keeps a task until what is under way is sent; meanwhile nothing more is read. */
 export function queue(connection: Connection, task: () => void): void {
   const { waiting, socket } = connection;
-  waiting.push(task);
+  if (waiting.length === MAX_WAITING) socket.destroy();
+  else waiting.push(task);
   if (waiting.length > 1) return;
   socket.pause();
   // node:http resumes a socket behind each request and response.

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, readFileSync, rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
-import { request as httpRequest } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -47,13 +47,12 @@ export interface Under {
 
 const folders: string[] = [];
 
-/** Ends and removes what the tests began. */
-export async function cleanUpRuntimes(): Promise<void> {
+after(async () => {
   closeWires();
   killRuntimes();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   await cleanUp();
-}
+});
 
 /** Starts a server over a copy of the tests' snapshot and keys. */
 export async function openOn(runtime: Runtime, more: readonly string[] = []): Promise<Under> {
@@ -153,7 +152,6 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
     after(async () => {
       closeWires();
       await stopOther(under.server);
-      await cleanUpRuntimes();
     });
 
     test("bodies are refused, and the connection ends behind the answer", async () => {
@@ -174,6 +172,7 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
     });
 
     test("the answer to 8 MB is there", async () => {
+      const agent = new Agent({ keepAlive: true });
       for (const [method, status] of [
         ["GET", 400],
         ["POST", 405],
@@ -181,7 +180,7 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
         const got = await new Promise<number>((resolve, reject) => {
           const headers = { Host: "a", Authorization: CLI.slice(15), "Content-Length": 8_000_000 };
           const request = httpRequest(
-            { port: under.port, method, path: STATS, headers, agent: false },
+            { port: under.port, method, path: STATS, headers, agent },
             (response) => {
               resolve(response.statusCode!);
               request.destroy();
@@ -195,6 +194,7 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
         });
         assert.equal(got, status);
       }
+      agent.destroy();
     });
 
     test("a HEAD, a 204 and a 304 have no body, and the right length", async () => {
@@ -273,6 +273,21 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
         assert.deepEqual([status, body], [alone[at]!.status, alone[at]!.body]);
       }
       wire.destroy();
+    });
+
+    test("hundreds of requests in one write are all answered", async () => {
+      const wire = await dial(under.port);
+      void wire.send(good(STATS).repeat(300));
+      for (let at = 0; at < 300; at++) isStats(await wire.response());
+      wire.destroy();
+    });
+
+    test("two serving threads: each request is counted once, and a stop ends them", async () => {
+      const { server, port } = await openOn(runtime, ["--threads", "2"]);
+      const bytes = requestHead(SEARCH, [FEW_KEY]);
+      const all = await Promise.all(Array.from({ length: 40 }, () => askOne(port, bytes)));
+      assert.equal(all.filter(({ status }) => status === 200).length, FEW);
+      await stopOther(server);
     });
 
     test("a client that half-closes behind its requests gets their answers", async () => {
@@ -404,5 +419,35 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
       assert.equal(ran.status, 0, ran.stdout + ran.stderr);
       assert.match(ran.stdout, /every planned case was run/);
     });
+  });
+}
+
+/** Tests by the words that their lines in docs/runtimes.md begin with. */
+export type Differences = Readonly<Record<string, (under: Under) => Promise<void>>>;
+
+/** What a runtime's HTTP stack decides differently; the document lists just that. */
+export function describeDifferences(
+  name: string,
+  runtime: Runtime,
+  missing: string | false,
+  differences: Differences,
+): void {
+  test(`docs/runtimes.md lists what is tested on ${name}`, () => {
+    const text = readFileSync(join(ROOT, "docs/runtimes.md"), "utf8");
+    const section = text.split("\n## ").find((part) => part.startsWith(`${name}\n`)) ?? "";
+    const listed = [...section.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, words]) => words);
+    assert.deepEqual(listed, Object.keys(differences));
+  });
+
+  describe(`on ${name}, otherwise than on Node`, { skip: missing }, () => {
+    let under: Under;
+    before(async () => {
+      under = await openOn(runtime);
+    });
+    after(async () => {
+      closeWires();
+      await stopOther(under.server);
+    });
+    for (const [what, check] of Object.entries(differences)) test(what, () => check(under));
   });
 }
