@@ -9,7 +9,8 @@
  *     npx tsx bench/http.ts --smoke             does it all work?
  *
  * Further: --users N, --rounds N, --seconds N (of a run), --out FOLDER (for the
- * results of the main table and of --full; default bench).
+ * results of the main table and of --full; default bench), --peers TEXT (only
+ * those with that in their names, beside orrery).
  *
  * The figure that counts is requests per second of the server's CPU time. Server
  * and load are pinned to a core each, but those may be two threads of one core
@@ -65,6 +66,7 @@ const { values } = parseArgs({
     users: { type: "string" },
     rounds: { type: "string" },
     seconds: { type: "string" },
+    peers: { type: "string" },
     out: { type: "string", default: join(ROOT, "bench") },
   },
 });
@@ -182,7 +184,22 @@ function pickWorkloads(all: readonly Workload[]): Workload[] {
 function pickPeers(): Peer[] {
   if (values.against !== undefined) return [{ ...ORRERY, name: "this tree" }, checkOut(values.against)];
   if (values.smoke || values.guard) return [ORRERY, BARE];
-  return availablePeers(values.full);
+  const [orrery, ...others] = availablePeers(values.full);
+  return [orrery!, ...others.filter(({ name }) => name.includes(values.peers ?? ""))];
+}
+
+/** What an orrery on another runtime makes of that runtime's ceiling, and how it stands to orrery on Node. */
+function sayRatios({ measured }: WorkloadResult): void {
+  const [orrery] = measured;
+  for (const ceiling of measured) {
+    const runtime = ceiling.peer.split(".serve, constant")[0]!;
+    const ours = measured.find(({ peer }) => peer === `orrery on ${runtime}`);
+    if (ours === undefined) continue;
+    const share = ratioOf(ours, ceiling).toFixed(2);
+    console.log(
+      `${ours.peer}: ${share} of ${ceiling.peer}; ${ratioOf(ours, orrery!).toFixed(2)} of orrery on Node`,
+    );
+  }
 }
 
 /** What the guard says of a workload. */
@@ -225,10 +242,11 @@ async function main(): Promise<boolean> {
     const result = await measure(workload, peers, snapshot);
     results.push(result);
     console.log(`${textTable(result)}\n`);
+    sayRatios(result);
     if (values.guard) passed = isAboveFloor(result) && passed;
   }
   for (const flaw of flaws) console.error(`void: ${flaw}`);
-  const isTable = !(values.smoke || values.guard || values.only || values.against);
+  const isTable = !(values.smoke || values.guard || values.only || values.against || values.peers);
   if (isTable && flaws.length === 0) writeResults(results, conditions);
   return passed && flaws.length === 0;
 }

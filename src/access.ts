@@ -110,7 +110,7 @@ export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply
       ...(fault === undefined ? {} : { fault }),
     };
     log.observe(observation);
-    return { ...reply, headers: reply.headers + requestIdHeader(id) };
+    return { ...reply, headers: reply.headers + requestIdHeader(id), etag: undefined };
   };
 }
 

@@ -100,10 +100,10 @@ function conclude(
   const { keyId, quota } = admission;
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
-    return { status, headers, body: "", route: path, keyId };
+    return { status, headers, body: "", route: path, keyId, etag, quota };
   }
   const headers = okHeaders(etag, outcome.body.length, state.headers) + quotaHeaders(quota);
-  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
+  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
 }
 
 function refuse(

@@ -27,6 +27,15 @@ export interface Ask {
   readonly isGone?: (() => boolean) | undefined;
 }
 
+/** What a limited key is told of its limit. */
+export interface RateLimit {
+  readonly limit: number;
+  /** Requests left in the window. */
+  readonly remaining: number;
+  /** When the window ends, in seconds since the epoch. */
+  readonly reset: number;
+}
+
 /** One response. */
 export interface Reply {
   readonly status: number;
@@ -43,4 +52,8 @@ export interface Reply {
   readonly keyId: string;
   /** The error that it is, if it is one. */
   readonly fault?: FaultName | undefined;
+  /** The ETag of a 200 or 304 whose header lines follow from it, the length of the body and {@link quota} alone. */
+  readonly etag?: string | undefined;
+  /** What its header lines say of a limit. Set beside {@link etag}. */
+  readonly quota?: RateLimit | undefined;
 }

@@ -19,6 +19,7 @@ import {
   fetchDoor,
   fitsFetch,
   type Got,
+  hasTwoAuthorizations,
   nodeDoor,
   type Step,
 } from "./support/doors.ts";
@@ -32,7 +33,7 @@ import {
   type SnapshotRows,
   type TestKey,
 } from "./support/model.ts";
-import { IS_GIVEN } from "./support/program.ts";
+import { COMMAND, IS_GIVEN } from "./support/program.ts";
 import {
   bulkRows,
   madeId,
@@ -44,6 +45,11 @@ import {
   type WriteOptions,
   writeSnapshot,
 } from "./support/snapshot.ts";
+
+/** What runs the server; of a program that was named by its file. */
+const RUNTIME = ["bun", "deno"].find((name) => IS_GIVEN && path.basename(COMMAND[0]) === name) ?? "node";
+
+const IS_BUN = RUNTIME === "bun";
 
 // ---------------------------------------------------------------- what is served
 
@@ -1122,6 +1128,7 @@ const BULK_GROUPS: Readonly<Record<string, Group>> = {
 
 function fits(door: DoorName, { doors, steps }: Case): boolean {
   if (doors && !doors.includes(door === "handler" ? "node" : door)) return false;
+  if (IS_BUN && steps.some(hasTwoAuthorizations)) return false;
   return door !== "fetch" || steps.every(fitsFetch);
 }
 
@@ -1137,7 +1144,12 @@ async function runCase(door: Door, model: Model, { steps }: Case): Promise<void>
 /** Cases that were really run, by door. */
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
 /** Adding cases or operations changes these on purpose. */
-const PLANNED: Readonly<Record<DoorName, number>> = { node: 8263, handler: 8263, fetch: 7839, direct: 8239 };
+const PLANNED: Readonly<Record<DoorName, number>> = {
+  node: IS_BUN ? 8215 : 8263,
+  handler: 8263,
+  fetch: 7839,
+  direct: 8239,
+};
 
 /** Runs all cases of a group and tells of the first few that fail. */
 async function runGroup(door: Door, model: Model, cases: readonly Case[]): Promise<void> {
@@ -1163,6 +1175,29 @@ interface Opened {
   doors: Record<DoorName, Door>;
 }
 
+interface Shared {
+  snapshot: string;
+  keys: string;
+  rateLimit: number;
+  rateWindow: number;
+  cors: boolean;
+}
+
+function startHere({ settings }: World, shared: Shared): Promise<RunningServer> {
+  return startServer({
+    ...shared,
+    prefixes: { api: settings.apiPrefix, cli: settings.cliPrefix },
+    watch: 0,
+    maxSnapshotBytes: 1_000_000_000,
+    searchCacheBytes: 0,
+    accessLog: false,
+    observe: observeNothing,
+    host: "127.0.0.1",
+    port: 0,
+    http: DEFAULT_LIMITS,
+  });
+}
+
 async function open(world: World): Promise<Opened> {
   const folder = await temporaryFolder();
   await writeSnapshot(folder, world.rows, world.write);
@@ -1178,20 +1213,7 @@ async function open(world: World): Promise<Opened> {
   const foreign = createServer({ requireHostHeader: false }, handled.handle);
   await new Promise<void>((resolve) => foreign.listen(0, "127.0.0.1", resolve));
   const web = await openReplica(true);
-  const startHere = () =>
-    startServer({
-      ...shared,
-      prefixes: { api: apiPrefix, cli: cliPrefix },
-      watch: 0,
-      maxSnapshotBytes: 1_000_000_000,
-      searchCacheBytes: 0,
-      accessLog: false,
-      observe: observeNothing,
-      host: "127.0.0.1",
-      port: 0,
-      http: DEFAULT_LIMITS,
-    });
-  const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere());
+  const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere(world, shared));
   const fetches = fetchDoor(web.fetch);
   fetches.close = web.close;
   const handler = nodeDoor(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}`, "handler");
@@ -1406,7 +1428,8 @@ function exchange(url: string, bytes: string): Promise<string> {
   });
 }
 
-describe("bytes on a socket", () => {
+// What other runtimes make of these is theirs to decide; docs/runtimes.md says what.
+describe("bytes on a socket", { skip: RUNTIME !== "node" }, () => {
   const stats = `GET ${at("/stats")} HTTP/1.1`;
   const refused: [what: string, bytes: string, status: number, error: string][] = [
     ["no Host", `${stats}\r\n\r\n`, 400, "Bad request"],

@@ -24,6 +24,8 @@ export interface Peer {
   readonly name: string;
   /** The checkout that an orrery is started from, or undefined for the others. */
   readonly tree: string | undefined;
+  /** The program that runs it; Node when absent. */
+  readonly runtime?: string;
   /** File in `bench/peers`. */
   readonly file: string;
   /** Says one recorded reply to everything. */
@@ -46,6 +48,25 @@ const SQLITE: Peer = {
 };
 const NGINX: Peer = { name: "nginx, a file", tree: undefined, file: "nginx.ts", recorded: true };
 
+const RUNTIMES = ["bun", "deno"] as const;
+
+/** orrery on other runtimes, and the ceiling of each; says of those that are not here that they are left out. */
+function peersOnOtherRuntimes(): Peer[] {
+  return RUNTIMES.flatMap((name) => {
+    const local = join(ROOT, "node_modules/.bin", name);
+    const runtime = existsSync(local) ? local : name;
+    if (spawnSync(runtime, ["--version"]).status !== 0) {
+      console.log(`${name} is left out: it is not installed`);
+      return [];
+    }
+    const title = name[0]!.toUpperCase() + name.slice(1);
+    return [
+      { name: `orrery on ${title}`, tree: ROOT, runtime, file: "", recorded: false },
+      { name: `${title}.serve, constant`, tree: undefined, runtime, file: "constant.ts", recorded: true },
+    ];
+  });
+}
+
 /** The peers that can be run here; says of the others why not. */
 export function availablePeers(withNginx: boolean): Peer[] {
   const peers = [ORRERY, BARE];
@@ -55,6 +76,7 @@ export function availablePeers(withNginx: boolean): Peer[] {
   } else {
     console.log("Fastify and SQLite are left out: install them with `npm run bench:install`");
   }
+  peers.push(...peersOnOtherRuntimes());
   if (withNginx && spawnSync("nginx", ["-v"]).status === 0) peers.push(NGINX);
   else if (withNginx) console.log("nginx is left out: it is not installed");
   return peers;
@@ -81,21 +103,21 @@ export interface Server {
   readonly stop: () => Promise<void>;
 }
 
-function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: Start): string[] {
-  if (tree === undefined) {
-    return [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/peers", file), snapshot, keys, reply];
+/** What runs a program of ours. */
+function runnerOf({ runtime, tree }: Peer): string[] {
+  if (runtime === undefined) {
+    return [process.execPath, ...(tree === undefined ? RUN_TYPESCRIPT : nodeOptionsOf(tree))];
+  }
+  return runtime.endsWith("deno") ? [runtime, "run", "--allow-all", "--quiet"] : [runtime];
+}
+
+function commandOf(peer: Peer, { snapshot, keys, reply, settings }: Start): string[] {
+  const runner = runnerOf(peer);
+  if (peer.tree === undefined) {
+    return [...runner, join(ROOT, "bench/peers", peer.file), snapshot, keys, reply];
   }
   const fixed = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--watch", "0"];
-  return [
-    process.execPath,
-    ...nodeOptionsOf(tree),
-    "bin/orrery.mjs",
-    "serve",
-    ...fixed,
-    "--log-level",
-    "error",
-    ...settings,
-  ];
+  return [...runner, "bin/orrery.mjs", "serve", ...fixed, "--log-level", "error", ...settings];
 }
 
 /** The server's first line: `{"url":…}` of a peer, `orrery listening on URL …` of an orrery. */

@@ -44,6 +44,12 @@ export type Connections = Map<Socket, Connection>;
 const MAX_BEGUN = 32;
 const MAX_UNSENT_BYTES = 262_144;
 
+/**
+ * Most requests that wait on one connection. Where the parser pauses there is
+ * one, elsewhere what a read of 64 KiB brings; Deno goes on reading all the same.
+ */
+const MAX_WAITING = 4096;
+
 /** How long a peer gets to take its last answer before the connection is destroyed. */
 const LINGER_MS = 2000;
 
@@ -149,7 +155,8 @@ type Proceed = (connection: Connection, release: () => void) => void;
 
 function hold(connection: Connection, task: () => void, proceed: Proceed): void {
   const { waiting, socket } = connection;
-  waiting.push(task);
+  if (waiting.length === MAX_WAITING) socket.destroy();
+  else waiting.push(task);
   if (waiting.length > 1) return;
   socket.pause();
   // node:http resumes a socket behind each request and response.

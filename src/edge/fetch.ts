@@ -1,32 +1,31 @@
 /** The web-standard door: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
 import { answer, type State } from "../answer.ts";
-import { splitHeaders } from "../headers.ts";
+import { createResponder } from "./web-response.ts";
 
 /** A handler for one web-standard request. Never rejects. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** @internal Makes the door to a state. */
 export function createFetchHandler(state: State): FetchHandler {
-  return async ({ method, url, headers, signal }) => {
+  const respond = createResponder();
+  return async (request) => {
+    const { method, url, headers } = request;
+    const fragment = url.indexOf("#");
     const reply = await answer(
       {
         method,
         // A Request keeps the fragment, which is the client's own business.
-        target: url.split("#", 1)[0]!,
+        target: fragment < 0 ? url : url.slice(0, fragment),
         authorization: headers.get("authorization") ?? undefined,
         ifNoneMatch: headers.get("if-none-match") ?? undefined,
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
-        isGone: () => signal.aborted,
+        // The signal is made when it is first asked for, which most requests never do.
+        isGone: () => request.signal.aborted,
       },
       state,
     );
-    const list = splitHeaders(reply.headers);
-    const sent = new Headers();
-    for (let at = 0; at < list.length; at += 2) sent.append(list[at]!, list[at + 1]!);
-    const empty = method === "HEAD" || reply.status === 204 || reply.status === 304;
-    const body = empty ? null : new Uint8Array(Buffer.from(reply.body, "latin1"));
-    return new Response(body, { status: reply.status, headers: sent });
+    return respond(reply, method === "HEAD");
   };
 }

@@ -4,12 +4,13 @@
  * One read of 64 KiB can hold thousands of requests, and the parser makes
  * objects of all of them before anybody is asked. It has no public means of
  * stopping inside a read, so this uses fields of it that are not documented and
- * the same in Node 20 to 24. Deno and Bun parse in their own way and have none:
- * there nothing is stopped.
+ * the same in Node 20 to 24. Deno and Bun parse in their own way, Deno behind
+ * fields of the same names: there nothing is stopped.
  */
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { IS_NODE } from "./respond.ts";
 
 type OnExecute = (result: number | Error) => void;
 
@@ -36,6 +37,7 @@ const FAIL = -1;
 type Upgradable = IncomingMessage & { upgrade?: boolean };
 
 function parserOf(socket: Socket): Parser | undefined {
+  if (!IS_NODE) return undefined;
   const { parser } = socket as Socket & { parser?: Partial<Parser> | null };
   return typeof parser?.onIncoming === "function" ? (parser as Parser) : undefined;
 }

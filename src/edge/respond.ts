@@ -60,7 +60,7 @@ function respondByText(keepAliveTimeout: number): Respond {
 export const CLOSE = "Connection: close\r\n";
 
 /** Deno and Bun have a node:http of their own, which keeps its heads elsewhere. */
-const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
+export const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
 
 /**
  * How a server that is only ours responds.
@@ -82,7 +82,7 @@ let second = 0;
 let date = "";
 
 /** The Date header's value, made once a second. */
-function dateNow(): string {
+export function dateNow(): string {
   const now = Math.floor(Date.now() / 1000);
   if (now !== second) {
     second = now;

@@ -119,11 +119,11 @@ export function listen(
 }
 
 /** How long connections without a request are still served. */
-const GRACE_MS = 1500;
+export const GRACE_MS = 1500;
 /** When searches that are not done yet are answered with a 503. */
-const GIVE_UP_MS = 5000;
+export const GIVE_UP_MS = 5000;
 /** When whatever is left is destroyed. */
-const DEADLINE_MS = 7000;
+export const DEADLINE_MS = 7000;
 const LOOK_MS = 50;
 
 /** How long connections that still arrive may put off the end. */
@@ -188,24 +188,8 @@ export async function leave({ server, door, closed }: HttpServer): Promise<void>
   await closed;
 }
 
-/**
- * The same on Bun, whose servers end idle connections as soon as they stop
- * listening: clients are told to leave first, and what is in flight is answered.
- */
-async function leaveOnBun({ server, door }: HttpServer): Promise<void> {
-  door.startDraining();
-  await sleep(GRACE_MS);
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  await Promise.race([closed, sleep(DEADLINE_MS - GRACE_MS)]);
-  server.closeAllConnections();
-}
-
 /** Stops without losing a request. */
 export async function drain(http: HttpServer): Promise<void> {
-  if (process.versions.bun !== undefined) {
-    await leaveOnBun(http);
-    return;
-  }
   await stopListening(http);
   await leave(http);
 }

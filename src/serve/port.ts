@@ -12,9 +12,9 @@ export function whyNoSharing(
   { node, bun }: { readonly node: string; readonly bun?: string } = process.versions,
   platform: string = process.platform,
 ): string | undefined {
-  if (bun !== undefined) return `requires Node, whose servers can share a port; those of Bun ${bun} cannot`;
   const [major = 0, minor = 0] = node.split(".").map(Number);
-  if (major < 22 || (major === 22 && minor < 12)) {
+  // The version of Node that Bun names says nothing of its own server.
+  if (bun === undefined && (major < 22 || (major === 22 && minor < 12))) {
     return `requires Node 22.12 or newer, whose servers can share a port; this is ${node}`;
   }
   if (!["linux", "freebsd", "sunos", "aix", "android"].includes(platform)) {

@@ -5,7 +5,8 @@ import type { State } from "../answer.ts";
 import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
 import { connectionLimit } from "./connection-limit.ts";
-import { createHttpServer, drain, type HttpLimits, listen } from "./http.ts";
+import type { HttpLimits } from "./http.ts";
+import { createListener } from "./listener.ts";
 import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { type Sharing, tryPort } from "./port.ts";
 
@@ -82,7 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-interface Listener {
+interface Listening {
   readonly address: AddressInfo;
   readonly drain: () => Promise<void>;
 }
@@ -90,15 +91,19 @@ interface Listener {
 async function listenHere(
   { host, port, http: limits, observe, sharePort }: ServerOptions,
   state: State,
-): Promise<Listener> {
-  const http = createHttpServer(state, { maxConnections: connectionLimit(1), ...limits });
-  const address = await listen(http, host, port, sharePort ? "anybody" : "alone");
-  // From here on an error of the listener, such as EMFILE at accept, must not end the process.
-  http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
-  return { address, drain: () => drain(http) };
+): Promise<Listening> {
+  const listener = await createListener(state, { maxConnections: connectionLimit(1), ...limits }, observe);
+  const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
+  return {
+    address,
+    async drain() {
+      await listener.stopListening();
+      await listener.leave();
+    },
+  };
 }
 
-async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listener> {
+async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listening> {
   const { host, port, prefixes, rateLimit, cors, accessLog, observe } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";

@@ -13,7 +13,7 @@ import { sharePending } from "../search/pending.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
-import { createHttpServer, leave, listen, stopListening } from "./http.ts";
+import { createListener } from "./listener.ts";
 import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { Questions } from "./questions.ts";
@@ -66,7 +66,7 @@ const state: State = {
   accessLog: task.accessLog,
   generation: take(task.generation),
 };
-const http = createHttpServer(state, task.http);
+const listener = await createListener(state, task.http, observe);
 
 /** A stop may begin before it listens. */
 const started = startListening();
@@ -87,14 +87,14 @@ port.on("message", async (message: ToServing) => {
       break;
     case "stop-listening":
       await started;
-      await stopListening(http);
+      await listener.stopListening();
       say({ kind: "stopped-listening" });
       break;
     case "observed":
       observations.taken();
       break;
     case "drain":
-      await leave(http);
+      await listener.leave();
       tellOfCache();
       observations.flush();
       say({ kind: "drained" });
@@ -104,9 +104,7 @@ port.on("message", async (message: ToServing) => {
 
 async function startListening(): Promise<void> {
   try {
-    const address = await listen(http, task.host, task.port, task.sharing);
-    // From here on an error of the listener, such as EMFILE at accept, must not end the thread.
-    http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+    const address = await listener.listen(task.host, task.port, task.sharing);
     say({ kind: "listening", address });
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;

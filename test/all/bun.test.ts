@@ -1,56 +1,133 @@
-/** The server on Bun: a stop, and threads. */
+/** The server on Bun: what it does as on Node, and the differences that docs/runtimes.md lists. */
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { after, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findRuntime, stopOther } from "../support/other-runtime.ts";
+import { within } from "../support/patience.ts";
 import { dial, header, requestHead } from "../support/raw.ts";
-import { makeSmall } from "../support/small.ts";
+import {
+  allUntilEnd,
+  askOne,
+  CLI,
+  describeDifferences,
+  describeSameAsOnNode,
+  good,
+  isStats,
+  openOn,
+  PAGE,
+  STATS,
+} from "../support/runtime-suite.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const local = join(ROOT, "node_modules/.bin/bun");
-const bun = existsSync(local) ? local : "bun";
-const skip = spawnSync(bun, ["--version"]).status === 0 ? false : "bun is not installed";
+const { runtime, missing } = findRuntime("bun");
+const OK = `GET ${STATS} HTTP/1.1\r\nHost: a\r\n${CLI}\r\n`;
 
-const small = await makeSmall();
-after(small.remove);
+describeSameAsOnNode("Bun", runtime, missing);
 
-function serveOnBun(...more: string[]) {
-  const child = spawn(bun, ["src/main.ts", "serve", ...small.settings, ...more], { cwd: ROOT });
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const ended = once(child, "close").then(([status]) => ({ status: status as number, stderr }));
-  return { child, ended, line: once(createInterface({ input: child.stdout }), "line") };
-}
-
-describe("on Bun", { skip }, () => {
-  it("SIGTERM ends with 0, and what still arrives is answered with the end of its connection", async () => {
-    const { child, ended, line } = serveOnBun();
-    const [text] = (await Promise.race([line, ended])) as [unknown];
-    const wire = await dial(Number(/:(\d+)\//.exec(String(text))?.[1]));
-    const request = requestHead("/api/public/v1/worlds", [`Authorization: Bearer ${small.token}`]);
-    void wire.send(request);
-    assert.equal((await wire.response()).status, 200);
-    child.kill("SIGTERM");
-    for (let connection = "keep-alive"; connection !== "close"; ) {
-      void wire.send(request);
-      const response = await wire.response();
-      assert.equal(response.status, 200);
-      connection = header(response, "Connection") ?? "keep-alive";
+describeDifferences("Bun", runtime, missing, {
+  async "malformed requests"({ port }) {
+    const bare = /^HTTP\/1\.1 (400|431|505) [A-Za-z ]+\r\nConnection: close\r\n\r\n$/;
+    for (const bytes of [
+      `GET ${STATS} HTTP/1.2\r\nHost: a\r\n\r\n`,
+      `GET ${STATS} x HTTP/1.1\r\nHost: a\r\n\r\n`,
+      `GET ${STATS} HTTP/1.1\r\n\r\n`,
+      `${OK}X-Odd: a\r\n b\r\n\r\n`,
+      `${OK}X-Odd: a\0b\r\n\r\n`,
+      `${OK}X-Long: ${"x".repeat(17_000)}\r\n\r\n`,
+      "GET * HTTP/1.1\r\nHost: a\r\n\r\n",
+      "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+      `POST ${STATS} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      Buffer.from(`16030100c8010000c40303${"5a".repeat(196)}`, "hex"),
+    ]) {
+      assert.match(await allUntilEnd(port, bytes), bare);
     }
-    wire.destroy();
-    assert.deepEqual(await ended, { status: 0, stderr: "" });
-  });
+    assert.equal(await allUntilEnd(port, `BREW ${STATS} HTTP/1.1\r\nHost: a\r\n\r\n`), "");
+    const half = await dial(port);
+    await half.send(OK);
+    half.end();
+    await half.closed();
+  },
 
-  it("more than one thread is a wrong call, with the reason", async () => {
-    const { status, stderr } = await serveOnBun("--threads", "2").ended;
-    assert.equal(status, 2);
-    assert.match(stderr, /--threads: more than one requires Node, .* Bun/);
-  });
+  async "Expect: 100-continue"({ port }) {
+    const headers = ["Expect: 100-continue", "Content-Length: 5"];
+    const text = await allUntilEnd(port, `${requestHead(STATS, headers, "POST")}hello`);
+    assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 405 /);
+  },
+
+  async "two Authorization headers"({ port }) {
+    assert.equal((await askOne(port, good(STATS, [CLI]))).status, 401);
+  },
+
+  async "a chunked body with a fault"({ port }) {
+    const head = requestHead(STATS, ["Transfer-Encoding: chunked"], "POST");
+    const text = await allUntilEnd(port, `${head}zz\r\n`);
+    assert.match(
+      text,
+      /^HTTP\/1\.1 405 [\s\S]*"Method not allowed"\}HTTP\/1\.1 400 [A-Za-z ]+\r\nConnection: close\r\n\r\n$/,
+    );
+  },
+
+  async "a body above 16 KiB"({ port }) {
+    const wire = await dial(port);
+    void wire.send(requestHead(STATS, ["Content-Length: 1000000"]));
+    const response = await wire.response();
+    assert.equal(response.status, 400);
+    assert.equal(header(response, "Connection"), undefined);
+    await wire.send(Buffer.alloc(1_000_000, good(STATS)));
+    void wire.send(good(STATS));
+    isStats(await wire.response());
+    wire.destroy();
+  },
+
+  async "Connection: close and HTTP/1.0"({ port }) {
+    for (const bytes of [
+      good(STATS, ["Connection: close"]) + good(STATS),
+      `GET ${STATS} HTTP/1.0\r\n${CLI}\r\n\r\n`,
+      `GET ${STATS} HTTP/1.0\r\n${CLI}\r\nConnection: keep-alive\r\n\r\n`,
+    ]) {
+      const text = await allUntilEnd(port, bytes);
+      assert.match(text, /^HTTP\/1\.1 200 /);
+      assert.doesNotMatch(text, /\r\nConnection:/i);
+      assert.equal(text.match(/HTTP\/1\.1 /g)!.length, 1);
+    }
+  },
+
+  async "slow heads"() {
+    const { port, server } = await openOn(runtime, [
+      ...["--keep-alive-timeout", "2", "--headers-timeout", "0.3", "--request-timeout", "0.3"],
+      ...["--timeout-check-interval", "0.1", "--max-requests-per-socket", "1"],
+    ]);
+    const drips = await dial(port);
+    void drips.send(OK);
+    for (let at = 0; at < 10; at++) {
+      await sleep(100);
+      void drips.send(`X-${at}: a\r\n`);
+    }
+    void drips.send("\r\n");
+    isStats(await drips.response());
+    void drips.send(good(STATS));
+    isStats(await drips.response());
+    await within(drips.ending, "the end of the idle connection");
+    drips.destroy();
+    assert.equal(await allUntilEnd(port, OK), "");
+    await stopOther(server);
+  },
+
+  async "an answer that is not read"({ port }) {
+    const wire = await dial(port);
+    wire.socket.pause();
+    const bytes = good(PAGE).repeat(100);
+    while (!wire.socket.destroyed) await Promise.race([wire.send(bytes), wire.gone]);
+    isStats(await askOne(port, good(STATS)));
+  },
+
+  async "a stop"() {
+    const { port, server } = await openOn(runtime);
+    const idle = await dial(port);
+    const stopped = stopOther(server);
+    let closing: string | undefined;
+    while (closing !== "close") closing = header(await askOne(port, good(STATS)), "Connection");
+    await idle.fin();
+    idle.destroy();
+    await within(stopped, "the stop");
+  },
 });

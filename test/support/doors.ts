@@ -113,11 +113,15 @@ export function directDoor(ask: DirectDoor): Door {
   };
 }
 
+/** Whether a step has two Authorization headers, which web-standard ones cannot tell from one that holds both. */
+export function hasTwoAuthorizations({ headers = [] }: Step): boolean {
+  return headers.filter(([name]) => name.toLowerCase() === "authorization").length > 1;
+}
+
 /** Whether a web-standard request can carry a step unchanged. */
-export function fitsFetch({ method = "GET", target, headers = [] }: Step): boolean {
-  if (method === "TRACE" || headers.filter(([name]) => name.toLowerCase() === "authorization").length > 1) {
-    return false;
-  }
+export function fitsFetch(step: Step): boolean {
+  const { method = "GET", target } = step;
+  if (method === "TRACE" || hasTwoAuthorizations(step)) return false;
   const url = new URL(target, "http://orrery.test");
   if (url.hash !== "") return false;
   const [path] = target.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1);
