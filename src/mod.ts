@@ -20,7 +20,6 @@
  * ```
  */
 
-import "./supported.mjs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
@@ -31,6 +30,11 @@ import { type Observe, observeNothing } from "./observe.ts";
 import { checkOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import { openState } from "./serve/open.ts";
+// Throws where the library does not run.
+import { IS_SUPPORTED } from "./supported.mjs";
+
+// An import without a name would stand in the declarations, too.
+void IS_SUPPORTED;
 
 export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
 export type { FetchHandler } from "./edge/fetch.ts";

@@ -3,3 +3,6 @@ import { whyNotHere } from "./runtime.mjs";
 
 const why = whyNotHere(typeof process === "object" ? process.versions : {});
 if (why !== "") throw new Error(`orrery ${why}`);
+
+/** Where this can be read, it is so. */
+export const IS_SUPPORTED = true;

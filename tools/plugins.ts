@@ -2,6 +2,7 @@
 
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Plugin } from "esbuild";
 import build from "fast-json-stringify";
 import { SCHEMAS, type SchemaName } from "../src/model.ts";
@@ -40,8 +41,11 @@ export const leanHttp: Plugin = {
   name: "lean-http",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^node:http$/ }, () => ({ path: "http", namespace: "lean" }));
+    // A Node that is too old for this is told so.
     onLoad({ filter: /./, namespace: "lean" }, () => ({
-      contents: `export const { ${HTTP.join(", ")} } = process.getBuiltinModule("node:http");`,
+      contents: `import "./supported.mjs";
+        export const { ${HTTP.join(", ")} } = process.getBuiltinModule("node:http");`,
+      resolveDir: fileURLToPath(new URL("../src", import.meta.url)),
     }));
   },
 };

@@ -1,0 +1,2 @@
+/** Where this can be read, it is so. */
+export declare const IS_SUPPORTED: boolean;
