@@ -44,7 +44,9 @@ export const leanHttp: Plugin = {
     // A Node that is too old for this is told so.
     onLoad({ filter: /./, namespace: "lean" }, () => ({
       contents: `import "./supported.mjs";
-        export const { ${HTTP.join(", ")} } = process.getBuiltinModule("node:http");`,
+        const http = process.getBuiltinModule("node:http");
+        export const { ${HTTP.join(", ")} } = http;
+        export default http;`,
       resolveDir: fileURLToPath(new URL("../src", import.meta.url)),
     }));
   },

@@ -44,7 +44,7 @@ export interface OtherServer extends Program {
 export function startOn(
   [program, ...words]: Runtime,
   args: readonly string[],
-  file = "src/main.ts",
+  file = "dist/main.js",
 ): Program {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const child = spawn(program!, [...words, join(ROOT, file), ...args], {

@@ -412,7 +412,7 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
         {
           cwd: ROOT,
           encoding: "utf8",
-          env: { ...environment, ORRERY_TEST_PROGRAM: [...runtime, join(ROOT, "src/main.ts")].join(" ") },
+          env: { ...environment, ORRERY_TEST_PROGRAM: [...runtime, join(ROOT, "dist/main.js")].join(" ") },
           maxBuffer: 1 << 28,
         },
       );
