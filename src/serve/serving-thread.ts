@@ -66,7 +66,8 @@ const state: State = {
   accessLog: task.accessLog,
   generation: take(task.generation),
 };
-const listener = await createListener(state, task.http, observe);
+// Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
+const listener = createListener(state, task.http, observe);
 
 /** A stop may begin before it listens. */
 const started = startListening();
@@ -87,14 +88,14 @@ port.on("message", async (message: ToServing) => {
       break;
     case "stop-listening":
       await started;
-      await listener.stopListening();
+      await (await listener).stopListening();
       say({ kind: "stopped-listening" });
       break;
     case "observed":
       observations.taken();
       break;
     case "drain":
-      await listener.leave();
+      await (await listener).leave();
       tellOfCache();
       observations.flush();
       say({ kind: "drained" });
@@ -104,7 +105,7 @@ port.on("message", async (message: ToServing) => {
 
 async function startListening(): Promise<void> {
   try {
-    const address = await listener.listen(task.host, task.port, task.sharing);
+    const address = await (await listener).listen(task.host, task.port, task.sharing);
     say({ kind: "listening", address });
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
