@@ -3,6 +3,9 @@
 /** The oldest Node that runs the program; `engines` in package.json says the same. */
 export const OLDEST_NODE = "20.19";
 
+/** The oldest Bun whose server takes routes. */
+const OLDEST_BUN = "1.2.3";
+
 /**
  * Why the program does not run here; an empty string where it does.
  *
@@ -10,11 +13,20 @@ export const OLDEST_NODE = "20.19";
  * @returns {string}
  */
 export function whyNotHere(versions) {
-  if (versions.bun !== undefined || versions.deno !== undefined) return "";
-  const needs = `needs Node ${OLDEST_NODE} or newer, Bun or Deno; this is `;
+  if (versions.deno !== undefined) return "";
+  const needs = `needs Node ${OLDEST_NODE} or newer, Bun ${OLDEST_BUN} or newer, or Deno; this is `;
+  if (versions.bun !== undefined) {
+    return isAtLeast(versions.bun, OLDEST_BUN) ? "" : `${needs}Bun ${versions.bun}`;
+  }
   if (versions.node === undefined) return `${needs}none of them`;
-  const own = versions.node.split(".");
-  const oldest = OLDEST_NODE.split(".");
-  const isNewEnough = own[0] === oldest[0] ? Number(own[1]) >= Number(oldest[1]) : own[0] - oldest[0] > 0;
-  return isNewEnough ? "" : `${needs}Node ${versions.node}`;
+  return isAtLeast(versions.node, OLDEST_NODE) ? "" : `${needs}Node ${versions.node}`;
+}
+
+function isAtLeast(version, oldest) {
+  const own = version.split(".");
+  const wanted = oldest.split(".");
+  for (let at = 0; at < wanted.length; at++) {
+    if (own[at] !== wanted[at]) return Number(own[at]) > Number(wanted[at]);
+  }
+  return true;
 }

@@ -31,10 +31,14 @@ describe("a runtime", () => {
     for (const node of ["20.18.3", "20.2.0", "18.20.8", "9.30.0", "0.10.48"]) {
       assert.equal(
         whyNotHere({ node }),
-        `needs Node ${OLDEST_NODE} or newer, Bun or Deno; this is Node ${node}`,
+        `needs Node ${OLDEST_NODE} or newer, Bun 1.2.3 or newer, or Deno; this is Node ${node}`,
       );
     }
-    assert.equal(whyNotHere({ node: "18.0.0", bun: "1.0.0" }), "");
+    for (const bun of ["1.2.3", "1.2.10", "1.4.5", "2.0.0"])
+      assert.equal(whyNotHere({ node: "18.0.0", bun }), "", bun);
+    for (const bun of ["1.2.2", "1.1.40", "0.8.1"]) {
+      assert.match(whyNotHere({ node: "22.0.0", bun }), new RegExp(`; this is Bun ${bun}$`));
+    }
     assert.equal(whyNotHere({ deno: "2.0.0" }), "");
     assert.match(whyNotHere({}), /; this is none of them$/);
   });

@@ -5,6 +5,8 @@
  *     npm run build:binary
  *     npm run build:binary -- --out FILE
  *
+ * Beside it go the licences of what it contains.
+ *
  * The Node that it is made of is the one that runs this if that is new enough, else the newest of NODE_MAJOR from npm.
  */
 
@@ -12,6 +14,7 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -28,6 +31,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
+import { licencesOf } from "./licences.ts";
 import { madeEncoders } from "./plugins.ts";
 
 /** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
@@ -48,8 +52,12 @@ const embedded: Plugin = {
     })),
 };
 
-/** Bundles all of the program, packages included, as CommonJS, which is what a Node in a file starts. */
-async function bundle(folder: string): Promise<void> {
+/**
+ * Bundles all of the program, packages included, as CommonJS, which is what a Node in a file starts.
+ *
+ * @returns the licences of what became part of it
+ */
+async function bundle(folder: string): Promise<string> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: {
@@ -75,6 +83,7 @@ async function bundle(folder: string): Promise<void> {
       }
     }
   }
+  return licencesOf(metafile);
 }
 
 /** The Node to be made into the program. */
@@ -82,6 +91,13 @@ function findNode(): string {
   if (process.versions.node.startsWith(`${NODE_MAJOR}.`)) return process.execPath;
   const command = ["-y", "-p", `node@${NODE_MAJOR}`, "node", "-p", "process.execPath"];
   return execFileSync("npx", command, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
+}
+
+/** The licences of a Node and of what it contains; the package that npm has of it brings none. */
+function licenceOf(node: string): string {
+  const file = join(dirname(node), "../LICENSE");
+  if (existsSync(file)) return readFileSync(file, "utf8");
+  return "Node.js: https://github.com/nodejs/node/blob/main/LICENSE\n";
 }
 
 /** Takes symbols and debugging information away, where binutils are installed: a fifth of the file. */
@@ -122,7 +138,7 @@ const folder = mkdtempSync(join(tmpdir(), "orrery-binary-"));
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const next = `${OUT}.${process.pid}`;
 try {
-  await bundle(folder);
+  const licences = await bundle(folder);
   const node = findNode();
   execFileSync(node, ["--experimental-sea-config", configuration(folder)], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -134,6 +150,7 @@ try {
   await inject(next, "NODE_SEA_BLOB", readFileSync(join(folder, "blob")), {
     sentinelFuse: "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2",
   });
+  writeFileSync(`${OUT}.LICENSES.txt`, `${licenceOf(node)}\n${"-".repeat(80)}\n\n${licences}`);
   renameSync(next, OUT);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -75,8 +75,9 @@ try {
     rmSync(ALL_TYPES, { recursive: true });
   }
   // What `npm run build:binary` made is that command's.
-  const binary = join(DIST, "orrery");
-  if (existsSync(binary)) renameSync(binary, join(NEW, "orrery"));
+  for (const name of ["orrery", "orrery.LICENSES.txt"]) {
+    if (existsSync(join(DIST, name))) renameSync(join(DIST, name), join(NEW, name));
+  }
   // The old one stays until the new one takes its place: it may be in use.
   if (existsSync(DIST)) renameSync(DIST, OLD);
   renameSync(NEW, DIST);

@@ -18,14 +18,20 @@ describe("a Node that is too old", () => {
           cwd: ROOT,
           encoding: "utf8",
         });
-        assert.match(ran.stderr, /^orrery: needs Node [\d.]+ or newer, Bun or Deno; this is Node [\d.]+\n$/);
+        assert.match(
+          ran.stderr,
+          /^orrery: needs Node [\d.]+ or newer, Bun [\d.]+ or newer, or Deno; this is Node [\d.]+\n$/,
+        );
         assert.deepEqual([ran.status, ran.stdout], [2, ""], file);
       }
       // What is older than that cannot even read the library.
       if (Number.parseInt(version, 10) < 18) return;
       const code = 'import("./dist/mod.js").catch((error) => console.log(error.message))';
       const library = spawnSync(node.path, ["-e", code], { cwd: ROOT, encoding: "utf8" });
-      assert.match(library.stdout, /^orrery needs Node [\d.]+ or newer, Bun or Deno; this is Node [\d.]+\n$/);
+      assert.match(
+        library.stdout,
+        /^orrery needs Node [\d.]+ or newer, Bun [\d.]+ or newer, or Deno; this is Node [\d.]+\n$/,
+      );
     });
   }
 });
