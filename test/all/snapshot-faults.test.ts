@@ -1,0 +1,381 @@
+/** Loading a snapshot while the file system fails, or while files are replaced: whole or refused, at every call. */
+
+import assert from "node:assert/strict";
+import {
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { ROW_FILES, type User, type World, type WorldStats } from "../../src/model.ts";
+import type { FileSystem } from "../../src/snapshot/files.ts";
+import { type Loaded, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
+import { type Block, rowObject } from "../../src/store/table.ts";
+import {
+  instance,
+  type RawRow,
+  snapshotFiles,
+  user,
+  withManifest,
+  world,
+  worldStats,
+  writeFiles,
+} from "../support/folders.ts";
+
+const root = mkdtempSync(join(tmpdir(), "orrery-snapshot-faults-"));
+after(() => rmSync(root, { recursive: true, force: true }));
+let folders = 0;
+
+function freshFolder(): string {
+  return join(root, String(++folders));
+}
+
+function mustLoad(result: Loaded | Refused): Loaded {
+  assert.deepEqual(result.ok ? [] : result.problems, []);
+  assert.ok(result.ok);
+  return result;
+}
+
+function problemsOf(result: Loaded | Refused): readonly string[] {
+  assert.ok(!result.ok, "a bad snapshot was loaded");
+  assert.ok(result.problems.length > 0, "refused without a reason");
+  for (const line of result.problems) assert.doesNotMatch(line, /[\n\r]/, "one line a problem");
+  return result.problems;
+}
+
+function rowsOf<Row>(block: Block): Row[] {
+  return Array.from({ length: block.rows }, (_, row) => rowObject<Row>(block, row));
+}
+
+const lines = (...rows: (RawRow | string)[]): string =>
+  rows.map((row) => `${typeof row === "string" ? row : JSON.stringify(row)}\n`).join("");
+
+/** A snapshot whose every file says which one it is. */
+function marked(mark: "A" | "B", generation?: string): Map<string, Buffer> {
+  const at = mark === "A" ? 1 : 2;
+  const files = snapshotFiles({
+    "users.ndjson": [user(1, { displayName: mark })],
+    "worlds.ndjson": [world(1, { name: mark })],
+    "world-stats.ndjson": [worldStats(1, { totalVisits: at })],
+    "instances.ndjson": [instance(1, { createdAt: `2026-01-0${at}T00:00:00.000Z` })],
+  });
+  return generation === undefined ? files : withManifest(files, generation);
+}
+
+/** Which snapshot was loaded; throws when it is a mixture. */
+function markOf({ store }: Loaded): "A" | "B" {
+  const [first] = rowsOf<User>(store.users);
+  const [place] = rowsOf<World>(store.worlds);
+  const [visits] = rowsOf<WorldStats>(store.worldStats);
+  const [running] = rowsOf<{ createdAt: string }>(store.instances);
+  const marks = [
+    first!.displayName,
+    place!.name,
+    visits!.totalVisits === 1 ? "A" : "B",
+    running!.createdAt.startsWith("2026-01-01") ? "A" : "B",
+  ];
+  assert.equal(new Set(marks).size, 1, `a mixture was loaded: ${marks.join("")}`);
+  return marks[0] as "A" | "B";
+}
+
+interface Watched {
+  readonly files: FileSystem;
+  /** Calls made so far, in order. */
+  readonly calls: string[];
+  readonly opened: () => number;
+  readonly closed: () => number;
+}
+
+/**
+ * The real file system, where every call is announced before it is made.
+ *
+ * @param before gets the call's number, from 1, and its name; what it throws is the call's result
+ */
+function watched(before: (number: number, call: string) => void): Watched {
+  const calls: string[] = [];
+  let opened = 0;
+  let closed = 0;
+  const announce = (call: string): void => {
+    calls.push(call);
+    before(calls.length, call);
+  };
+  const wrap = (handle: FileHandle): FileHandle =>
+    new Proxy(handle, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target) as unknown;
+        if (typeof value !== "function") return value;
+        return async (...args: unknown[]) => {
+          // Even a close that fails gives its descriptor back.
+          if (name === "close") {
+            closed++;
+            await target.close();
+            announce("close");
+            return undefined;
+          }
+          announce(String(name));
+          return Reflect.apply(value, target, args) as unknown;
+        };
+      },
+    });
+  const files = {
+    async open(...args: Parameters<typeof open>) {
+      announce("open");
+      const handle = wrap(await open(...args));
+      opened++;
+      return handle;
+    },
+    async stat(...args: Parameters<typeof stat>) {
+      announce("stat");
+      return stat(...args);
+    },
+  };
+  return { files: files as unknown as FileSystem, calls, opened: () => opened, closed: () => closed };
+}
+
+function systemError(code: string, syscall: string): Error {
+  return Object.assign(new Error(`${code}: injected, ${syscall}`), { code, syscall, errno: -5 });
+}
+
+/** Waits until a file that is written now gets another change time than one written before. */
+function waitForClockTick(folder: string): void {
+  const probe = join(folder, ".probe");
+  writeFileSync(probe, "");
+  const { ctimeNs } = statSync(probe, { bigint: true });
+  for (;;) {
+    writeFileSync(probe, "x");
+    if (statSync(probe, { bigint: true }).ctimeNs !== ctimeNs) break;
+  }
+  unlinkSync(probe);
+}
+
+describe("faults", () => {
+  for (const form of ["plain", "gzipped", "with a manifest"] as const) {
+    test(`every call to the file system fails once, ${form}: refused or whole, never thrown`, async () => {
+      const plain = marked("A", form === "with a manifest" ? "gen-A" : undefined);
+      const stored =
+        form === "gzipped"
+          ? new Map(Array.from(plain, ([name, bytes]) => [`${name}.gz`, gzipSync(bytes)]))
+          : plain;
+      const folder = writeFiles(freshFolder(), stored);
+      const clean = watched(() => {});
+      const expected = mustLoad(await loadSnapshot(folder, { files: clean.files }));
+      assert.equal(clean.opened(), stored.size);
+      assert.equal(clean.closed(), clean.opened());
+      for (const call of ["open", "stat", "read", "close"]) assert.ok(clean.calls.includes(call), call);
+
+      for (const code of ["EIO", "EACCES", "ENOENT", "EMFILE"]) {
+        for (let at = 1; at <= clean.calls.length; at++) {
+          let failed = "";
+          const faulty = watched((number, call) => {
+            if (number !== at) return;
+            failed = call;
+            throw systemError(code, call);
+          });
+          const result = await loadSnapshot(folder, { files: faulty.files });
+          const what = `${code} at call ${at}, ${failed}`;
+          assert.notEqual(failed, "", what);
+          assert.equal(faulty.closed(), faulty.opened(), `${what}: a file stays open`);
+          if (result.ok) {
+            // A file that is not there anyway may fail to be there; and a failing close loses nothing.
+            const harmless = failed === "close" || (code === "ENOENT" && /open|stat/.test(failed));
+            assert.ok(harmless, `${what} went unnoticed`);
+            assert.equal(markOf(result), "A");
+            assert.equal(result.store.id, expected.store.id, `${what}: another generation`);
+            assert.equal(result.store.contents, expected.store.contents, what);
+          } else {
+            assert.equal(result.problems.length, 1, what);
+            assert.match(result.problems[0]!, /^[^\n]+: /);
+            assert.equal(result.look, undefined, `${what}: the next look would not try again`);
+          }
+        }
+      }
+    });
+  }
+
+  test("calls that fail from some moment on", async () => {
+    const folder = writeFiles(freshFolder(), marked("A", "gen-A"));
+    const clean = watched(() => {});
+    mustLoad(await loadSnapshot(folder, { files: clean.files }));
+    const firstClose = clean.calls.indexOf("close") + 1;
+    for (const code of ["EIO", "ENOENT"]) {
+      // The last two looks of all are for files that are not there: ENOENT is the truth about them.
+      for (let at = 1; at < (code === "ENOENT" ? firstClose - 2 : firstClose); at++) {
+        const faulty = watched((number, call) => {
+          if (number >= at) throw systemError(code, call);
+        });
+        const result = await loadSnapshot(folder, { files: faulty.files });
+        assert.ok(!result.ok, `${code} from call ${at} on`);
+        assert.equal(faulty.closed(), faulty.opened());
+      }
+    }
+  });
+
+  test("a read that fails names its file", async () => {
+    const folder = writeFiles(freshFolder(), marked("A"));
+    let reads = 0;
+    const faulty = watched((_, call) => {
+      // Each small file takes two reads: its bytes and its end.
+      if (call === "read" && ++reads === 3) throw systemError("EIO", "read");
+    });
+    const problems = problemsOf(await loadSnapshot(folder, { files: faulty.files }));
+    assert.deepEqual(problems, ["worlds.ndjson: cannot be read: i/o error (EIO)"]);
+  });
+
+  test("reads that give one byte at a time change nothing", async () => {
+    const text = `\ufeff${lines(user(1, { displayName: "漢字😀" }))}\r\n${lines(user(2))}`;
+    const files = snapshotFiles({ "users.ndjson": text });
+    files.set("worlds.ndjson.gz", gzipSync(files.get("worlds.ndjson")!)).delete("worlds.ndjson");
+    const folder = writeFiles(freshFolder(), files);
+    const expected = mustLoad(await loadSnapshot(folder));
+    const slow = {
+      stat,
+      async open(...args: Parameters<typeof open>) {
+        const handle = await open(...args);
+        const read = handle.read.bind(handle) as (...args: unknown[]) => Promise<unknown>;
+        Object.assign(handle, {
+          read: (buffer: Buffer, offset: number, _length: number, place: null) =>
+            read(buffer, offset, 1, place),
+        });
+        return handle;
+      },
+    };
+    const result = mustLoad(await loadSnapshot(folder, { files: slow as unknown as FileSystem }));
+    assert.equal(result.store.contents, expected.store.contents);
+    assert.deepEqual(rowsOf(result.store.users), rowsOf(expected.store.users));
+    assert.equal(rowsOf<User>(result.store.users)[0]!.displayName, "漢字😀");
+  });
+});
+
+describe("files that are replaced while they are read", () => {
+  const replacements: [how: string, replace: (folder: string, files: ReadonlyMap<string, Buffer>) => void][] =
+    [
+      [
+        "by renames",
+        (folder, files) => {
+          for (const [name, bytes] of files) {
+            writeFileSync(join(folder, `${name}.new`), bytes);
+            renameSync(join(folder, `${name}.new`), join(folder, name));
+          }
+        },
+      ],
+      ["in place, to the same sizes", (folder, files) => void writeFiles(folder, files)],
+      [
+        "by deleting and writing again",
+        (folder, files) => {
+          for (const name of files.keys()) unlinkSync(join(folder, name));
+          writeFiles(folder, files);
+        },
+      ],
+    ];
+  for (const [how, replace] of replacements) {
+    for (const generation of [undefined, "gen"]) {
+      test(`${how}, ${generation ? "with" : "without"} a manifest: whole or refused`, async () => {
+        const a = marked("A", generation && `${generation}-A`);
+        const b = marked("B", generation && `${generation}-B`);
+        for (const [name, bytes] of a) assert.equal(bytes.length, b.get(name)!.length);
+        const folder = writeFiles(freshFolder(), a);
+        const { calls } = await (async () => {
+          const clean = watched(() => {});
+          mustLoad(await loadSnapshot(folder, { files: clean.files }));
+          return clean;
+        })();
+        const outcomes = { A: 0, B: 0, refused: 0 };
+        for (let at = 1; at <= calls.length; at++) {
+          writeFiles(folder, a);
+          waitForClockTick(folder);
+          const swapping = watched((number) => {
+            if (number === at) replace(folder, b);
+          });
+          const result = await loadSnapshot(folder, { files: swapping.files });
+          if (result.ok) {
+            const mark = markOf(result);
+            outcomes[mark]++;
+            if (generation) assert.equal(result.store.id, `${generation}-${mark}`);
+          } else {
+            outcomes.refused++;
+            assert.equal(result.look, undefined, "the next look tries again");
+          }
+        }
+        assert.ok(outcomes.refused > 0 && outcomes.A > 0 && outcomes.B > 0, JSON.stringify(outcomes));
+      });
+    }
+  }
+
+  test("one file alone, at every call: never beside the others' old contents", async () => {
+    const a = marked("A");
+    const folder = writeFiles(freshFolder(), a);
+    for (const name of ROW_FILES) {
+      // With one file replaced before the load begins, the mixture is what the folder holds.
+      for (let at = 2; at <= 60; at++) {
+        writeFiles(folder, a);
+        waitForClockTick(folder);
+        let done = false;
+        const swapping = watched((number) => {
+          if (number !== at) return;
+          done = true;
+          writeFileSync(join(folder, "new"), marked("B").get(name)!);
+          renameSync(join(folder, "new"), join(folder, name));
+        });
+        const result = await loadSnapshot(folder, { files: swapping.files });
+        if (!done) break;
+        // Before the first look the new file is simply what is there.
+        const calls = swapping.calls.slice(0, at);
+        if (result.ok && calls.includes("open")) assert.equal(markOf(result), "A");
+      }
+    }
+  });
+
+  test("a link to the folder that is turned to another and back: whole or refused", async () => {
+    const parent = freshFolder();
+    const a = writeFiles(join(parent, "a"), marked("A"));
+    const b = writeFiles(join(parent, "b"), marked("B"));
+    const link = join(parent, "current");
+    const turn = (target: string): void => {
+      symlinkSync(target, `${link}.new`);
+      renameSync(`${link}.new`, link);
+    };
+    turn(a);
+    const clean = watched(() => {});
+    mustLoad(await loadSnapshot(link, { files: clean.files }));
+    const calls = clean.calls.length;
+    const outcomes = { A: 0, B: 0, refused: 0 };
+    for (let to = 1; to <= calls; to++) {
+      for (let back = to + 1; back <= calls; back += 2) {
+        turn(a);
+        const turning = watched((number) => {
+          if (number === to) turn(b);
+          if (number === back) turn(a);
+        });
+        const result = await loadSnapshot(link, { files: turning.files });
+        if (result.ok) outcomes[markOf(result)]++;
+        else outcomes.refused++;
+      }
+    }
+    assert.ok(outcomes.refused > 0 && outcomes.A > 0 && outcomes.B > 0, JSON.stringify(outcomes));
+  });
+});
+
+test("loading leaves the folder as it was", async () => {
+  const folder = writeFiles(freshFolder(), marked("A", "g"));
+  const before = [...marked("A", "g").keys()].map(
+    (name) => statSync(join(folder, name), { bigint: true }).ctimeNs,
+  );
+  mustLoad(await loadSnapshot(folder));
+  const later = [...marked("A", "g").keys()].map(
+    (name) => statSync(join(folder, name), { bigint: true }).ctimeNs,
+  );
+  assert.deepEqual(later, before);
+  assert.equal(
+    readFileSync(join(folder, "users.ndjson"), "utf8"),
+    marked("A").get("users.ndjson")!.toString(),
+  );
+});
