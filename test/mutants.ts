@@ -214,7 +214,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/snapshot/load.ts",
     text: "if ((await lookAt(folder, files)) !== look) return changed;",
     becomes: "",
-    tests: [["test/snapshot.test.ts", "in place, to the same sizes, without a manifest"]],
+    tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },
   {
     breaks: "a peer that reads nothing is sent any number of bytes",
