@@ -218,7 +218,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "10",
     min: 0.1,
     max: 3600,
-    meaning: "Time allowed for the head of a request to arrive, at most that of `--request-timeout`.",
+    meaning: "Time allowed for the head of a request to arrive, capped at that of `--request-timeout`.",
     commands: SERVING,
   },
   {

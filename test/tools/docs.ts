@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { FAULTS } from "../../src/fault.ts";
+import { SCHEMAS } from "../../src/model.ts";
 import { SETTING_OPTIONS } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
@@ -26,6 +27,14 @@ function settingOption(name: string): readonly string[] {
   return [`\`${name}\``, `\`${value}\``, setting.meaning];
 }
 
+/** What a reader calls the formats of fields. */
+const FORMAT_WORDS: Readonly<Record<string, string>> = {
+  uuid: "UUID",
+  "date-time": "time",
+  string: "text",
+  integer: "whole number",
+};
+
 /** Every generated section by name. */
 export const SECTIONS: Readonly<Record<string, () => string>> = {
   routes: () =>
@@ -36,6 +45,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         scope === null ? "any valid key" : `\`${scope}\``,
         parameters.map((name) => `\`${name}\``).join(" ") || "–",
         summary,
+      ]),
+    ),
+  fields: () =>
+    table(
+      ["Resource", "Fields"],
+      Object.values(SCHEMAS).map(({ title, properties }) => [
+        title,
+        Object.entries(properties)
+          .map(([name, { type, format }]) => `\`${name}\` ${FORMAT_WORDS[format ?? type] ?? type}`)
+          .join(", "),
       ]),
     ),
   faults: () =>
