@@ -6,12 +6,24 @@
  */
 
 import { readdirSync, readFileSync } from "node:fs";
+import { codeOf } from "../system-error.ts";
 
 /** For a reload: its files and its thread. */
 const RESERVE = 24;
 
 /** What a thread that serves opens for itself. */
 const THREAD_RESERVE = 16;
+
+/** Descriptors that this process may still open; undefined where the system does not tell, or has no limit. */
+function freeDescriptors(): number | undefined {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
+  } catch (error) {
+    // Not one is left to look with.
+    return codeOf(error) === "EMFILE" ? 0 : undefined;
+  }
+}
 
 /**
  * Most connections of one listener.
@@ -20,15 +32,17 @@ const THREAD_RESERVE = 16;
  * @returns undefined where the system does not tell its limit, or has none; at least 1
  */
 export function connectionLimit(listeners: number): number | undefined {
-  let most: number;
-  let used: number;
-  try {
-    most = Number(/^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1]);
-    used = readdirSync("/proc/self/fd").length;
-  } catch {
-    return undefined;
-  }
-  if (Number.isNaN(most)) return undefined;
+  const free = freeDescriptors();
+  if (free === undefined) return undefined;
   const threads = listeners > 1 ? listeners * THREAD_RESERVE : 0;
-  return Math.max(1, Math.floor((most - used - RESERVE - threads) / listeners));
+  return Math.max(1, Math.floor((free - RESERVE - threads) / listeners));
+}
+
+/**
+ * Whether there are enough descriptors to start a thread. One that finds too few
+ * dies, and on Bun, whose server takes connections without a limit, the process with it.
+ */
+export function hasRoomForThread(): boolean {
+  const free = freeDescriptors();
+  return free === undefined || free >= THREAD_RESERVE;
 }

@@ -1,10 +1,14 @@
 /** The server on Bun: what it does as on Node, and the differences that docs/runtimes.md lists. */
 
 import assert from "node:assert/strict";
+import { appendFileSync, readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findRuntime, stopOther } from "../support/other-runtime.ts";
+import { findRuntime, type Runtime, stopOther } from "../support/other-runtime.ts";
 import { within } from "../support/patience.ts";
-import { dial, header, requestHead } from "../support/raw.ts";
+import { until } from "../support/process.ts";
+import { dial, header, type RawResponse, requestHead } from "../support/raw.ts";
 import {
   allUntilEnd,
   askOne,
@@ -89,6 +93,28 @@ describeDifferences("Bun", runtime, missing, {
       assert.doesNotMatch(text, /\r\nConnection:/i);
       assert.equal(text.match(/HTTP\/1\.1 /g)!.length, 1);
     }
+  },
+
+  async "more connections than descriptors"() {
+    const few: Runtime = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh", ...runtime];
+    const { port, server, snapshot } = await openOn(few);
+    const stands = await dial(port);
+    const stats = async (): Promise<RawResponse> => {
+      void stands.send(good(STATS));
+      return stands.response();
+    };
+    const before = header(await stats(), "ETag");
+    const crowd = Array.from({ length: 200 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+    const files = `/proc/${server.child.pid}/fd`;
+    await until(() => readdirSync(files).length >= 127, "all descriptors to be taken");
+    appendFileSync(join(snapshot, "users.ndjson"), "\n");
+    server.child.kill("SIGHUP");
+    await until(() => /"event":"(snapshot|keys)-refused"/.test(server.stderr()), "the refused load");
+    assert.equal(header(await stats(), "ETag"), before);
+    for (const socket of crowd) socket.destroy();
+    await until(async () => header(await stats(), "ETag") !== before, "the reload");
+    stands.destroy();
+    await stopOther(server);
   },
 
   async "slow heads"() {
