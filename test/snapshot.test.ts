@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROW_FILES, type RowFile, type User, type World, type WorldStats } from "../src/model.ts";
-import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../src/snapshot/load.ts";
-import { type Block, rowObject } from "../src/store/table.ts";
+import { type LoadOptions, loadSnapshot } from "../src/snapshot/load.ts";
 import {
   type Files,
   GOOD_ROWS,
@@ -25,6 +24,7 @@ import {
   writeFiles,
   writeSnapshot,
 } from "./support/folders.ts";
+import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
 import { within } from "./support/patience.ts";
 
 const MIB = 1_048_576;
@@ -49,19 +49,6 @@ async function load(given: Files | ReadonlyMap<string, Buffer> = {}, options: Lo
   }
 }
 
-function mustLoad(result: Loaded | Refused): Loaded {
-  assert.deepEqual(result.ok ? [] : result.problems, []);
-  assert.ok(result.ok);
-  return result;
-}
-
-function problemsOf(result: Loaded | Refused): readonly string[] {
-  assert.ok(!result.ok, "a bad snapshot was loaded");
-  assert.ok(result.problems.length > 0, "refused without a reason");
-  for (const line of result.problems) assert.doesNotMatch(line, /[\n\r]/, "one line a problem");
-  return result.problems;
-}
-
 /** The snapshot is refused with problems that begin like these, one each, in this order. */
 async function assertProblems(given: Files, ...starts: string[]): Promise<readonly string[]> {
   const problems = problemsOf(await load(given));
@@ -69,13 +56,6 @@ async function assertProblems(given: Files, ...starts: string[]): Promise<readon
   assert.deepEqual(problems, starts.length === matching.length ? matching : starts);
   return problems;
 }
-
-function rowsOf<Row>(block: Block): Row[] {
-  return Array.from({ length: block.rows }, (_, row) => rowObject<Row>(block, row));
-}
-
-const lines = (...rows: (RawRow | string)[]): string =>
-  rows.map((row) => `${typeof row === "string" ? row : JSON.stringify(row)}\n`).join("");
 
 // ---------------------------------------------------------------- good snapshots
 

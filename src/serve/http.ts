@@ -83,12 +83,13 @@ const TELL_OF_REFUSED_MS = 10_000;
 
 function limitConnections(server: Server, limit: number, observe: Observe): void {
   server.maxConnections = limit;
-  let refused = 0;
+  let wasTold = false;
   server.on("drop", () => {
-    if (refused++ > 0) return;
+    if (wasTold) return;
+    wasTold = true;
     observe({ kind: "connections-refused", limit });
     setTimeout(() => {
-      refused = 0;
+      wasTold = false;
     }, TELL_OF_REFUSED_MS).unref();
   });
 }
@@ -186,10 +187,4 @@ export async function leave({ server, door, closed }: HttpServer): Promise<void>
   for (const socket of door.connections.keys()) socket.destroy();
   server.closeAllConnections();
   await closed;
-}
-
-/** Stops without losing a request. */
-export async function drain(http: HttpServer): Promise<void> {
-  await stopListening(http);
-  await leave(http);
 }

@@ -18,11 +18,9 @@ import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROW_FILES, type User, type World, type WorldStats } from "../../src/model.ts";
 import type { FileSystem } from "../../src/snapshot/files.ts";
-import { type Loaded, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
-import { type Block, rowObject } from "../../src/store/table.ts";
+import { type Loaded, loadSnapshot } from "../../src/snapshot/load.ts";
 import {
   instance,
-  type RawRow,
   snapshotFiles,
   user,
   withManifest,
@@ -30,6 +28,7 @@ import {
   worldStats,
   writeFiles,
 } from "../support/folders.ts";
+import { lines, mustLoad, problemsOf, rowsOf } from "../support/loaded.ts";
 
 const root = mkdtempSync(join(tmpdir(), "orrery-snapshot-faults-"));
 after(() => rmSync(root, { recursive: true, force: true }));
@@ -38,26 +37,6 @@ let folders = 0;
 function freshFolder(): string {
   return join(root, String(++folders));
 }
-
-function mustLoad(result: Loaded | Refused): Loaded {
-  assert.deepEqual(result.ok ? [] : result.problems, []);
-  assert.ok(result.ok);
-  return result;
-}
-
-function problemsOf(result: Loaded | Refused): readonly string[] {
-  assert.ok(!result.ok, "a bad snapshot was loaded");
-  assert.ok(result.problems.length > 0, "refused without a reason");
-  for (const line of result.problems) assert.doesNotMatch(line, /[\n\r]/, "one line a problem");
-  return result.problems;
-}
-
-function rowsOf<Row>(block: Block): Row[] {
-  return Array.from({ length: block.rows }, (_, row) => rowObject<Row>(block, row));
-}
-
-const lines = (...rows: (RawRow | string)[]): string =>
-  rows.map((row) => `${typeof row === "string" ? row : JSON.stringify(row)}\n`).join("");
 
 /** A snapshot whose every file says which one it is. */
 function marked(mark: "A" | "B", generation?: string): Map<string, Buffer> {

@@ -10,7 +10,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
 import type { Observation } from "../../src/observe.ts";
-import { createHttpServer, DEFAULT_LIMITS, drain, type HttpLimits, listen } from "../../src/serve/http.ts";
+import {
+  createHttpServer,
+  DEFAULT_LIMITS,
+  type HttpLimits,
+  leave,
+  listen,
+  stopListening,
+} from "../../src/serve/http.ts";
 import { openState } from "../../src/serve/open.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 
@@ -209,7 +216,9 @@ export async function serveOpen(
   const { port } = await listen(http, complete.host, complete.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();
-    return drain(http).then(close);
+    return stopListening(http)
+      .then(() => leave(http))
+      .then(close);
   });
   return { ...server, sockets: () => [...http.door.connections.keys()] };
 }
