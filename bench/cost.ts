@@ -63,6 +63,7 @@ async function costOf(server: Server, workload: Workload, warmUpRequests: number
     pid: server.pid,
     paths: workload.requests.map(({ path }) => path),
     headers,
+    unique: false,
     connections: CONNECTIONS,
     warmUpRequests,
     seconds,
