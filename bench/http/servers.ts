@@ -56,7 +56,7 @@ function peersOnOtherRuntimes(): Peer[] {
     const local = join(ROOT, "node_modules/.bin", name);
     const runtime = existsSync(local) ? local : name;
     if (spawnSync(runtime, ["--version"]).status !== 0) {
-      console.log(`${name} is left out: it is not installed`);
+      console.error(`${name} is left out: it is not installed`);
       return [];
     }
     const title = name[0]!.toUpperCase() + name.slice(1);
@@ -67,18 +67,26 @@ function peersOnOtherRuntimes(): Peer[] {
   });
 }
 
+/** Native code is built for one version of Node. */
+function canLoadSqlite(): boolean {
+  const code = "new (require('better-sqlite3'))(':memory:')";
+  return spawnSync(process.execPath, ["-e", code], { cwd: join(ROOT, "bench") }).status === 0;
+}
+
 /** The peers that can be run here; says of the others why not. */
 export function availablePeers(withNginx: boolean): Peer[] {
   const peers = [ORRERY, BARE];
   const packages = ["fastify", "flexsearch", "better-sqlite3/build/Release"];
   if (packages.every((name) => existsSync(join(ROOT, "bench/node_modules", name)))) {
-    peers.push(FASTIFY, SQLITE);
+    peers.push(FASTIFY);
+    if (canLoadSqlite()) peers.push(SQLITE);
+    else console.error("SQLite is left out: `npm run bench:install` built it for another Node");
   } else {
-    console.log("Fastify and SQLite are left out: install them with `npm run bench:install`");
+    console.error("Fastify and SQLite are left out: install them with `npm run bench:install`");
   }
   peers.push(...peersOnOtherRuntimes());
   if (withNginx && spawnSync("nginx", ["-v"]).status === 0) peers.push(NGINX);
-  else if (withNginx) console.log("nginx is left out: it is not installed");
+  else if (withNginx) console.error("nginx is left out: it is not installed");
   return peers;
 }
 

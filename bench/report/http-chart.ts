@@ -95,7 +95,7 @@ export function drawHttp(results: HttpResults): string {
     text(
       16,
       50,
-      "Longer is better. The grey bar is the ceiling: node:http that answers everything with one ready text.",
+      "Longer is better. The grey bar is the ceiling: node:http that answers everything with one ready reply.",
       "quiet",
     ),
     ...legend(

@@ -126,7 +126,7 @@ export function drawSize(cost: CostResults, scale: ScaleResults): string {
     text(
       16,
       50,
-      "By number of users, each step some times the one before; worlds are a quarter as many.",
+      "By number of users; worlds are a quarter as many. Lower is better, and flat is what one hopes for.",
       "quiet",
     ),
     ...draw({ x: 16, width: 410, title: "A request", unit: "µs of the server's CPU time", series: requests }),
@@ -147,7 +147,7 @@ export function drawSize(cost: CostResults, scale: ScaleResults): string {
     text(
       16,
       BOTTOM + 50,
-      `Node ${cost.node}. Flat lines are what one hopes for: cost does not grow with size.`,
+      `Node ${cost.node}. A row of a small snapshot carries more of what the process takes without any rows.`,
       "quiet",
       'font-size="11"',
     ),
