@@ -185,7 +185,7 @@ async function main(): Promise<void> {
         if (!withSqlite && engine.startsWith("SQLite")) continue;
         reports.set(engine, await runJob({ engine, table, snapshot, queries }));
       }
-      console.log(`\n**${table === "users" ? "Users" : "Worlds"} of ${whole(users)} users**\n`);
+      console.log(`\n**Search over ${table}, ${whole(users)} users**\n`);
       printTables(reports);
       checkTotals(reports);
     }

@@ -18,7 +18,7 @@ function rssOf(pid: number): number {
 const MOST_WARM_UP_SECONDS = 4;
 
 /** Requests that a connection prepares; more would take longer to prepare than some runs last. */
-const MOST_PREPARED = 1000;
+const MOST_PREPARED = 500;
 
 interface Volley {
   readonly answered: number;
