@@ -53,6 +53,15 @@ export const leanHttp: Plugin = {
   },
 };
 
+/** Of pino what carries lines to other threads is left out: nobody asks it for that here, and it is as much again. */
+export const leanPino: Plugin = {
+  name: "lean-pino",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/pino\/lib\/transport\.js$/ }, () => ({
+      contents: 'module.exports = () => { throw new Error("there are no transports in this build"); };',
+    })),
+};
+
 /** Replaces what must be there. */
 function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => string): string {
   const replaced = text.replace(what, (_, ...groups) => by(...groups));
@@ -92,6 +101,15 @@ export const serverAlone: Plugin = {
         : undefined,
     );
   },
+};
+
+/** Leaves these commands out of the program of all others. */
+export const othersAlone: Plugin = {
+  name: "others-alone",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/(serve|demo)\.ts$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: "./server.js", external: true } : undefined,
+    ),
 };
 
 /** Makes `launch.mjs` start that program where it is asked for one of its commands. */
