@@ -8,7 +8,7 @@ import { systemErrorText } from "../system-error.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
-import { addKey, changeRecords, type AddedKey, readRecords } from "./keysfile.ts";
+import { type AddedKey, addKey, changeRecords, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {
