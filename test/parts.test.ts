@@ -6,6 +6,8 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/body.ts";
 import { respondAs, respondByHead } from "../src/edge/respond.ts";
 import { createRandom } from "../src/generate/random.ts";
@@ -194,6 +196,44 @@ describe("parts on the wire", () => {
       );
     });
   }
+
+  test("peers that read nothing keep no old generation in memory", async () => {
+    setFlagsFromString("--expose-gc");
+    const gc = runInNewContext("gc") as () => void;
+    const bodies: Body[] = [];
+    const { port, sockets, responses } = await serveBodies(bodies);
+    /** Ten times a block, pages of it that two peers do not take, and the next block. */
+    async function answerAndForget(generation: number): Promise<WeakRef<SharedArrayBuffer>> {
+      const memory = new SharedArrayBuffer(1_000_000);
+      const bytes = Buffer.from(memory);
+      const length = [20_000, 200_000, 900_000][generation % 3]!;
+      const slices = { bytes, ranges: [7, 7 + length], between: "", behind: "", length };
+      bodies[0] = { length, head: "", slices, end: "" };
+      for (let peer = 0; peer < 2; peer++) {
+        const { socket } = await dial(port);
+        socket.removeAllListeners("data");
+        socket.pause();
+        const server = sockets.at(-1)!;
+        while (server.writableLength === 0) {
+          const before = responses.length;
+          socket.write(requestHead("/0"));
+          while (responses.length === before) await setImmediate();
+        }
+      }
+      return new WeakRef(memory);
+    }
+    const blocks: WeakRef<SharedArrayBuffer>[] = [];
+    for (let generation = 0; generation < 10; generation++) blocks.push(await answerAndForget(generation));
+    bodies.length = 0;
+    const held = (): number => blocks.filter((block) => block.deref() !== undefined).length;
+    // A reference that was read lives to the end of its turn.
+    for (let tries = 0; tries < 20 && held() > 0; tries++) {
+      await setImmediate();
+      gc();
+    }
+    assert.equal(held(), 0);
+    assert.equal(sockets.filter(({ writableLength }) => writableLength > 0).length, 20);
+  });
 
   const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
   const PAGES = [2, 50, 7, 50].map((limit) => `${BASE}/worlds?limit=${limit}&offset=${limit % 5}`);
