@@ -23,6 +23,8 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "snapshot-shrunk", table: "users", from: 3, to: 1 },
   { kind: "snapshot-refused", problems: ["users.ndjson:1: id: is missing"], serving: "g" },
   { kind: "search-cache", generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 },
+  { kind: "similar-ready", generation: "g", names: 2, ms: 1 },
+  { kind: "similar-failed", generation: "g", problem: "out of memory", retryMs: 5000 },
   { kind: "thread-died", role: "search", cause: "out of memory" },
   { kind: "thread-replaced", role: "serving", ms: 1 },
   { kind: "connections-refused", limit: 15 },

@@ -41,16 +41,18 @@ export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters
  * The page that a search gives, or will give.
  *
  * @param tail bytes to leave off each row; see {@link rowsText}
+ * @param more what follows the pagination, comma first
  */
 export function foundPage(
   block: Block,
   found: Found | Busy | Promise<Found | Busy>,
   parameters: Parameters,
   tail = 0,
+  more = "",
 ): Outcome | Promise<Outcome> {
-  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
+  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail, more));
   if (found === BUSY) return { fault: "busy" };
   const text = found.text ?? rowsText(block, found.rows, tail);
   found.keepText?.(text);
-  return page(text, found.total, parameters);
+  return page(text, found.total, parameters, more);
 }

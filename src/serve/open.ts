@@ -18,6 +18,9 @@ import { createThreadedLoader } from "./threaded-loader.ts";
 /** Searches that may wait where nothing else is said. */
 export const MAX_PENDING_SEARCHES = Number(defaultOf("max-pending-searches"));
 
+/** Of the memory for results the share of searches for similar names, where there are any. */
+const SIMILAR_SHARE = 1 / 4;
+
 /** What to open. */
 export interface OpenStateOptions {
   /** Folder of the snapshot. */
@@ -40,6 +43,8 @@ export interface OpenStateOptions {
   readonly searchCacheBytes: number;
   /** Searches that may wait, over all; half of them of one key. The setting's default when absent. */
   readonly maxPendingSearches?: number;
+  /** Whether there is a search for similar names; false when absent. */
+  readonly similar?: boolean;
   readonly accessLog: boolean;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
@@ -68,6 +73,8 @@ export interface OpenState {
   readonly follow: (follower: Follower) => void;
   /** Reads keys and snapshot again. */
   readonly reload: () => Promise<void>;
+  /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
+  readonly beginSimilar: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
   /** What became of the searches of the generation that is served. */
@@ -105,16 +112,23 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     options.searchesHere === false
       ? UNBOUNDED
       : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
+  const threads = options.threads ?? true;
+  const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
+  const cacheBytes = options.searchCacheBytes - similarBytes;
+  // Imported when it is needed, as what follows.
+  const similar = options.similar
+    ? await (await import("./similar.ts")).createSimilarSearching(threads, similarBytes, pending, observe)
+    : undefined;
   // Imported when it is needed: what loads and indexes is half of all code, and with threads only they need it.
-  const load =
-    (options.threads ?? true)
-      ? createThreadedLoader(observe, options.searchCacheBytes, options.searchesHere ?? true, pending)
-      : (await import("./local-loader.ts")).createLocalLoader(options.searchCacheBytes, pending);
+  const load = threads
+    ? createThreadedLoader(observe, cacheBytes, options.searchesHere ?? true, pending)
+    : (await import("./local-loader.ts")).createLocalLoader(cacheBytes, pending);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {
       folder: options.snapshot,
       load,
+      ...(similar ? { openSimilar: similar.open } : {}),
       maxBytes: options.maxSnapshotBytes,
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),
@@ -147,6 +161,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     async reload() {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },
+    beginSimilar: () => similar?.begin(),
     stop() {
       keys?.stop();
       snapshots.stop();

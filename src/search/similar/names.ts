@@ -60,10 +60,7 @@ export function* indexSimilarNames(
 }
 
 /** The documents of each name: a counting sort. */
-function groupByName(
-  numberOf: Uint32Array,
-  count: number,
-): Pick<SimilarNames, "starts" | "documents"> {
+function groupByName(numberOf: Uint32Array, count: number): Pick<SimilarNames, "starts" | "documents"> {
   const ends = new Uint32Array(count + 1);
   for (const number of numberOf) if (number !== NO_NAME) ends[number]!++;
   let total = 0;

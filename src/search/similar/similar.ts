@@ -12,12 +12,12 @@
  * So a row can be missed; what is found always lies within the distance.
  */
 
-import { pageOf } from "../matches.ts";
-import type { Searches } from "../search.ts";
-import type { Work } from "../slices.ts";
 import type { Store } from "../../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../../store/texts.ts";
 import { fold } from "../fold.ts";
+import { pageOf } from "../matches.ts";
+import type { Searches } from "../search.ts";
+import type { Work } from "../slices.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "./distance.ts";
 import { indexSimilarNames, type SimilarNames } from "./names.ts";
 
@@ -52,6 +52,11 @@ export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIn
     users: yield* indexSimilarNames(users.rows, (row) => fold(displayNameOf(users, row))),
     worlds: yield* indexSimilarNames(worlds.rows, (place) => fold(worldNameOf(worlds, popular.all[place]!))),
   };
+}
+
+/** How many distinct names are indexed. */
+export function namesIn({ users, worlds }: SimilarIndex): number {
+  return users.count + worlds.count;
 }
 
 /** Both similar searches as work: row numbers, best first, {@link MOST_SIMILAR} at most. */
