@@ -10,7 +10,7 @@ import { Index } from "flexsearch";
 import { gramsOf } from "./grams.ts";
 
 /** Names that a search looks at. */
-const MOST_CANDIDATES = 200;
+const MOST_CANDIDATES = 400;
 
 /** Postings that a search walks over, beyond those of its two rarest n-grams. */
 const MOST_POSTINGS = 25_000;

@@ -2,13 +2,13 @@
  * The n-grams by which similar names are found: trigrams, but bigrams where a
  * code point belongs to a script of many letters (CJK, kana, Hangul, emoji),
  * whose names are short and whose pairs are as rare as three letters of another.
- * Begin and end of a name are letters of their own, so that a name is more like
- * a query as a whole than a longer one which contains it.
+ * A name is taken as if a space stood before and behind it, so that the first and
+ * last letters of its words count, and a query is more like a whole name or word
+ * than like a longer one that contains it.
  */
 
-/** Stand for the begin and the end of a name. A name that holds them merely has odd grams. */
-const BEGIN = "\u0002";
-const END = "\u0003";
+/** Stands before and behind a name. */
+const BOUNDARY = " ";
 
 /** From CJK radicals on: kana, ideographs, Hangul, full-width forms, emoji. */
 const FIRST_OF_LARGE_SCRIPTS = 0x2e80;
@@ -19,7 +19,7 @@ function isOfLargeScript(character: string): boolean {
 
 /** The n-grams of a folded name or query, in order; some may be there twice. */
 export function gramsOf(text: string): string[] {
-  const characters = [BEGIN, ...text, END];
+  const characters = [BOUNDARY, ...text, BOUNDARY];
   const large = characters.map(isOfLargeScript);
   const grams: string[] = [];
   for (let at = 0; at + 1 < characters.length; at++) {

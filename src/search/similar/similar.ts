@@ -3,10 +3,10 @@
  *
  * 1. What the exact search finds in names lies at distance 0.
  * 2. n-grams lead to candidates: names that have most of the query's.
- * 3. Of these count those of which a substring lies within the distance. They
- *    are taken by how near they are as a whole, until there are enough for a
- *    page: to a misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near
- *    as "rabbit", and would hide it.
+ * 3. Of these count those of which a substring lies within the distance. Those
+ *    that are nearest as a whole, about a page, are not to be hidden: to a
+ *    misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near as "rabbit"
+ *    itself. So of the others those are left out that would come before them.
  * 4. All are sorted by distance, rank class, and the order of their documents.
  *
  * So a row can be missed; what is found always lies within the distance.
@@ -24,8 +24,8 @@ import { indexSimilarNames, type SimilarNames } from "./names.ts";
 /** So many of the best are counted. */
 export const MOST_SIMILAR = 1000;
 
-/** Rows that are enough; names of equal distance as a whole are taken together. */
-const ENOUGH_ROWS = 20;
+/** About so many rows are not to be hidden by others: a page. */
+const FIRST_ROWS = 20;
 
 /** Candidates that are looked at between two yields. */
 const AT_ONCE = 16;
@@ -122,7 +122,7 @@ export function* findSimilar(
   const ranks = new Ranks();
   for (const document of found) {
     const name = names.nameOf(document);
-    if (name.includes(term)) ranks.add(document, 0, classOf(name, term));
+    if (name.includes(term)) ranks.add(document, rankOf(document, 0, classOf(name, term)));
   }
   yield;
   const query = codePointsOf(term);
@@ -160,14 +160,18 @@ function* addNear(
   }
   near.sort((a, b) => a.whole - b.whole);
   let rows = 0;
-  let whole = -1;
-  for (const { number, distance, whole: own, rankClass } of near) {
-    if (own > whole && rows >= ENOUGH_ROWS) break;
-    whole = own;
+  let lastOfFirst = 0;
+  for (const { number, distance, whole, rankClass } of near) {
+    const isFirst = rows < FIRST_ROWS || whole === near[0]!.whole;
     const from = names.starts[number]!;
     // Of one name no more can be among the best.
     const to = Math.min(names.starts[number + 1]!, from + MOST_SIMILAR);
-    for (let at = from; at < to; at++) ranks.add(names.documents[at]!, distance, rankClass);
+    for (const document of names.documents.subarray(from, to)) {
+      const rank = rankOf(document, distance, rankClass);
+      if (isFirst) lastOfFirst = Math.max(lastOfFirst, rank);
+      else if (rank < lastOfFirst) continue;
+      ranks.add(document, rank);
+    }
     rows += to - from;
   }
 }
@@ -175,7 +179,12 @@ function* addNear(
 /** Classes there can be. */
 const CLASSES = 4;
 
-/** Documents with their ranks: distance, class and document in one number each. */
+/** Distance, class and document in one number: the lower it is the better. */
+function rankOf(document: number, distance: number, rankClass: number): number {
+  return (distance * CLASSES + rankClass) * 2 ** 32 + document;
+}
+
+/** Documents with their ranks. */
 class Ranks {
   readonly #ranks = new Map<number, number>();
 
@@ -183,8 +192,8 @@ class Ranks {
     return this.#ranks.size;
   }
 
-  add(document: number, distance: number, rankClass: number): void {
-    this.#ranks.set(document, (distance * CLASSES + rankClass) * 2 ** 32 + document);
+  add(document: number, rank: number): void {
+    this.#ranks.set(document, rank);
   }
 
   best(): Uint32Array {
