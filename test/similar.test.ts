@@ -47,8 +47,8 @@ function searchesOf(names: readonly string[]) {
   // The exact search, by definition; of worlds it finds more than names.
   const exact = (isWorld: boolean) => (term: string) => {
     const rows = [...folded.keys()].filter((row) => folded[row]!.includes(term));
-    const classes = names.map((name) => modelClass(name, term, isWorld));
-    return rows.sort((a, b) => classes[a]! - classes[b]! || a - b);
+    const classes = new Map(rows.map((row) => [row, modelClass(names[row]!, term, isWorld)]));
+    return rows.sort((a, b) => classes.get(a)! - classes.get(b)! || a - b);
   };
   const yieldNothing = <Value>(value: Value) =>
     (function* () {
