@@ -83,8 +83,8 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error", false).length, 4 + 2);
-    assert.equal(logged("warn", false).length, 7 + 2);
+    assert.equal(logged("error", false).length, 5 + 2);
+    assert.equal(logged("warn", false).length, 8 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

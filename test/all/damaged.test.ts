@@ -122,7 +122,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
     // What the library alone needs, such as what loads without a thread, or Bun.
     assert.ok(unneeded.length < files.length / 6, unneeded.join());
     assert.ok(
-      unneeded.every((file) => /^(local-loader|bun|chunk)-/.test(file)),
+      unneeded.every((file) => /^(local-loader|local-similar|similar|bun|chunk)-/.test(file)),
       unneeded.join(),
     );
   });
