@@ -205,6 +205,13 @@ describe("similar search", () => {
     assert.ok(rows.slice(0, 20).includes(900), rows.slice(0, 20).join());
   });
 
+  it("puts fewer edits before a better class, of worlds too", () => {
+    const names = ["cat - dogs", "bat dogs", "cat  dogs", "the cat dogs"];
+    const rows = [...runNow(searchesOf(names).worlds("cat dogs"))];
+    const found = rows.map((row) => names[names.length - 1 - row]);
+    assert.deepEqual(found, ["the cat dogs", "cat  dogs", "bat dogs", "cat - dogs"]);
+  });
+
   it("asks only the exact search for what is too short to be misspelt", () => {
     const names = ["ab", "ba", "xaby", "a"];
     assert.deepEqual([...runNow(searchesOf(names).users("ab"))], [0, 2]);
