@@ -58,10 +58,11 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
     if (admission.fault) return refuse(ask, state, admission.fault, operation.path, admission);
 
     const { generation } = state;
-    const { store, search } = generation;
+    const { store, search, similar } = generation;
     const call: Call = {
       store,
       search,
+      similar,
       id,
       parameters: readParameters(query, operation.parameters),
       key: admission.slot,

@@ -74,6 +74,11 @@ export interface OpenOptions {
   readonly searchCacheBytes?: number;
   /** Searches that may wait for their turn, at most half of them of one key; the others get a 503. 256 when absent. */
   readonly maxPendingSearches?: number;
+  /**
+   * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background after every
+   * load. False when absent.
+   */
+  readonly similar?: boolean;
   /** Most bytes of uncompressed rows; 16 GiB when absent. */
   readonly maxSnapshotBytes?: number;
   /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
@@ -146,13 +151,14 @@ function guarded(observe: Observe): Observe {
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checkOptions(options);
-  const { state, reload, stop, searchCounts, close } = await openState({
+  const { state, reload, beginSimilar, stop, searchCounts, close } = await openState({
     ...settings,
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });
+  beginSimilar();
   return {
     ask: createDirectDoor(state),
     fetch: createFetchHandler(state),

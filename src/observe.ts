@@ -12,7 +12,7 @@ export interface LoadCounts {
 }
 
 /** What a thread does. */
-export type ThreadRole = "search" | "serving";
+export type ThreadRole = "search" | "serving" | "similar";
 
 /** Everything that can be observed. Durations are milliseconds. */
 export type Observation =
@@ -54,7 +54,17 @@ export type Observation =
       entries: number;
       bytes: number;
     }
-  /** A thread that searches, or one that answers requests. */
+  /** From now on searches for similar names are answered as such. */
+  | { kind: "similar-ready"; generation: string; names: number; ms: number }
+  | {
+      /** Searches for similar names are answered as exact ones. */
+      kind: "similar-failed";
+      generation: string;
+      problem: string;
+      /** When it is tried again; with the next generation if absent. */
+      retryMs?: number;
+    }
+  /** A thread that searches, exactly or for similar names, or one that answers requests. */
   | { kind: "thread-died"; role: ThreadRole; cause: string }
   | { kind: "thread-replaced"; role: ThreadRole; ms: number }
   /** More connections than the limit of open files leaves room for; told of at most every ten seconds. */

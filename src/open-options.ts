@@ -19,6 +19,7 @@ export const SETTING_OPTIONS = [
   "allowShrink",
   "apiKeyPrefix",
   "cliTokenPrefix",
+  "similar",
   "accessLog",
 ] as const satisfies readonly (keyof OpenOptions)[];
 

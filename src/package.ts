@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const IS_SOURCE = import.meta.url.endsWith(".ts");
 
 /** The threads that have a file of their own. */
-export type WorkerName = "generation-thread" | "serving-thread";
+export type WorkerName = "generation-thread" | "serving-thread" | "similar-thread";
 
 function packageFile(path: string): URL {
   return new URL(`../${path}`, import.meta.url);

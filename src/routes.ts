@@ -31,7 +31,7 @@ export const ROUTES: readonly Route[] = [
   {
     path: "/worlds/search",
     scope: "read:worlds",
-    parameters: ["q", "limit", "offset"],
+    parameters: ["q", "match", "limit", "offset"],
     reply: { envelope: "list", schema: "foundWorld" },
     faults: ["noQuery", "busy"],
     summary: "Worlds whose name or description contains every word of `q`, best matches first.",
@@ -76,7 +76,7 @@ export const ROUTES: readonly Route[] = [
   {
     path: "/users/search",
     scope: "read:users",
-    parameters: ["q", "limit", "offset"],
+    parameters: ["q", "match", "limit", "offset"],
     reply: { envelope: "list", schema: "user" },
     faults: ["noQuery", "busy"],
     summary: "Users whose display name contains `q`, best matches first.",

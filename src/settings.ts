@@ -198,6 +198,14 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "similar",
+    kind: "flag",
+    meaning:
+      "Answer searches with `match=similar` by names that may be misspelt. Takes memory and a thread that indexes " +
+      "all names after every load.",
+    commands: SERVING,
+  },
+  {
     flag: "access-log",
     kind: "flag",
     meaning: "Log every request.",

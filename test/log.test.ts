@@ -23,6 +23,8 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "snapshot-shrunk", table: "users", from: 3, to: 1 },
   { kind: "snapshot-refused", problems: ["users.ndjson:1: id: is missing"], serving: "g" },
   { kind: "search-cache", generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 },
+  { kind: "similar-ready", generation: "g", names: 2, ms: 1 },
+  { kind: "similar-failed", generation: "g", problem: "out of memory", retryMs: 5000 },
   { kind: "thread-died", role: "search", cause: "out of memory" },
   { kind: "thread-replaced", role: "serving", ms: 1 },
   { kind: "connections-refused", limit: 15 },
@@ -81,8 +83,8 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error", false).length, 4 + 2);
-    assert.equal(logged("warn", false).length, 7 + 2);
+    assert.equal(logged("error", false).length, 5 + 2);
+    assert.equal(logged("warn", false).length, 8 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

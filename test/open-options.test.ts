@@ -113,6 +113,7 @@ describe("options of openOrrery", () => {
       maxSnapshotBytes: Number(defaultOf("max-snapshot-bytes")),
       maxPendingSearches: Number(defaultOf("max-pending-searches")),
       allowShrink: false,
+      similar: false,
       accessLog: false,
       apiKeyPrefix: defaultOf("api-key-prefix"),
       cliTokenPrefix: defaultOf("cli-token-prefix"),

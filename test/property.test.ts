@@ -597,6 +597,7 @@ describe("any request", () => {
     fc.tuple(fc.constant("period"), fc.constantFrom("all", "week", "month", "Week", "year", "")),
     fc.tuple(fc.constant("q"), fc.oneof(text, fc.constantFrom("a", "e", "x", "東"))),
     fc.tuple(fc.constant("worldId"), anyId),
+    fc.tuple(fc.constant("match"), fc.constantFrom("similar", "exact", "Similar", "")),
     fc.tuple(fc.constantFrom("sort", "Limit", "__proto__", ""), text),
   );
   const query = fc.oneof(
@@ -715,7 +716,7 @@ describe("any request", () => {
       fc.property(query, (made) => {
         const behind = made.slice(1);
         assert.deepEqual(
-          readParameters(behind, ["limit", "offset", "q", "period", "worldId"]),
+          readParameters(behind, ["limit", "offset", "q", "period", "worldId", "match"]),
           modelParameters(behind),
         );
       }),

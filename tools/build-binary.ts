@@ -42,7 +42,7 @@ const { values } = parseArgs({ options: { out: { type: "string", default: join(R
 const OUT = resolve(values.out);
 
 /** Of these the names are the assets' names. */
-const THREADS = ["generation-thread", "serving-thread"] as const;
+const THREADS = ["generation-thread", "serving-thread", "similar-thread"] as const;
 
 const embedded: Plugin = {
   name: "embedded",

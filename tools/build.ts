@@ -44,6 +44,7 @@ try {
       program: "src/main.ts",
       "generation-thread": "src/serve/generation-thread.ts",
       "serving-thread": "src/serve/serving-thread.ts",
+      "similar-thread": "src/serve/similar-thread.ts",
     },
     splitting: true,
     // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.

@@ -18,7 +18,7 @@ export interface Report {
   readonly cpuMs: number;
 }
 
-const [snapshot, keys, cacheBytes = "67108864", threads = "1"] = process.argv.slice(2);
+const [snapshot, keys, cacheBytes = "67108864", threads = "1", similar = ""] = process.argv.slice(2);
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
 const server = await startServer({
@@ -33,6 +33,7 @@ const server = await startServer({
   watch: 0,
   maxSnapshotBytes: 2 ** 34,
   searchCacheBytes: Number(cacheBytes),
+  similar: similar !== "",
   accessLog: false,
   servingThreads: Number(threads),
   observe: (observation: Observation) => process.send!({ observation }),

@@ -41,6 +41,7 @@ export function serverOptions(
     searchCacheBytes: options.integer("search-cache-bytes"),
     maxPendingSearches: options.integer("max-pending-searches"),
     allowShrink: options.flag("allow-shrink"),
+    similar: options.flag("similar"),
     accessLog: options.flag("access-log"),
     http: limitsFrom((flag) => options.number(flag)),
     observe,

@@ -2,7 +2,7 @@
 
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model.ts";
-import type { Envelope, Route } from "../routes/route.ts";
+import type { Route } from "../routes/route.ts";
 import { PARAMETERS } from "./parameters.ts";
 
 type Json = Record<string, unknown>;
@@ -25,7 +25,9 @@ function schemaRef(title: string): Json {
   return { $ref: `#/components/schemas/${title}` };
 }
 
-function envelopeSchema(envelope: Envelope, title: string): Json {
+function envelopeSchema({ reply, parameters }: Route): Json {
+  const { envelope } = reply;
+  const { title } = SCHEMAS[reply.schema];
   if (envelope === "one") {
     return { type: "object", required: ["data"], properties: { data: schemaRef(title) } };
   }
@@ -34,7 +36,10 @@ function envelopeSchema(envelope: Envelope, title: string): Json {
     pagination: schemaRef("Pagination"),
   };
   if (envelope === "ranking") properties.period = PARAMETERS.period.schema;
-  return { type: "object", required: Object.keys(properties), properties };
+  const required = Object.keys(properties);
+  // There only where it was asked for.
+  if (parameters.includes("match")) properties.match = PARAMETERS.match.schema;
+  return { type: "object", required, properties };
 }
 
 /** One response a status; the messages that share it are listed. */
@@ -53,7 +58,6 @@ function errorResponses(names: readonly FaultName[]): Json {
 }
 
 function operationOf(route: Route): Json {
-  const { envelope, schema } = route.reply;
   const parameters = route.parameters.map((name) => ({
     name,
     in: "query",
@@ -70,7 +74,7 @@ function operationOf(route: Route): Json {
     responses: {
       200: {
         description: route.summary,
-        content: { "application/json": { schema: envelopeSchema(envelope, SCHEMAS[schema].title) } },
+        content: { "application/json": { schema: envelopeSchema(route) } },
       },
       304: { description: "If-None-Match names the generation being served." },
       ...errorResponses(faults),

@@ -4,12 +4,15 @@
  */
 
 import { PERIODS, type Period } from "../model.ts";
-import type { ParameterName, Parameters } from "../routes/route.ts";
+import type { Match, ParameterName, Parameters } from "../routes/route.ts";
 
 /** Largest page. */
 export const MAX_LIMIT = 50;
 /** Page size when none, or none that can be used, was asked for. */
 export const DEFAULT_LIMIT = 20;
+
+/** Ways to compare. */
+const MATCHES: readonly Match[] = ["exact", "similar"];
 
 /** How one parameter is described and read. */
 interface ParameterRow {
@@ -38,6 +41,12 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterRow>> = {
     meaning: "Whose visits count: of all time, of 7 days or of 30; anything else counts as `all`.",
   },
   worldId: { schema: { type: "string", format: "uuid" }, meaning: "Only instances of this world." },
+  match: {
+    schema: { type: "string", enum: [...MATCHES], default: "exact" },
+    meaning:
+      "`similar` finds names that may be misspelt, on servers that were started with `--similar on`; " +
+      "anything else counts as `exact`.",
+  },
 };
 
 const DIGITS = /^\d+$/;
@@ -90,6 +99,7 @@ const DEFAULTS: Readonly<Parameters> = Object.freeze({
   q: "",
   period: "all",
   worldId: "",
+  match: "exact",
 });
 
 /**
@@ -106,6 +116,7 @@ export function readParameters(query: string, names: readonly ParameterName[]): 
     if (name === "limit") parameters.limit = readLimit(text);
     else if (name === "offset") parameters.offset = readOffset(text);
     else if (name === "period") parameters.period = readPeriod(text);
+    else if (name === "match") parameters.match = text === "similar" ? text : "exact";
     else parameters[name] = text;
   }
   return parameters;

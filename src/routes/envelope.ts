@@ -46,18 +46,21 @@ export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters
  * The page that a search gives, or will give.
  *
  * @param tail bytes to leave off each row; see {@link sliceRows}
+ * @param more what follows the pagination, comma first
  */
 export function foundPage(
   block: Block,
   found: Found | Busy | Promise<Found | Busy>,
   parameters: Parameters,
   tail = 0,
+  more = "",
 ): Outcome | Promise<Outcome> {
-  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
+  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail, more));
   if (found === BUSY) return { fault: "busy" };
   const { json, keepJson, total } = found;
-  if (json !== undefined) return page(typeof json === "string" ? json : sliceAll(json), total, parameters);
+  if (json !== undefined)
+    return page(typeof json === "string" ? json : sliceAll(json), total, parameters, more);
   const slices = sliceRows(block, found.rows, tail);
   keepJson?.(slices);
-  return page(slices, total, parameters);
+  return page(slices, total, parameters, more);
 }

@@ -3,10 +3,10 @@
 import type { Body } from "../body.ts";
 import type { FaultName } from "../fault.ts";
 import type { Period, SchemaName, Scope } from "../model.ts";
-import type { Caller, Search, Store } from "../store/generation.ts";
+import type { Caller, Search, SimilarSearch, Store } from "../store/generation.ts";
 
 /** Name of a query parameter. */
-export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId";
+export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId" | "match";
 
 /** The parameters of one request, normalised; those that the operation does not take have their defaults. */
 export interface Parameters {
@@ -19,12 +19,18 @@ export interface Parameters {
   period: Period;
   /** As sent, decoded; "" when absent. */
   worldId: string;
+  match: Match;
 }
+
+/** How a search compares: as the exact search does, unless similar names are asked for. */
+export type Match = "exact" | "similar";
 
 /** What an operation works with: one generation, the id in the path, the parameters, and who asks. */
 export interface Call extends Caller {
   readonly store: Store;
   readonly search: Search;
+  /** Undefined where the server has none. */
+  readonly similar: SimilarSearch | undefined;
   /** The text in place of `:id`, or "". */
   readonly id: string;
   readonly parameters: Readonly<Parameters>;

@@ -1,17 +1,14 @@
 /** Operations on users. */
 
-import { readTerm } from "../search/fold.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
-import { foundPage, oneRow, rowsPage } from "./envelope.ts";
+import { oneRow, rowsPage } from "./envelope.ts";
 import type { Call, Outcome } from "./route.ts";
+import { searchPage } from "./search.ts";
 
-/** Users whose display name contains `q`. */
+/** Users whose display name contains `q`, or is similar to it. */
 export function findUsers(call: Call): Outcome | Promise<Outcome> {
-  const { store, search, parameters } = call;
-  const term = readTerm(parameters.q);
-  if (term === "") return { fault: "noQuery" };
-  return foundPage(store.users, search.users(term, parameters, call), parameters);
+  return searchPage("users", call.store.users, call);
 }
 
 /** One user. */

@@ -1,22 +1,20 @@
 /** Operations on worlds. */
 
-import { readTerm } from "../search/fold.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
-import { foundPage, oneRow, rowsPage, tablePage } from "./envelope.ts";
+import { oneRow, rowsPage, tablePage } from "./envelope.ts";
 import type { Call, Outcome } from "./route.ts";
+import { searchPage } from "./search.ts";
 
 /** All visible worlds. */
 export function listWorlds({ store, parameters }: Call): Outcome {
   return tablePage(store.worlds, parameters);
 }
 
-/** Worlds that contain every term of `q`. */
+/** Worlds that contain every term of `q`, or whose names are similar to it. */
 export function findWorlds(call: Call): Outcome | Promise<Outcome> {
-  const { store, search, parameters } = call;
-  const term = readTerm(parameters.q);
-  if (term === "") return { fault: "noQuery" };
-  return foundPage(store.worlds, search.worlds(term, parameters, call), parameters, store.foundWorldTail);
+  const { worlds, foundWorldTail } = call.store;
+  return searchPage("worlds", worlds, call, foundWorldTail);
 }
 
 /** All visible worlds, most popular first. */

@@ -4,12 +4,9 @@
  * generation only, so whatever loading left behind goes with it.
  */
 
-import { readlinkSync } from "node:fs";
-import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { pageOf } from "../search/matches.ts";
 import { createResults } from "../search/results.ts";
-import { Scheduler } from "../search/scheduler.ts";
 import {
   indexStore,
   indexUsersOf,
@@ -18,42 +15,19 @@ import {
   type Searches,
   type SearchIndex,
 } from "../search/search.ts";
-import type { Work } from "../search/slices.ts";
 import type { Worlds } from "../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { BUSY, type Busy, type Found, reviveStore, type Store } from "../store/generation.ts";
+import { reviveStore, type Store } from "../store/generation.ts";
+import { answerBatches, type ThreadSearch } from "./answer-batches.ts";
 import { indexLoaded } from "./index-loaded.ts";
-import { beginWork, standAside, standingAside } from "./stand-aside.ts";
-import type { SearchAnswer, SearchBatch, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
+import { standingAside, stepBack } from "./stand-aside.ts";
+import type { SearchAnswer, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
 
 const port = parentPort!;
-const NICE = 10;
-
-/** On a busy machine requests go before loading. Best effort: it takes Linux, where threads have priorities. */
-function stepBack(): void {
-  try {
-    const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
-    setPriority(thread, NICE);
-  } catch {}
-}
 
 function say(message: ThreadMessage): void {
   port.postMessage(message);
-}
-
-/** Answers go out together: a message a search takes both threads as long as most searches. */
-let answers: SearchAnswer[] = [];
-
-function sendAnswers(): void {
-  if (answers.length === 0) return;
-  say({ kind: "answers", answers });
-  answers = [];
-}
-
-function giveAnswer(answer: SearchAnswer): void {
-  if (answers.push(answer) === 1) setImmediate(sendAnswers);
-  standAside(sendAnswers);
 }
 
 /** What the thread works with, and what it tells of its loading. */
@@ -96,17 +70,13 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
 }
 
 /**
- * Answers what it is asked, in slices that are fair between keys.
+ * Makes the searches of an index.
  *
  * @param cacheBytes memory for results; they are kept whole
  */
-function answerBatches(searches: Searches, cacheBytes: number): (batch: SearchBatch) => void {
-  const scheduler = new Scheduler<Found>();
+function searchesOf(searches: Searches, cacheBytes: number): ThreadSearch {
   const results = createResults(cacheBytes);
-  /** Those under way that nobody waits for any more are false. */
-  const isWanted = new Map<number, boolean>();
-
-  function* search({ name, term, page }: SearchRequest): Work<Found> {
+  return function* search({ name, term, page }, sendAnswers) {
     const key = `${name} ${term}`;
     // Known by the time it begins, if another key asked the same.
     const known = results.find(key, page);
@@ -114,29 +84,6 @@ function answerBatches(searches: Searches, cacheBytes: number): (batch: SearchBa
     const matches = yield* standingAside(searches[name](term, page), sendAnswers);
     results.keep(key, matches, page);
     return pageOf(matches, page);
-  }
-
-  function answer(request: SearchRequest): void {
-    const { number, key } = request;
-    isWanted.set(number, true);
-    const give = (found: Found | Busy): void => {
-      isWanted.delete(number);
-      // A copy, since the rows may be a view of all that was found, which stays here.
-      if (found !== BUSY) {
-        giveAnswer({ number, found: { total: found.total, rows: new Uint32Array(found.rows) } });
-      }
-    };
-    const fail = (error: unknown): void => {
-      isWanted.delete(number);
-      giveAnswer({ number, problem: String(error) });
-    };
-    scheduler.run(() => search(request), { key, isGone: () => !isWanted.get(number) }).then(give, fail);
-  }
-
-  return ({ asked, dropped }) => {
-    for (const number of dropped) if (isWanted.has(number)) isWanted.set(number, false);
-    if (answers.length === 0 && isWanted.size === 0) beginWork();
-    asked.forEach(answer);
   };
 }
 
@@ -150,7 +97,8 @@ async function run(task: Task): Promise<void> {
     say({ kind: "refused", refused: ready });
     return;
   }
-  port.on("message", answerBatches(openSearch(ready.index), task.cacheBytes));
+  const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
+  port.on("message", answerBatches(searchesOf(openSearch(ready.index), task.cacheBytes), send));
   say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
 }
 

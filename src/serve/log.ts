@@ -14,6 +14,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "snapshot-shrunk": "warn",
   "snapshot-refused": "error",
   "search-cache": "info",
+  "similar-ready": "info",
+  "similar-failed": "error",
   "thread-died": "error",
   "thread-replaced": "info",
   "connections-refused": "warn",
@@ -54,6 +56,10 @@ function messageOf(observation: Observation): string {
         : "snapshot refused, still serving the previous generation";
     case "search-cache":
       return "search cache closed with its generation";
+    case "similar-ready":
+      return "similar search ready";
+    case "similar-failed":
+      return "similar search cannot be indexed, answering as the exact search does";
     case "thread-died":
       return `${observation.role} thread died, restarting it`;
     case "thread-replaced":

@@ -20,6 +20,9 @@ import { createThreadedLoader } from "./threaded-loader.ts";
 /** Searches that may wait where nothing else is said. */
 export const MAX_PENDING_SEARCHES = Number(defaultOf("max-pending-searches"));
 
+/** Of the memory for results the share of searches for similar names, where there are any. */
+const SIMILAR_SHARE = 1 / 4;
+
 /** What to open. */
 export interface OpenStateOptions {
   /** Folder of the snapshot. */
@@ -42,6 +45,8 @@ export interface OpenStateOptions {
   readonly searchCacheBytes: number;
   /** Searches that may wait, over all; half of them of one key. The setting's default when absent. */
   readonly maxPendingSearches?: number;
+  /** Whether there is a search for similar names; false when absent. */
+  readonly similar?: boolean;
   readonly accessLog: boolean;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
@@ -72,6 +77,8 @@ export interface OpenState {
   readonly follow: (follower: Follower) => void;
   /** Reads keys and snapshot again. */
   readonly reload: () => Promise<void>;
+  /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
+  readonly beginSimilar: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
   /** What became of the searches of the generation that is served. */
@@ -80,8 +87,12 @@ export interface OpenState {
   readonly close: () => void;
 }
 
-async function chooseLoader(options: OpenStateOptions, pending: PendingSearches): Promise<Loader> {
-  const { observe, searchCacheBytes, searchesHere = true } = options;
+async function chooseLoader(
+  options: OpenStateOptions,
+  searchCacheBytes: number,
+  pending: PendingSearches,
+): Promise<Loader> {
+  const { observe, searchesHere = true } = options;
   // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
   const importLocal = async (): Promise<Loader> =>
     (await import("./local-loader.ts")).createLocalLoader(searchCacheBytes, pending);
@@ -119,12 +130,23 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     options.searchesHere === false
       ? UNBOUNDED
       : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
-  const load = await chooseLoader(options, pending);
+  const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
+  // Imported when it is needed, as what loads.
+  const similar = options.similar
+    ? await (await import("./similar.ts")).createSimilarSearching(
+        options.threads ?? true,
+        similarBytes,
+        pending,
+        observe,
+      )
+    : undefined;
+  const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {
       folder: options.snapshot,
       load,
+      ...(similar ? { openSimilar: similar.open } : {}),
       maxBytes: options.maxSnapshotBytes,
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),
@@ -157,6 +179,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     async reload() {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },
+    beginSimilar: () => similar?.begin(),
     stop() {
       keys?.stop();
       snapshots.stop();

@@ -41,7 +41,8 @@ export function createPassOn(
     try {
       const asked = generationOf(generation);
       const isGone = (): boolean => !isWanted.get(name) || !isAlive();
-      const found: Found | Busy | undefined = await asked?.search[request.name](term, page, { key, isGone });
+      const search = request.similar ? asked?.similar : asked?.search;
+      const found: Found | Busy | undefined = await search?.[request.name](term, page, { key, isGone });
       if (found === undefined) give(generation, { number, over: true });
       // A copy of the page alone: the rows are a view of all that was found.
       else if (found !== BUSY) {

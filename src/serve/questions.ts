@@ -50,11 +50,18 @@ export class Questions {
   }
 
   /** Resolves with {@link BUSY} when the caller is gone. */
-  ask(name: SearchName, term: string, page: PageOf, caller: Caller): Promise<Found | Busy | undefined> {
+  ask(
+    name: SearchName,
+    term: string,
+    page: PageOf,
+    caller: Caller,
+    similar = false,
+  ): Promise<Found | Busy | undefined> {
     return new Promise((resolve, reject) => {
       const { limit, offset } = page;
       const number = this.#numbers++;
-      const request: SearchRequest = { number, key: caller.key, name, term, page: { limit, offset } };
+      const asked: SearchRequest = { number, key: caller.key, name, term, page: { limit, offset } };
+      const request = similar ? { ...asked, similar } : asked;
       const question: Question = { request, caller, deaths: 0, resolve, reject };
       this.#open.set(number, question);
       this.#asked.push(question);

@@ -69,6 +69,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const url = `http://${host}:${address.port}${BASE_PATH}`;
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
+  opened.beginSimilar();
   return {
     url,
     generation,
@@ -105,7 +106,7 @@ async function listenHere(
 }
 
 async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listening> {
-  const { host, port, prefixes, rateLimit, cors, accessLog, observe } = options;
+  const { host, port, prefixes, rateLimit, cors, accessLog, observe, similar = false } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";
   const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
@@ -118,6 +119,7 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     rateLimit,
     cors,
     accessLog,
+    similar,
     cacheBytes,
     maxPendingSearches,
   };

@@ -30,6 +30,8 @@ export interface ServingTask {
   readonly rateLimit: number;
   readonly cors: boolean;
   readonly accessLog: boolean;
+  /** Whether there is a search for similar names. */
+  readonly similar: boolean;
   /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */

@@ -12,6 +12,7 @@ import { observeSearches, withCache } from "../search/cache.ts";
 import { sharePending } from "../search/pending.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
+import { type AskSimilar, boundedSimilar } from "./bounded-similar.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createListener } from "./listener.ts";
 import { createFarSearch, createNearSearch } from "./near-search.ts";
@@ -43,15 +44,19 @@ function take({ number, store, index }: NumberedStore): Generation {
     return true;
   });
   const searches = openSearch(index);
-  const far = createFarSearch(searches, (name, term, page, caller) => {
-    // Also behind the next generation: what waited here may ask only then.
-    questions.set(number, own);
-    return own.ask(name, term, page, caller);
-  });
+  const ask = (isSimilar: boolean): AskSimilar => {
+    return (name, term, page, caller) => {
+      // Also behind the next generation: what waited here may ask only then.
+      questions.set(number, own);
+      return own.ask(name, term, page, caller, isSimilar);
+    };
+  };
+  const far = createFarSearch(searches, ask(false));
   const near = createNearSearch(searches, far, pending);
   const search = withCache(near, task.cacheBytes, pending);
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  return createGeneration(reviveStore(store), search);
+  const similar = task.similar ? boundedSimilar(ask(true), pending) : undefined;
+  return createGeneration(reviveStore(store), search, similar);
 }
 
 const state: State = {

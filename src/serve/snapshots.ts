@@ -16,11 +16,14 @@ import { systemErrorText } from "../system-error.ts";
 import { RELEASE_MS } from "./collect.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
+import type { SimilarSearching } from "./similar.ts";
 
 /** @internal What to keep current, and who is told. */
 export interface SnapshotOptions extends LoadOptions {
   readonly folder: string;
   readonly load: Loader;
+  /** Makes the similar search of a generation; there is none when absent. */
+  readonly openSimilar?: SimilarSearching["open"];
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
   /** Called when an old generation is no longer needed by anybody. */
@@ -122,7 +125,8 @@ export async function keepSnapshot(
     const { store, bytes } = loaded;
     const before = generation?.store;
     const search = withCache(loaded.search, loaded.cacheBytes, options.pending);
-    const next = createGeneration(store, search);
+    const similar = options.openSimilar?.(store, loaded.index);
+    const next = createGeneration(store, search, similar?.search);
     if (before) {
       warnOfShrink(before, store);
       tellOfCache();
@@ -134,7 +138,10 @@ export async function keepSnapshot(
     const released = onGeneration(next, index);
     if (released === undefined) retire();
     else void released.then(retire);
-    retire = loaded.retire;
+    retire = () => {
+      loaded.retire();
+      similar?.retire();
+    };
     if (before && options.onReleased) setTimeout(options.onReleased, RELEASE_MS).unref();
     observe({
       kind: "snapshot-loaded",

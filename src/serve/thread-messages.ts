@@ -28,6 +28,8 @@ export interface SearchRequest {
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
+  /** Whether similar names are asked for. */
+  readonly similar?: true;
 }
 
 /** What came up at about the same time. */

@@ -89,15 +89,26 @@ export interface Search {
   worlds(term: string, page: PageOf, caller: Caller): Found | Busy | Promise<Found | Busy>;
 }
 
+/** What comes of a search for similar names; undefined while there is no index of them. */
+export type FoundSimilar = Found | Busy | undefined;
+
+/** Both searches for names that are similar to a term, which is as that of {@link Search}. */
+export interface SimilarSearch {
+  users(term: string, page: PageOf, caller: Caller): FoundSimilar | Promise<FoundSimilar>;
+  worlds(term: string, page: PageOf, caller: Caller): FoundSimilar | Promise<FoundSimilar>;
+}
+
 /** What the serving side holds: swapped as a whole. */
 export interface Generation {
   readonly store: Store;
   readonly search: Search;
+  /** Undefined where it was not asked for. */
+  readonly similar: SimilarSearch | undefined;
   /** The ETag header's value. */
   readonly etag: string;
 }
 
-/** Puts a store and its search together. */
-export function createGeneration(store: Store, search: Search): Generation {
-  return { store, search, etag: `"${store.id}"` };
+/** Puts a store and its searches together. */
+export function createGeneration(store: Store, search: Search, similar?: SimilarSearch): Generation {
+  return { store, search, similar, etag: `"${store.id}"` };
 }

@@ -127,7 +127,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
     // What the library alone needs, such as what loads without a thread, or Bun.
     assert.ok(unneeded.length < files.length / 6, unneeded.join());
     assert.ok(
-      unneeded.every((file) => /^(local-loader|(server-)?bun|chunk)-/.test(file)),
+      unneeded.every((file) => /^(local-loader|local-similar|similar|(server-)?bun|chunk)-/.test(file)),
       unneeded.join(),
     );
   });

@@ -33,6 +33,7 @@ const ODD = [
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   limit: [...PAGES, ...ODD],
   q: ["q=", "q=%20", "q=a", "q=the%20of&limit=3", "q=zzzzzzzz", "q=%ff", `q=${"x".repeat(300)}`],
+  match: ["match=similar", "match=exact&limit=2", "match="],
   period: ["period=week", "period=month&limit=2", "period=year"],
   worldId: ["worldId=", `worldId=${UNKNOWN_ID}`, "worldId=x"],
 };

@@ -393,6 +393,7 @@ export interface ModelParameters {
   period: string;
   q: string;
   worldId: string;
+  match: string;
 }
 
 /** Reads the text behind the first `?`. */
@@ -410,6 +411,7 @@ export function modelParameters(query: string): ModelParameters {
     period: period === "week" || period === "month" ? period : "all",
     q: first("q"),
     worldId: first("worldId"),
+    match: first("match") === "similar" ? "similar" : "exact",
   };
 }
 

@@ -1,0 +1,63 @@
+/**
+ * Edit distances in code points: insert, delete, replace, and swap of two
+ * neighbours, of which none is edited again (optimal string alignment). Where
+ * swapped neighbours may be edited again (Damerau–Levenshtein) no distance is
+ * larger, and one of up to 2 here is the same there.
+ *
+ * Dynamic programming, a column a code point of the text (Sellers): cell `i` is
+ * the least number of edits between the first `i` code points of the query and
+ * some end of the text read so far, or all of it. Of a column only the cells up
+ * to the last that is small enough matter (Ukkonen).
+ */
+
+/** The code points of a text. */
+export function codePointsOf(text: string): Uint32Array {
+  return Uint32Array.from(text, (character) => character.codePointAt(0)!);
+}
+
+/**
+ * The distance between a query and the substring of a text that is nearest to it.
+ *
+ * @param most what is larger need not be told
+ * @returns a number above `most` when it is larger
+ */
+export function substringDistance(query: Uint32Array, text: Uint32Array, most: number): number {
+  return distance(query, text, most, 0);
+}
+
+/** The distance between a query and a whole text. */
+export function wholeDistance(query: Uint32Array, text: Uint32Array): number {
+  return distance(query, text, query.length + text.length, 1);
+}
+
+/** @param skipCost what it costs to leave out a code point of the text before the query begins, 0 or 1 */
+function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost: 0 | 1): number {
+  const length = query.length;
+  let beforeLast = new Uint32Array(length + 2);
+  let last = Uint32Array.from({ length: length + 2 }, (_, at) => at);
+  let column = new Uint32Array(length + 2);
+  /** The last cell of the last column that is not above `most`. */
+  let reach = Math.min(length, most);
+  let best = last[length]!;
+  for (let at = 0; at < text.length; at++) {
+    const point = text[at]!;
+    const end = Math.min(reach + 1, length);
+    column[0] = (at + 1) * skipCost;
+    reach = 0;
+    for (let row = 1; row <= end; row++) {
+      const own = query[row - 1]!;
+      let edits = last[row - 1]! + (own === point ? 0 : 1);
+      edits = Math.min(edits, last[row]! + 1, column[row - 1]! + 1);
+      if (row > 1 && at > 0 && own === text[at - 1] && query[row - 2] === point) {
+        edits = Math.min(edits, beforeLast[row - 2]! + 1);
+      }
+      column[row] = edits;
+      if (edits <= most) reach = row;
+    }
+    column[end + 1] = most + 1;
+    const whole = end === length ? column[length]! : most + 1;
+    if (skipCost === 1 || whole < best) best = whole;
+    [beforeLast, last, column] = [last, column, beforeLast];
+  }
+  return best;
+}

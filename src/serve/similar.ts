@@ -1,0 +1,75 @@
+/**
+ * Similar search of each generation: its index is built in the background, in a
+ * thread of its own or, where there are none, on the calling one in slices.
+ * Until it is there nothing is found, which says that the exact search is to answer.
+ */
+
+import type { Observe } from "../observe.ts";
+import type { PendingSearches } from "../search/pending.ts";
+import type { SearchIndex } from "../search/search.ts";
+import type { SimilarSearch, Store } from "../store/generation.ts";
+import { type AskSimilar, boundedSimilar } from "./bounded-similar.ts";
+import { SimilarThread } from "./similar-worker.ts";
+
+/** What the similar search of a generation is made from. */
+export interface SimilarOptions {
+  readonly store: Store;
+  /** What the exact search runs over. */
+  readonly index: SearchIndex;
+  /** Memory for results. */
+  readonly cacheBytes: number;
+  readonly observe: Observe;
+}
+
+/** The similar search of one generation, wherever it is done. */
+export interface SimilarEngine {
+  readonly ask: AskSimilar;
+  /** Begins to index. */
+  start(): void;
+  /** Lets go of the index, behind the last answer. */
+  retire(): void;
+}
+
+/** The similar search of one generation, as it is served. */
+export interface OpenSimilar {
+  readonly search: SimilarSearch;
+  readonly retire: () => void;
+}
+
+/** Similar search of whatever is served. */
+export interface SimilarSearching {
+  /** For a new generation. It is indexed at once, but none before {@link begin} was called. */
+  readonly open: (store: Store, index: SearchIndex) => OpenSimilar;
+  /** To be called when the first generation is served: loading and listening go first. */
+  readonly begin: () => void;
+}
+
+/**
+ * Makes it.
+ *
+ * @param threads whether there are threads
+ * @param cacheBytes memory for the results of a generation
+ * @param pending bounds the searches that wait
+ */
+export async function createSimilarSearching(
+  threads: boolean,
+  cacheBytes: number,
+  pending: PendingSearches,
+  observe: Observe,
+): Promise<SimilarSearching> {
+  // Imported when it is needed: with threads only they need what indexes.
+  const openHere = threads ? undefined : (await import("./local-similar.ts")).openSimilarHere;
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  return {
+    open(store, index) {
+      const options: SimilarOptions = { store, index, cacheBytes, observe };
+      const engine: SimilarEngine = openHere?.(options) ?? new SimilarThread(options);
+      void begun.then(() => engine.start());
+      return { search: boundedSimilar(engine.ask, pending), retire: () => engine.retire() };
+    },
+    begin,
+  };
+}

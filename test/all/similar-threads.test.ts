@@ -1,0 +1,104 @@
+/** The thread for similar names: reloads, stops and deaths, and what serving threads have of it. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Worker } from "node:worker_threads";
+import type { Observation } from "../../src/mod.ts";
+import { whyNoSharing } from "../../src/serve/port.ts";
+import { startServer } from "../../src/serve/server.ts";
+import { cleanUp, TOKENS, testOptions } from "../support/http-server.ts";
+import { until } from "../support/process.ts";
+import {
+  answersWhileIndexing,
+  closesAnyTime,
+  makeRows,
+  NAMES,
+  namesIn,
+  type Opened,
+  open,
+  pageOf,
+  removeRows,
+  writeRows,
+} from "../support/similar-served.ts";
+import { workersOf } from "../support/workers.ts";
+
+let folder = "";
+before(async () => {
+  folder = await makeRows();
+});
+after(async () => {
+  await removeRows();
+  await cleanUp();
+});
+
+describe("the thread for similar names", () => {
+  it("indexes each generation while the exact search answers", (t) => answersWhileIndexing(t, true));
+
+  it("can be ended at any time", (t) => closesAnyTime(t, true));
+
+  async function openWithThread(t: TestContext): Promise<Opened & { readonly thread: Worker }> {
+    let opened: Opened | undefined;
+    const workers = await workersOf(async () => {
+      opened = await open(t);
+      // It is started behind the opening.
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    assert.equal(workers.length, 2);
+    return { ...opened!, thread: workers[1]! };
+  }
+
+  it("is replaced when it dies; meanwhile the exact search answers", async (t) => {
+    const { ask, observed, seen, thread } = await openWithThread(t);
+    await observed("similar-ready");
+    const asked = ["rabit", "ribat", "rabibt"].map((q) => ask(`/users/search?q=${q}&match=similar`));
+    await thread.terminate();
+    for (const reply of await Promise.all(asked)) assert.match(pageOf(reply).match!, /^(exact|similar)$/);
+    await observed("thread-died");
+    assert.equal(pageOf(await ask("/users/search?q=rabit&match=similar")).match, "exact");
+    await observed("similar-ready", 2);
+    assert.ok(namesIn(pageOf(await ask("/users/search?q=rabit&match=similar"))).includes("Rabbit"));
+    const said = seen.filter(({ kind }) => kind.startsWith("thread"));
+    assert.deepEqual(
+      said.map((one) => "role" in one && `${one.kind} ${one.role}`),
+      ["thread-died similar", "thread-replaced similar"],
+    );
+  });
+
+  it("is tried again when it dies before it is ready", async (t) => {
+    const { ask, observed, seen, thread } = await openWithThread(t);
+    await thread.terminate();
+    await observed("similar-failed");
+    assert.equal(pageOf(await ask("/users/search?q=rabit&match=similar")).match, "exact");
+    const failed = seen.find((one) => one.kind === "similar-failed");
+    assert.ok(failed !== undefined && "retryMs" in failed && failed.retryMs! > 0);
+    await observed("similar-ready");
+    assert.equal(pageOf(await ask("/users/search?q=rabit&match=similar")).match, "similar");
+  });
+});
+
+const why = whyNoSharing();
+describe("serving threads", { skip: why !== undefined && why }, () => {
+  it("share one thread for similar names", async (t) => {
+    const seen: Observation[] = [];
+    const options = { snapshot: folder, similar: true, threads: true, servingThreads: 3 };
+    const server = await startServer(await testOptions(options, seen));
+    t.after(() => server.stop("test"));
+    const bodies = async (): Promise<string[]> => {
+      const asked = Array.from({ length: 12 }, async () => {
+        const headers = { Authorization: `Bearer ${TOKENS.cli}`, Connection: "close" };
+        return await (await fetch(`${server.url}/users/search?q=rabit&match=similar`, { headers })).text();
+      });
+      return [...new Set(await Promise.all(asked))];
+    };
+    await until(() => seen.some(({ kind }) => kind === "similar-ready"), "the index");
+    const [body, ...others] = await bodies();
+    assert.deepEqual(others, []);
+    assert.match(body!, /"Rabbit".*"match":"similar"\}$/);
+    await writeRows("threads", ["Gopher"]);
+    await server.reload();
+    for (const exact of await bodies()) assert.match(exact, /"match":"(exact|similar)"\}$/);
+    await until(() => seen.filter(({ kind }) => kind === "similar-ready").length === 2, "the next index");
+    assert.doesNotMatch((await bodies()).join(), /"Rabbit"/);
+    await writeRows("one", NAMES);
+  });
+});

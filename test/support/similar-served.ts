@@ -1,0 +1,142 @@
+/** An open replica with similar search, over a small snapshot in a folder of the test file's own. */
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import {
+  type DirectReply,
+  type Observation,
+  type OpenOptions,
+  type Orrery,
+  openOrrery,
+} from "../../src/mod.ts";
+import { BASE } from "./http-server.ts";
+import { until } from "./process.ts";
+import { bulkRows, madeId, removeFolder, temporaryFolder, writeSnapshot } from "./snapshot.ts";
+
+export const NAMES = ["Rabbit", "rabbit_77", "Ribbat", "Zoë Müller", "佐藤 陽葵", "さくらもち", "🐱🐶🐱"];
+const WORLD_NAMES = ["Secret Garden", "Garden of Cats", "秘密の庭園"];
+
+let folder = "";
+
+/** Writes the snapshot; gives its folder. */
+export async function makeRows(): Promise<string> {
+  folder = await temporaryFolder();
+  await writeRows("one", NAMES);
+  return folder;
+}
+
+/** Removes it. */
+export async function removeRows(): Promise<void> {
+  await removeFolder(folder);
+}
+
+/** Replaces the snapshot by one with other users. */
+export async function writeRows(generation: string, names: readonly string[]): Promise<void> {
+  const rows = bulkRows(120);
+  const [user, world] = [rows.users[0]!, rows.worlds[0]!];
+  for (const [at, displayName] of names.entries()) {
+    rows.users.push({ ...user, id: madeId("a0", at), displayName });
+  }
+  for (const [at, name] of WORLD_NAMES.entries()) {
+    const description = "A rabit lives here.";
+    rows.worlds.push({ ...world, id: madeId("b0", at), name, description, isPublic: true, status: "ACTIVE" });
+  }
+  rows.worlds.push({ ...world, id: madeId("b1", 0), name: "Hidden Garden", isPublic: false });
+  await writeSnapshot(folder, rows, { generation });
+}
+
+/** A replica, and what it observed. */
+export interface Opened {
+  readonly orrery: Orrery;
+  readonly seen: Observation[];
+  readonly ask: (target: string, more?: object) => Promise<DirectReply>;
+  /** Waits until something of a kind was observed so many times. */
+  readonly observed: (kind: Observation["kind"], times?: number) => Promise<unknown>;
+}
+
+/** Opens one. */
+export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOptions> = {}): Promise<Opened> {
+  const seen: Observation[] = [];
+  const orrery = await openOrrery({
+    snapshot: folder,
+    watch: 0,
+    keys: [
+      { id: "a", kind: "api", token: "svc_sk_a", limit: 1_000_000 },
+      { id: "b", kind: "cli", token: "svcx_b" },
+      { id: "worlds", kind: "api", token: "svc_sk_worlds", scopes: ["read:worlds"] },
+    ],
+    observe: (observation) => seen.push(observation),
+    similar: true,
+    ...more,
+  });
+  t.after(() => orrery.close());
+  return {
+    orrery,
+    seen,
+    ask: (target, rest = {}) =>
+      orrery.ask({ target: `${BASE}${target}`, authorization: "Bearer svcx_b", ...rest }),
+    observed: (kind, times = 1) => until(() => seen.filter((one) => one.kind === kind).length >= times, kind),
+  };
+}
+
+/** A body. */
+export interface Page {
+  readonly data: { readonly id: string; readonly displayName?: string; readonly name?: string }[];
+  readonly pagination: { readonly total: number };
+  readonly match?: string;
+}
+
+/** What a reply holds. */
+export function pageOf(reply: DirectReply): Page {
+  assert.equal(reply.status, 200, reply.body);
+  return JSON.parse(reply.body) as Page;
+}
+
+/** The names on a page. */
+export const namesIn = ({ data }: Page): string[] =>
+  data.map(({ displayName, name }) => displayName ?? name!);
+
+/** While names are indexed the exact search answers, behind a reload, too; a reply is of one generation. */
+export async function answersWhileIndexing(t: TestContext, threads: boolean): Promise<void> {
+  await writeRows("one", NAMES);
+  const { ask, observed, orrery } = await open(t, { threads });
+  const target = "/users/search?q=rabbit&limit=3";
+  const asExact = async (): Promise<void> => {
+    const similar = await ask(`${target}&match=similar`);
+    const { body } = await ask(target);
+    assert.equal(similar.body, body.replace(/\}$/, ',"match":"exact"}'));
+    assert.equal(similar.headers["content-length"], String(Buffer.byteLength(similar.body)));
+  };
+  await asExact();
+  await observed("similar-ready");
+  assert.equal(pageOf(await ask(`${target}&match=similar`)).match, "similar");
+
+  await writeRows("two", ["Gopher"]);
+  const asked = Array.from({ length: 20 }, () => ask("/users/search?q=gohper&match=similar"));
+  const reloaded = orrery.reload();
+  await reloaded;
+  assert.equal(orrery.generation(), "two");
+  await asExact();
+  for (const reply of await Promise.all(asked)) {
+    assert.equal(reply.headers.etag, '"one"', "asked before the reload");
+    assert.ok(!reply.body.includes("Gopher"));
+  }
+  await observed("similar-ready", 2);
+  const later = await ask("/users/search?q=gohper&match=similar");
+  assert.equal(later.headers.etag, '"two"');
+  assert.deepEqual(namesIn(pageOf(later)), ["Gopher"]);
+  await writeRows("one", NAMES);
+}
+
+/** To close while names are indexed harms nothing. */
+export async function closesAnyTime(t: TestContext, threads: boolean): Promise<void> {
+  const { orrery, ask, seen } = await open(t, { threads });
+  const asked = ask("/users/search?q=rabit&match=similar");
+  orrery.close();
+  assert.equal(pageOf(await asked).match, "exact");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(
+    seen.filter(({ kind }) => kind.startsWith("similar") || kind === "defect"),
+    [],
+  );
+}
