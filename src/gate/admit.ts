@@ -14,6 +14,8 @@ export interface Gate {
   readonly counters: Counters;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
+  /** Set for good when what it leads to was closed: nobody is let in any more. */
+  closed?: boolean;
 }
 
 /** The gate's verdict. */
@@ -28,6 +30,8 @@ export interface Admission {
   readonly slot: number;
 }
 
+const CLOSED: Admission = { fault: "busy", quota: undefined, keyId: "", slot: -1 };
+
 /**
  * Judges one request.
  *
@@ -40,6 +44,7 @@ export function admit(
   scope: Scope | null,
   now: number,
 ): Admission {
+  if (gate.closed) return CLOSED;
   const key = findKey(authorization, gate.prefixes, gate.keys);
   if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
   const invalid = judgeKey(key, now);
