@@ -146,7 +146,10 @@ export function checkOptions(given: unknown): CheckedOptions {
   }
   const settings = Object.fromEntries(SETTING_OPTIONS.map((name) => [name, settingValue(name, given[name])]));
   const checked = { ...given, ...settings, snapshot, keys } as unknown as CheckedOptions;
-  const problem = problemWithPrefixes(checked.apiKeyPrefix, checked.cliTokenPrefix);
+  const problem = problemWithPrefixes(
+    { prefix: checked.apiKeyPrefix, name: 'option "apiKeyPrefix"' },
+    { prefix: checked.cliTokenPrefix, name: 'option "cliTokenPrefix"' },
+  );
   if (problem !== undefined) fail(problem);
   if (Array.isArray(keys)) checkKeys(keys, { api: checked.apiKeyPrefix, cli: checked.cliTokenPrefix });
   return checked;

@@ -5,6 +5,7 @@ import { nearest } from "../nearest.ts";
 import {
   type Command,
   problemWith,
+  problemWithPrefixes,
   readBoolean,
   readsVariable,
   type Setting,
@@ -172,4 +173,18 @@ export function readOptions(
     list: valuesFor,
     nameOf: (flag) => names.get(flag) ?? `--${flag}`,
   };
+}
+
+/**
+ * What tokens begin with, by their kind.
+ *
+ * @throws {UsageError} naming the settings at fault
+ */
+export function readPrefixes(options: Options): { readonly api: string; readonly cli: string } {
+  const read = (flag: string) => ({ prefix: options.text(flag), name: options.nameOf(flag) });
+  const api = read("api-key-prefix");
+  const cli = read("cli-token-prefix");
+  const problem = problemWithPrefixes(api, cli);
+  if (problem !== undefined) throw new UsageError(problem);
+  return { api: api.prefix, cli: cli.prefix };
 }

@@ -9,11 +9,10 @@ import { whyNoSharing } from "../serve/port.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
-import { problemWithPrefixes } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { type Console, openConsole } from "./console.ts";
-import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
+import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
@@ -24,9 +23,7 @@ export function serverOptions(
   keys: string,
   observe: Observe,
 ): ServerOptions {
-  const prefixes = { api: options.text("api-key-prefix"), cli: options.text("cli-token-prefix") };
-  const problem = problemWithPrefixes(prefixes.api, prefixes.cli);
-  if (problem !== undefined) throw new UsageError(problem);
+  const prefixes = readPrefixes(options);
   return {
     snapshot,
     keys,
