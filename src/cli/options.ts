@@ -48,6 +48,8 @@ export interface Options {
   list(flag: string): readonly string[];
   /** What the value came from, for messages: the variable if that gave it, else the flag. */
   nameOf(flag: string): string;
+  /** Whether its value is no default. */
+  isGiven(flag: string): boolean;
 }
 
 type Given = string | string[] | undefined;
@@ -149,12 +151,14 @@ export function readOptions(
 
   const read = new Map<string, readonly string[]>();
   const names = new Map<string, string>();
+  const isGiven = new Set<string>();
   for (const setting of settings) {
     const given = parsed.values[setting.flag];
     const variable = readsVariable(command, setting.flag) ? environment[variableOf(setting.flag)] : undefined;
     const values = valuesOf(setting, given, variable);
     const name = given === undefined && variable ? variableOf(setting.flag) : `--${setting.flag}`;
     check(command, setting, values, name);
+    if (given !== undefined || variable) isGiven.add(setting.flag);
     read.set(setting.flag, values);
     names.set(setting.flag, name);
   }
@@ -172,6 +176,7 @@ export function readOptions(
     flag: (flag) => readBoolean(valuesFor(flag)[0] ?? "") === true,
     list: valuesFor,
     nameOf: (flag) => names.get(flag) ?? `--${flag}`,
+    isGiven: (flag) => isGiven.has(flag),
   };
 }
 

@@ -143,6 +143,26 @@ function sharesPort(options: Options): boolean {
   return shares;
 }
 
+/** Settings of what `Bun.serve` does in ways of its own. */
+const WITHOUT_EFFECT_ON_BUN = [
+  "headers-timeout",
+  "request-timeout",
+  "timeout-check-interval",
+  "socket-timeout",
+  "max-requests-per-socket",
+] as const;
+
+/** Tells of settings that somebody relies on and that do nothing here. */
+export function reportWithoutEffect(
+  options: Options,
+  observe: Observe,
+  isBun: boolean = process.versions.bun !== undefined,
+): void {
+  const given = isBun ? WITHOUT_EFFECT_ON_BUN.filter((flag) => options.isGiven(flag)) : [];
+  const settings = given.map((flag) => options.nameOf(flag));
+  if (settings.length > 0) observe({ kind: "settings-without-effect", settings, runtime: "Bun" });
+}
+
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
   const console = openConsole();
@@ -154,6 +174,7 @@ export async function serve(options: Options, world: World): Promise<void> {
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
+  reportWithoutEffect(options, observe);
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
