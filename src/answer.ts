@@ -8,6 +8,7 @@
  */
 
 import { observeAccess } from "./access.ts";
+import type { Body } from "./body.ts";
 import { judgeConditions } from "./conditions.ts";
 import { readParameters } from "./derive/parameters.ts";
 import { createRouter, splitTarget } from "./derive/router.ts";
@@ -139,6 +140,6 @@ function defect(ask: Ask, state: State, operation: Route | undefined, error: unk
   return refuse(ask, state, "internal", operation?.path ?? "", NOBODY);
 }
 
-function bodyFor(ask: Ask, body: string): string {
+function bodyFor(ask: Ask, body: Body): Body {
   return ask.method === "HEAD" ? "" : body;
 }

@@ -3,6 +3,7 @@
  * door (node:http, fetch, direct calls) turns its own messages into these.
  */
 
+import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";
 
 /** Who asks, as sockets know it. */
@@ -41,11 +42,8 @@ export interface Reply {
   readonly status: number;
   /** Header lines, each with its CRLF; `Content-Length` included. */
   readonly headers: string;
-  /**
-   * The body's bytes as a one-byte ("latin1") string: char codes 0–255, one a
-   * byte of the UTF-8 JSON text. Empty for HEAD, 204 and 304.
-   */
-  readonly body: string;
+  /** Empty text for HEAD, 204 and 304. */
+  readonly body: Body;
   /** Path pattern of the operation that answered, or "" when no path matched. */
   readonly route: string;
   /** Id of the key that was admitted or limited, or "". Never a token. */

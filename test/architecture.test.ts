@@ -44,6 +44,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["search/"],
   ["store/"],
   [
+    "body.ts",
     "model.ts",
     "fault.ts",
     "json.ts",
@@ -91,7 +92,7 @@ describe("layers", () => {
       for (const specifier of importsOf(file))
         assert.match(
           specifier,
-          /^(\.\/(fault|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
+          /^(\.\/(body|fault|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
           `${file}: ${specifier}`,
         );
     }

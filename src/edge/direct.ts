@@ -1,6 +1,7 @@
 /** The direct door: calls from the same program, without HTTP. */
 
 import { answer, type State } from "../answer.ts";
+import { bodyBytes } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
 import { problemWithNames } from "../nearest.ts";
 
@@ -67,6 +68,6 @@ export function createDirectDoor(state: State): DirectDoor {
     const headers: Record<string, string> = Object.create(null);
     const list = splitHeaders(reply.headers);
     for (let at = 0; at < list.length; at += 2) headers[list[at]!.toLowerCase()] = list[at + 1]!;
-    return { status: reply.status, headers, body: Buffer.from(reply.body, "latin1").toString("utf8") };
+    return { status: reply.status, headers, body: bodyBytes(reply.body).toString("utf8") };
   };
 }

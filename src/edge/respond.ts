@@ -1,6 +1,8 @@
 /** Ways to write a reply to a response of node:http. */
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { bodyBytes, bodyText, copyBody, type Parts } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
 import type { Reply } from "../message.ts";
 
@@ -16,13 +18,16 @@ export function respondByHead(response: ServerResponse, reply: Reply, closes: bo
   const headers = splitHeaders(reply.headers);
   if (closes) headers.push("Connection", "close");
   response.writeHead(reply.status, headers);
-  response.end(reply.body, "latin1");
+  if (typeof reply.body === "string") response.end(reply.body, "latin1");
+  else response.end(bodyBytes(reply.body));
 }
 
 /** What node:http keeps of a response's head. Not documented, and the same in Node 20 to 24. */
 interface Underneath {
   /** The head's text; once it is there, no other is made. */
   _header: string;
+  /** Whether the head is sent. */
+  _headerSent: boolean;
   /** Whether the connection ends behind the response. */
   _last: boolean;
 }
@@ -31,7 +36,35 @@ interface Underneath {
 const SENT = "HTTP/1.1";
 
 /**
- * The quickest way that there is: the whole response as one text.
+ * Most bytes of a response that is put together in {@link scratch}. Of longer
+ * ones the copy no longer costs less than memory of their own.
+ */
+const SCRATCH_BYTES = 262_144;
+
+/** Where responses are put together, used again as soon as the system has taken one. */
+let scratch = Buffer.alloc(0);
+
+/**
+ * Writes head and body to a socket, in one write.
+ *
+ * One copy into memory that was used a moment ago costs less than handing
+ * several views to the system, and far less than new memory for each response.
+ */
+function writeParts(socket: Socket, head: string, body: Parts): void {
+  const length = head.length + body.length;
+  // Behind something that is not sent yet it would keep the scratch.
+  const canReuse = length <= SCRATCH_BYTES && socket.writableLength === 0;
+  if (canReuse && scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  const bytes = canReuse ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length);
+  copyBody(body, bytes, bytes.write(head, 0, "latin1"));
+  socket.write(bytes);
+  // What the system did not take at once will be read from there: it goes with the write.
+  if (canReuse && socket.writableLength > 0) scratch = Buffer.alloc(0);
+}
+
+/**
+ * The quickest way that there is: the whole response in one write, as a text or
+ * as bytes.
  *
  * For servers that are only ours. `writeHead` would look at every name and
  * value and put the same lines together again, and Node 20 would write head and
@@ -41,14 +74,23 @@ const SENT = "HTTP/1.1";
  *
  * @param keepAliveTimeout of the server, in milliseconds
  */
-function respondByText(keepAliveTimeout: number): Respond {
+function respondAtOnce(keepAliveTimeout: number): Respond {
   const seconds = Math.floor(keepAliveTimeout / 1000);
   const keepAlive = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ""}`;
   return (response, { status, headers, body }, closes) => {
     const underneath = response as unknown as Underneath;
+    const { socket } = response;
     // A peer that half-closed was answered for the last time, too.
     underneath._last ||= closes;
-    underneath._header = headText(status, headers, underneath._last ? CLOSE : keepAlive) + body;
+    const head = headText(status, headers, underneath._last ? CLOSE : keepAlive);
+    if (typeof body === "string") underneath._header = head + body;
+    // In a pipeline it has no socket before its turn; node keeps what it is given until then.
+    else if (!socket?.writable) underneath._header = head + bodyText(body);
+    else {
+      writeParts(socket, head, body);
+      underneath._header = SENT;
+      underneath._headerSent = true;
+    }
     response.statusCode = status;
     response.end();
     // The text is on its way. Node keeps it with the response, and an idle connection keeps its last response.
@@ -68,7 +110,7 @@ export const IS_NODE = process.versions.deno === undefined && process.versions.b
  * @param keepAliveTimeout of the server, in milliseconds
  */
 export function respondAs(keepAliveTimeout: number): Respond {
-  return IS_NODE ? respondByText(keepAliveTimeout) : respondByHead;
+  return IS_NODE ? respondAtOnce(keepAliveTimeout) : respondByHead;
 }
 
 const STATUS_LINES = new Map(

@@ -1,5 +1,6 @@
 /** Replies as web-standard responses, with as few objects as can be. */
 
+import { type Body, bodyBytes } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
 import type { RateLimit, Reply } from "../message.ts";
 
@@ -48,8 +49,8 @@ function setQuota(headers: Headers, before: RateLimit, quota: RateLimit): void {
 }
 
 /** A body's bytes, in the form that costs least: a text of ASCII is its own UTF-8 and need not be copied. */
-function bodyOf(body: string): string | Uint8Array<ArrayBuffer> {
-  return Buffer.byteLength(body) === body.length ? body : Buffer.from(body, "latin1");
+function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> {
+  return typeof body === "string" && Buffer.byteLength(body) === body.length ? body : bodyBytes(body);
 }
 
 /** Makes a response of a reply. */

@@ -1,12 +1,16 @@
 /** The envelopes around the data. Texts are one char a byte; what is added here is ASCII. */
 
+import { type Slices, sliceAll } from "../body.ts";
 import { BUSY, type Busy, type Found } from "../store/generation.ts";
-import { type Block, rangeText, rowsText, rowText } from "../store/table.ts";
+import { type Block, rowText, sliceRange, sliceRows } from "../store/table.ts";
 import type { Outcome, Parameters } from "./route.ts";
 
-function page(data: string, total: number, { limit, offset }: Parameters, more = ""): Outcome {
-  const pagination = `{"total":${total},"limit":${limit},"offset":${offset}}`;
-  return { body: `{"data":[${data}],"pagination":${pagination}${more}}` };
+const HEAD = '{"data":[';
+
+function page(slices: Slices, total: number, { limit, offset }: Parameters, more = ""): Outcome {
+  const end = `],"pagination":{"total":${total},"limit":${limit},"offset":${offset}}${more}}`;
+  if (slices.length === 0) return { body: HEAD + end };
+  return { body: { length: HEAD.length + slices.length + end.length, head: HEAD, slices, end } };
 }
 
 /** A text that is JSON already, as a single resource. */
@@ -23,7 +27,7 @@ export function oneRow(block: Block, row: number): Outcome {
 export function tablePage(block: Block, parameters: Parameters): Outcome {
   const from = Math.min(parameters.offset, block.rows);
   const to = Math.min(from + parameters.limit, block.rows);
-  return page(rangeText(block, from, to), block.rows, parameters);
+  return page(sliceRange(block, from, to), block.rows, parameters);
 }
 
 /**
@@ -34,13 +38,13 @@ export function tablePage(block: Block, parameters: Parameters): Outcome {
 export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters, more = ""): Outcome {
   const from = Math.min(parameters.offset, rows.length);
   const shown = rows.subarray(from, Math.min(from + parameters.limit, rows.length));
-  return page(rowsText(block, shown), rows.length, parameters, more);
+  return page(sliceRows(block, shown), rows.length, parameters, more);
 }
 
 /**
  * The page that a search gives, or will give.
  *
- * @param tail bytes to leave off each row; see {@link rowsText}
+ * @param tail bytes to leave off each row; see {@link sliceRows}
  */
 export function foundPage(
   block: Block,
@@ -50,7 +54,7 @@ export function foundPage(
 ): Outcome | Promise<Outcome> {
   if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
   if (found === BUSY) return { fault: "busy" };
-  const text = found.text ?? rowsText(block, found.rows, tail);
-  found.keepText?.(text);
-  return page(text, found.total, parameters);
+  const slices = found.json === undefined ? sliceRows(block, found.rows, tail) : sliceAll(found.json);
+  found.keepJson?.(slices);
+  return page(slices, found.total, parameters);
 }

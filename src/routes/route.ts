@@ -1,5 +1,6 @@
 /** What a row of the route table is made of. */
 
+import type { Body } from "../body.ts";
 import type { FaultName } from "../fault.ts";
 import type { Period, SchemaName, Scope } from "../model.ts";
 import type { Caller, Search, Store } from "../store/generation.ts";
@@ -29,8 +30,8 @@ export interface Call extends Caller {
   readonly parameters: Readonly<Parameters>;
 }
 
-/** What an operation answers: a body (one char a byte of UTF-8), or an error. */
-export type Outcome = { readonly body: string } | { readonly fault: FaultName };
+/** What an operation answers: a body, or an error. */
+export type Outcome = { readonly body: Body } | { readonly fault: FaultName };
 
 /** Shape of a 200: one object, a list, or a list with its period. */
 export type Envelope = "one" | "list" | "ranking";

@@ -1,10 +1,11 @@
 /** Results of searches that are kept, bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
+import { copySlices, type Slices } from "../body.ts";
 import type { Found, PageOf } from "../store/generation.ts";
 import { type Matches, pageOf } from "./matches.ts";
 
-/** Bytes that an entry costs beside its rows and its text; measured roughly. */
+/** Bytes that an entry costs beside its rows and its JSON; measured roughly. */
 const ENTRY_BYTES = 200;
 
 /** Kept results, by the search and its term. */
@@ -24,12 +25,12 @@ interface Entry {
   limit: number;
   offset: number;
   /** A page that is kept as JSON. */
-  readonly kept?: PageOf & { readonly page: Found & { readonly text: string } };
+  readonly kept?: PageOf & { readonly page: Found & { readonly json: Buffer } };
 }
 
-/** Bytes of an entry; JSON is a one-byte text. */
+/** Bytes of an entry. */
 function bytesOf({ matches, kept }: Entry, key: string): number {
-  return matches.bytes + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
+  return matches.bytes + (kept?.page.json.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }
 
 const FIRST_MATCH: PageOf = { limit: 1, offset: 0 };
@@ -65,14 +66,15 @@ export function createResults(maxBytes: number): Results {
       entry.offset = offset;
       return page;
     }
-    const keepText = (joined: string): void => {
-      // A flat copy: a text that was joined of many takes half as much memory again.
-      const text = Buffer.from(joined, "latin1").toString("latin1");
-      const larger = { ...entry, kept: { limit, offset, page: { ...page, text } } };
+    const keepJson = (slices: Slices): void => {
+      // Memory of its own: a part of the pool would keep all of that.
+      const json = Buffer.allocUnsafeSlow(slices.length);
+      copySlices(slices, json, 0);
+      const larger = { ...entry, kept: { limit, offset, page: { ...page, json } } };
       // The cache would throw out what has become too large for it.
       if (bytesOf(larger, key) <= maxBytes) cache.set(key, larger);
     };
-    return { ...page, keepText };
+    return { ...page, keepJson };
   }
 
   return {

@@ -5,6 +5,7 @@
  * thread without a copy.
  */
 
+import type { Slices } from "../body.ts";
 import type { Period } from "../model.ts";
 import type { RowLists } from "./lists.ts";
 import { type Block, reviveBlock, type Table } from "./table.ts";
@@ -63,9 +64,9 @@ export interface Found {
   /** Row numbers of the page, in the order of the answer. */
   readonly rows: Rows;
   /** The page's JSON, when it was kept. */
-  readonly text?: string;
+  readonly json?: Buffer;
   /** Is there for a page that is asked for again and again: its JSON is worth keeping. */
-  readonly keepText?: (text: string) => void;
+  readonly keepJson?: (slices: Slices) => void;
 }
 
 /** Who asks for a search, as far as its scheduling depends on it. */

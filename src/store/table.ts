@@ -2,10 +2,11 @@
  * A packed table: every row encoded once, in list order, in one byte block.
  *
  * A row's number is its place in the list, and rows are followed by a comma,
- * so a page of a list is one slice between two offsets. Texts come out as
- * one-byte ("latin1") strings, which node:http sends with the head in one write.
+ * so a page of a list is one slice between two offsets. One row comes out as a
+ * one-byte ("latin1") string, several as ranges of the block.
  */
 
+import type { Slices } from "../body.ts";
 import { MAX_BLOCK_BYTES, sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
 import type { IdMap } from "./ids.ts";
 
@@ -58,9 +59,12 @@ export function rowText(block: Block, row: number): string {
   return block.bytes.toString("latin1", block.starts[row]!, block.starts[row + 1]! - 1);
 }
 
-/** The JSON of neighbouring rows, separated by commas; "" when there are none. */
-export function rangeText(block: Block, from: number, to: number): string {
-  return to > from ? block.bytes.toString("latin1", block.starts[from]!, block.starts[to]! - 1) : "";
+/** The JSON of neighbouring rows, separated by commas. */
+export function sliceRange({ bytes, starts }: Block, from: number, to: number): Slices {
+  if (to <= from) return { bytes, ranges: [], between: "", behind: "", length: 0 };
+  const start = starts[from]!;
+  const end = starts[to]! - 1;
+  return { bytes, ranges: [start, end], between: "", behind: "", length: end - start };
 }
 
 /**
@@ -68,21 +72,23 @@ export function rangeText(block: Block, from: number, to: number): string {
  *
  * @param tail bytes to leave off the end of each row; a closing brace takes their place
  */
-export function rowsText(block: Block, rows: ArrayLike<number>, tail = 0): string {
-  // Each piece that is put to a text makes an object: so a row comes with its comma, or the brace and comma before it.
-  let text = "";
+export function sliceRows({ bytes, starts }: Block, rows: ArrayLike<number>, tail = 0): Slices {
+  const ranges: number[] = [];
   const last = rows.length - 1;
+  // A row comes with its comma, or without both comma and tail.
+  const lessBytes = tail === 0 ? 0 : tail + 1;
+  const between = tail === 0 ? "" : "},";
+  const behind = tail === 0 || last < 0 ? "" : "}";
+  let length = Math.max(last, 0) * between.length + behind.length;
   for (let at = 0; at <= last; at++) {
     const row = rows[at]!;
-    const start = block.starts[row]!;
-    const end = block.starts[row + 1]!;
-    if (tail === 0) text += block.bytes.toString("latin1", start, at === last ? end - 1 : end);
-    else {
-      if (at > 0) text += "},";
-      text += block.bytes.toString("latin1", start, end - 1 - tail);
-    }
+    const from = starts[row]!;
+    const end = starts[row + 1]!;
+    const to = at === last && tail === 0 ? end - 1 : end - lessBytes;
+    ranges.push(from, to);
+    length += to - from;
   }
-  return tail === 0 || last < 0 ? text : `${text}}`;
+  return { bytes, ranges, between, behind, length };
 }
 
 const BEFORE_ID = '{"id":"'.length;
