@@ -13,9 +13,9 @@ import type { Peer, Reply } from "../message.ts";
 import { BASE_PATH } from "../model.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
+import { createBunResponder } from "./bun-response.ts";
 import { MAX_HEADERS } from "./node.ts";
 import { dateNow } from "./respond.ts";
-import { createQuickResponder } from "./web-response.ts";
 
 /** What the door needs of Bun's server. */
 export interface BunServer {
@@ -115,7 +115,7 @@ function bareReply(fault: FaultName, more: string): Reply {
 
 /** Makes the door to a state. */
 export function createBunDoor(state: State): BunDoor {
-  const respond = createQuickResponder();
+  const respond = createBunResponder();
   let draining = false;
   let givesUpWork = false;
 
