@@ -6,6 +6,8 @@
  * where they are sent from, and nothing that is sent later refers to the tables.
  */
 
+import { isNodeBefore } from "./runtime.mjs";
+
 /** Ranges of packed bytes, one behind the other. */
 export interface Slices {
   readonly bytes: Buffer;
@@ -41,14 +43,28 @@ export function sliceAll(bytes: Buffer): Slices {
 }
 
 /**
- * From so many bytes on, `fill` copies. Up to Node 22.6 `copy` takes shared
- * memory byte by byte, which for a page is ten times as slow; for less than
- * this, `fill` takes as long to call.
+ * Node before 22.8 copies from shared memory byte by byte, a page in ten times
+ * the time. There `fill` copies long ranges, and short ones are joined as text.
  */
-const LONG = 2048;
+const COPIES_BYTEWISE = isNodeBefore(process.versions, "22.8");
+const LONG_BYTES = 2048;
+
+/** Whether ranges are so short on the average that they cost less as text. */
+function areShort({ ranges, length }: Slices): boolean {
+  return COPIES_BYTEWISE && length < (LONG_BYTES * ranges.length) / 2;
+}
+
+function joinAsText({ bytes, ranges, between, behind }: Slices): string {
+  let text = "";
+  for (let index = 0; index < ranges.length; index += 2) {
+    if (index > 0) text += between;
+    text += bytes.toString("latin1", ranges[index]!, ranges[index + 1]!);
+  }
+  return text + behind;
+}
 
 function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: number): void {
-  if (to - from < LONG) bytes.copy(target, at, from, to);
+  if (!COPIES_BYTEWISE) bytes.copy(target, at, from, to);
   else target.fill(new Uint8Array(bytes.buffer, bytes.byteOffset + from, to - from), at, at + to - from);
 }
 
@@ -57,10 +73,12 @@ function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: 
  *
  * @param target has room for them
  * @param at where they begin
- * @returns where they end
+ * @param end ASCII to write behind them
+ * @returns where all of it ends
  */
-export function copySlices(slices: Slices, target: Buffer, at: number): number {
+export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): number {
   const { bytes, ranges, between, behind } = slices;
+  if (areShort(slices)) return at + target.write(joinAsText(slices) + end, at, "latin1");
   let place = at;
   for (let index = 0; index < ranges.length; index += 2) {
     const from = ranges[index]!;
@@ -70,31 +88,37 @@ export function copySlices(slices: Slices, target: Buffer, at: number): number {
     copyRange(bytes, from, to, target, place);
     place += to - from;
   }
-  return place + target.write(behind, place, "latin1");
+  return place + target.write(behind + end, place, "latin1");
 }
 
 /**
  * Writes the bytes of a body.
  *
  * @param target has room for them
- * @param at where they begin
- * @returns where they end
+ * @param before one-byte text to write in front of it
  */
-export function copyBody(body: Body, target: Buffer, at: number): number {
-  if (typeof body === "string") return at + target.write(body, at, "latin1");
+export function copyBody(body: Body, target: Buffer, before = ""): void {
+  if (typeof body === "string") {
+    target.write(before + body, "latin1");
+    return;
+  }
   const { head, slices, end } = body;
-  const place = copySlices(slices, target, at + target.write(head, at, "latin1"));
-  return place + target.write(end, place, "latin1");
+  copySlices(slices, target, target.write(before + head, "latin1"), end);
 }
 
 /** The bytes of a body, in memory of their own. */
 export function bodyBytes(body: Body): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafe(body.length);
-  copyBody(body, bytes, 0);
+  copyBody(body, bytes);
   return bytes;
 }
 
 /** A body as one-byte text. */
 export function bodyText(body: Body): string {
-  return typeof body === "string" ? body : bodyBytes(body).toString("latin1");
+  return typeof body === "string" ? body : body.head + joinAsText(body.slices) + body.end;
+}
+
+/** Whether parts cost less as text than as bytes; longer texts are copied once more by node. */
+export function areCheaperAsText({ slices, length }: Parts): boolean {
+  return length < 12_288 && areShort(slices);
 }

@@ -22,6 +22,17 @@ export function whyNotHere(versions) {
   return isAtLeast(versions.node, OLDEST_NODE) ? "" : `${needs}Node ${versions.node}`;
 }
 
+/**
+ * Whether this is Node, and older than some version.
+ *
+ * @param {Readonly<Record<string, string | undefined>>} versions `process.versions`
+ * @param {string} version
+ * @returns {boolean}
+ */
+export function isNodeBefore({ node, bun, deno }, version) {
+  return bun === undefined && deno === undefined && node !== undefined && !isAtLeast(node, version);
+}
+
 function isAtLeast(version, oldest) {
   const own = version.split(".");
   const wanted = oldest.split(".");

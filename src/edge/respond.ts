@@ -2,7 +2,7 @@
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { bodyBytes, bodyText, copyBody, type Parts } from "../body.ts";
+import { areCheaperAsText, bodyBytes, bodyText, copyBody, type Parts } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
 import type { Reply } from "../message.ts";
 
@@ -56,7 +56,7 @@ function writeParts(socket: Socket, head: string, body: Parts): void {
   const canReuse = length <= SCRATCH_BYTES && socket.writableLength === 0;
   if (canReuse && scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
   const bytes = canReuse ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length);
-  copyBody(body, bytes, bytes.write(head, 0, "latin1"));
+  copyBody(body, bytes, head);
   socket.write(bytes);
   // What the system did not take at once will be read from there: it goes with the write.
   if (canReuse && socket.writableLength > 0) scratch = Buffer.alloc(0);
@@ -83,10 +83,10 @@ function respondAtOnce(keepAliveTimeout: number): Respond {
     // A peer that half-closed was answered for the last time, too.
     underneath._last ||= closes;
     const head = headText(status, headers, underneath._last ? CLOSE : keepAlive);
-    if (typeof body === "string") underneath._header = head + body;
     // In a pipeline it has no socket before its turn; node keeps what it is given until then.
-    else if (!socket?.writable) underneath._header = head + bodyText(body);
-    else {
+    if (typeof body === "string" || areCheaperAsText(body) || !socket?.writable) {
+      underneath._header = head + bodyText(body);
+    } else {
       writeParts(socket, head, body);
       underneath._header = SENT;
       underneath._headerSent = true;
