@@ -26,7 +26,7 @@ const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> {
   if (typeof body === "string" && Buffer.byteLength(body) === body.length) return body;
   if (body.length > SCRATCH_BYTES) return bodyBytes(body);
-  copyBody(body, scratch, 0);
+  copyBody(body, scratch);
   // Plain arrays are made quicker than Buffers.
   return new Uint8Array(scratch.buffer, 0, body.length);
 }
