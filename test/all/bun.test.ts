@@ -74,8 +74,10 @@ describeDifferences("Bun", runtime, missing, {
     assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 405 /);
   },
 
-  async "two Authorization headers"({ port }) {
-    assert.equal((await askOne(port, good(STATS, [CLI]))).status, 401);
+  async "one Authorization header with two credentials"({ port }) {
+    isStats(await askOne(port, requestHead(STATS, [`${CLI}, Bearer svc_sk_other`])));
+    assert.equal((await askOne(port, requestHead(STATS, [`${CLI}, other`]))).status, 401);
+    assert.equal((await askOne(port, requestHead(STATS, [`${CLI} , Bearer svc_sk_other`]))).status, 401);
   },
 
   async "a chunked body with a fault"({ port }) {
@@ -99,9 +101,8 @@ describeDifferences("Bun", runtime, missing, {
     wire.destroy();
   },
 
-  async "Connection: close and HTTP/1.0"({ port }) {
+  async "HTTP/1.0"({ port }) {
     for (const bytes of [
-      good(STATS, ["Connection: close"]) + good(STATS),
       `GET ${STATS} HTTP/1.0\r\n${CLI}\r\n\r\n`,
       `GET ${STATS} HTTP/1.0\r\n${CLI}\r\nConnection: keep-alive\r\n\r\n`,
     ]) {
