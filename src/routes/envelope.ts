@@ -7,10 +7,11 @@ import type { Outcome, Parameters } from "./route.ts";
 
 const HEAD = '{"data":[';
 
-function page(slices: Slices, total: number, { limit, offset }: Parameters, more = ""): Outcome {
+function page(data: Slices | string, total: number, { limit, offset }: Parameters, more = ""): Outcome {
   const end = `],"pagination":{"total":${total},"limit":${limit},"offset":${offset}}${more}}`;
-  if (slices.length === 0) return { body: HEAD + end };
-  return { body: { length: HEAD.length + slices.length + end.length, head: HEAD, slices, end } };
+  if (typeof data === "string") return { body: HEAD + data + end };
+  if (data.length === 0) return { body: HEAD + end };
+  return { body: { length: HEAD.length + data.length + end.length, head: HEAD, slices: data, end } };
 }
 
 /** A text that is JSON already, as a single resource. */
@@ -64,7 +65,9 @@ export function foundPage(
 ): Outcome | Promise<Outcome> {
   if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail));
   if (found === BUSY) return { fault: "busy" };
-  const slices = found.json === undefined ? sliceRows(block, found.rows, tail) : sliceAll(found.json);
-  found.keepJson?.(slices);
-  return page(slices, found.total, parameters);
+  const { json, keepJson, total } = found;
+  if (json !== undefined) return page(typeof json === "string" ? json : sliceAll(json), total, parameters);
+  const slices = sliceRows(block, found.rows, tail);
+  keepJson?.(slices);
+  return page(slices, total, parameters);
 }

@@ -25,13 +25,16 @@ interface Entry {
   limit: number;
   offset: number;
   /** A page that is kept as JSON. */
-  readonly kept?: PageOf & { readonly page: Found & { readonly json: Buffer } };
+  readonly kept?: PageOf & { readonly page: Found & { readonly json: string | Buffer } };
 }
 
 /** Bytes of an entry. */
 function bytesOf({ matches, kept }: Entry, key: string): number {
   return matches.bytes + (kept?.page.json.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }
+
+/** A text that is made already is sent quicker than bytes, as long as it is short. */
+const TEXT_BYTES = 8192;
 
 const FIRST_MATCH: PageOf = { limit: 1, offset: 0 };
 
@@ -68,8 +71,9 @@ export function createResults(maxBytes: number): Results {
     }
     const keepJson = (slices: Slices): void => {
       // Memory of its own: a part of the pool would keep all of that.
-      const json = Buffer.allocUnsafeSlow(slices.length);
-      copySlices(slices, json, 0);
+      const bytes = Buffer.allocUnsafeSlow(slices.length);
+      copySlices(slices, bytes, 0);
+      const json = slices.length < TEXT_BYTES ? bytes.toString("latin1") : bytes;
       const larger = { ...entry, kept: { limit, offset, page: { ...page, json } } };
       // The cache would throw out what has become too large for it.
       if (bytesOf(larger, key) <= maxBytes) cache.set(key, larger);

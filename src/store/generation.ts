@@ -63,8 +63,8 @@ export interface Found {
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
   readonly rows: Rows;
-  /** The page's JSON, when it was kept. */
-  readonly json?: Buffer;
+  /** The page's JSON, when it was kept: its bytes, or one-byte text. */
+  readonly json?: string | Buffer;
   /** Is there for a page that is asked for again and again: its JSON is worth keeping. */
   readonly keepJson?: (slices: Slices) => void;
 }

@@ -1,0 +1,310 @@
+/** Bodies in parts: their bytes, alone and on the wire, in front of peers that take their time. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { after, describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/body.ts";
+import { respondAs, respondByHead } from "../src/edge/respond.ts";
+import { createRandom } from "../src/generate/random.ts";
+import { TextColumn } from "../src/store/bytes.ts";
+import type { Found } from "../src/store/generation.ts";
+import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
+import { BASE, cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
+import { until } from "./support/process.ts";
+import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
+
+const servers: ReturnType<typeof createServer>[] = [];
+after(async () => {
+  closeWires();
+  for (const server of servers) server.close();
+  await cleanUp();
+});
+
+const { below } = createRandom(11, "parts");
+const block = Buffer.from(new SharedArrayBuffer(1_000_000));
+for (let at = 0; at < block.length; at++) block[at] = below(256);
+
+/** Some parts, and their bytes put together in the plainest way. */
+function someParts(
+  ranges: number,
+  longest: number,
+  between = "",
+  behind = "",
+): { parts: Parts; bytes: Buffer } {
+  const places: number[] = [];
+  const pieces: Buffer[] = [Buffer.from('{"data":[')];
+  for (let at = 0; at < ranges; at++) {
+    const from = below(block.length - longest);
+    const to = from + 1 + below(longest);
+    places.push(from, to);
+    pieces.push(Buffer.from(at === 0 ? "" : between), block.subarray(from, to));
+  }
+  const end = `],"page":${below(1000)}}`;
+  const bytes = Buffer.concat([...pieces, Buffer.from(behind), Buffer.from(end)]);
+  const slices: Slices = {
+    bytes: block,
+    ranges: places,
+    between,
+    behind,
+    length: bytes.length - 9 - end.length,
+  };
+  return { parts: { length: bytes.length, head: '{"data":[', slices, end }, bytes };
+}
+
+describe("a body in parts", () => {
+  test("is the same as bytes and as text, whatever its ranges", () => {
+    for (let turn = 0; turn < 300; turn++) {
+      const joined = turn % 2 === 0;
+      const longest = [10, 500, 3000, 40_000][turn % 4]!;
+      const { parts, bytes } = someParts(below(30), longest, joined ? "" : "},", joined ? "" : "}");
+      assert.equal(parts.length, bytes.length);
+      assert.ok(bodyBytes(parts).equals(bytes));
+      assert.equal(bodyText(parts), bytes.toString("latin1"));
+    }
+  });
+
+  test("of rows is their JSON, and its length theirs", () => {
+    const texts = new TextColumn();
+    const rows = Array.from({ length: 40 }, (_, at) => `{"id":${at},"é":"${"ü✓".repeat(below(200))}","t":1}`);
+    for (const row of rows) texts.push(row);
+    const packed = packBlock(texts, Uint32Array.from(rows.keys()));
+    const bytesOf = (slices: Slices): string => {
+      const parts = { length: slices.length, head: "", slices, end: "" };
+      const bytes = bodyBytes(parts);
+      assert.equal(bytes.length, slices.length);
+      assert.equal(bodyText(parts), bytes.toString("latin1"));
+      return bytes.toString();
+    };
+    for (let turn = 0; turn < 200; turn++) {
+      const from = below(41);
+      const to = from + below(41 - from);
+      assert.equal(bytesOf(sliceRange(packed, from, to)), rows.slice(from, to).join());
+      const some = Array.from({ length: below(12) }, () => below(40));
+      assert.equal(bytesOf(sliceRows(packed, some)), some.map((row) => rows[row]).join());
+      const short = some.map((row) => rows[row]!.replace(',"t":1}', "}")).join();
+      assert.equal(bytesOf(sliceRows(packed, some, ',"t":1}'.length)), short);
+    }
+  });
+});
+
+/** A server that answers `/N` with body N, and the sockets of its peers. */
+async function serveBodies(bodies: readonly Body[], respond = respondAs(5000)) {
+  const sockets: Socket[] = [];
+  const responses: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    const body = bodies[Number(request.url!.slice(1))]!;
+    const headers = `Content-Length: ${body.length}\r\n`;
+    responses.push(response);
+    respond(response, { status: 200, headers, body, route: "", keyId: "" }, false);
+  });
+  // A peer that half-closes is answered, as by a server of ours.
+  (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+  server.on("connection", (socket: Socket) => sockets.push(socket));
+  server.listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, sockets, responses };
+}
+
+/** Bodies of the responses of a connection, one behind the other. */
+function* bodiesIn(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; ) {
+    const start = bytes.indexOf("\r\n\r\n", at) + 4;
+    const head = bytes.toString("latin1", at, start);
+    assert.ok(head.startsWith("HTTP/1.1 200 OK\r\n"), head.slice(0, 100));
+    at = start + Number(/Content-Length: (\d+)/.exec(head)![1]);
+    yield bytes.subarray(start, at);
+  }
+}
+
+/**
+ * Reads all that was asked for, a little at a time, and compares.
+ *
+ * @returns how many responses came
+ */
+async function readSlowly(
+  wire: Wire,
+  asked: readonly number[],
+  bodies: readonly Body[],
+  most: number,
+): Promise<number> {
+  wire.end();
+  const chunks: Buffer[] = [];
+  while (!wire.socket.readableEnded) {
+    assert.ok(!wire.socket.destroyed);
+    const { readableLength } = wire.socket;
+    const chunk = wire.socket.read(Math.min(most, Math.max(readableLength, 1))) as Buffer | null;
+    if (chunk !== null) chunks.push(chunk);
+    else await setImmediate();
+  }
+  let count = 0;
+  for (const body of bodiesIn(Buffer.concat(chunks))) {
+    assert.ok(body.equals(bodyBytes(bodies[asked[count]!]!)), `response ${count}`);
+    count++;
+  }
+  return count;
+}
+
+describe("parts on the wire", () => {
+  for (const [name, respond] of [
+    ["at once", respondAs(5000)],
+    ["by head", respondByHead],
+  ] as const) {
+    test(`peers that read slowly get every byte while others are answered (${name})`, async () => {
+      // Texts among them, and some that are longer than what is put together in one place.
+      const some = Array.from({ length: 40 }, (_, at) =>
+        someParts(1 + (at % 3), at % 7 === 6 ? 700_000 : 90_000),
+      );
+      const bodies: Body[] = some.map(({ parts, bytes }, at) =>
+        at % 5 === 4 ? bytes.toString("latin1") : parts,
+      );
+      const { port, sockets, responses } = await serveBodies(bodies, respond);
+      const slow: { wire: Wire; asked: number[] }[] = [];
+      for (let who = 0; who < 3; who++) {
+        const wire = await dial(port);
+        wire.socket.removeAllListeners("data");
+        wire.socket.pause();
+        const asked: number[] = [];
+        const server = sockets.at(-1)!;
+        // One by one, as behind others in a pipeline they would not have their turn at once.
+        while (server.writableLength === 0) {
+          const before = responses.length;
+          asked.push(who === 0 ? 6 : below(40));
+          await wire.send(requestHead(`/${asked.at(-1)}`));
+          while (responses.length === before) await setImmediate();
+        }
+        const more = Array.from({ length: 20 }, () => below(40));
+        void wire.send(more.map((at) => requestHead(`/${at}`)).join(""));
+        slow.push({ wire, asked: [...asked, ...more] });
+      }
+      const quick = await dial(port);
+      for (let at = 0; at < 40; at++) {
+        await quick.send(requestHead(`/${at}`));
+        assert.equal(header(await quick.response(), "Content-Length"), String(bodies[at]!.length));
+      }
+      const counts = slow.map(({ wire, asked }, who) =>
+        readSlowly(wire, asked, bodies, who === 0 ? 1000 : 60_000),
+      );
+      assert.deepEqual(
+        await Promise.all(counts),
+        slow.map(({ asked }) => asked.length),
+      );
+    });
+  }
+
+  test("peers that read nothing keep no old generation in memory", async () => {
+    setFlagsFromString("--expose-gc");
+    const gc = runInNewContext("gc") as () => void;
+    const bodies: Body[] = [];
+    const { port, sockets, responses } = await serveBodies(bodies);
+    /** Ten times a block, pages of it that two peers do not take, and the next block. */
+    async function answerAndForget(generation: number): Promise<WeakRef<SharedArrayBuffer>> {
+      const memory = new SharedArrayBuffer(1_000_000);
+      const bytes = Buffer.from(memory);
+      const length = [20_000, 200_000, 900_000][generation % 3]!;
+      const slices = { bytes, ranges: [7, 7 + length], between: "", behind: "", length };
+      bodies[0] = { length, head: "", slices, end: "" };
+      for (let peer = 0; peer < 2; peer++) {
+        const { socket } = await dial(port);
+        socket.removeAllListeners("data");
+        socket.pause();
+        const server = sockets.at(-1)!;
+        while (server.writableLength === 0) {
+          const before = responses.length;
+          socket.write(requestHead("/0"));
+          while (responses.length === before) await setImmediate();
+        }
+      }
+      return new WeakRef(memory);
+    }
+    const blocks: WeakRef<SharedArrayBuffer>[] = [];
+    for (let generation = 0; generation < 10; generation++) blocks.push(await answerAndForget(generation));
+    bodies.length = 0;
+    const held = (): number => blocks.filter((block) => block.deref() !== undefined).length;
+    // A reference that was read lives to the end of its turn.
+    for (let tries = 0; tries < 20 && held() > 0; tries++) {
+      await setImmediate();
+      gc();
+    }
+    assert.equal(held(), 0);
+    assert.equal(sockets.filter(({ writableLength }) => writableLength > 0).length, 20);
+  });
+
+  const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
+  const PAGES = [2, 50, 7, 50].map((limit) => `${BASE}/worlds?limit=${limit}&offset=${limit % 5}`);
+  PAGES.push(`${BASE}/worlds/popular?limit=50`, `${BASE}/worlds/popular?limit=3&offset=4`);
+
+  /** Bodies of pages, each asked for alone and for the first time. */
+  async function pagesOf(port: number): Promise<string[]> {
+    const pages: string[] = [];
+    for (const target of PAGES) {
+      const wire = await dial(port);
+      void wire.send(requestHead(target, [AUTH]));
+      pages.push((await wire.response()).body);
+      wire.destroy();
+    }
+    return pages;
+  }
+
+  test("behind a search that is answered late they come in their turn, with texts, HEAD and 304 between", async () => {
+    const waiting: (() => void)[] = [];
+    const found: Found = { total: 60, rows: [3, 1, 2] };
+    const later = (): Promise<Found> => new Promise((resolve) => waiting.push(() => resolve(found)));
+    const { port } = await serveOpen({}, { users: later, worlds: later });
+    const pages = await pagesOf(port);
+    const search = requestHead(`${BASE}/worlds/search?q=world`, [AUTH]);
+    const wire = await dial(port);
+    void wire.send(
+      search +
+        PAGES.map(
+          (target) =>
+            requestHead(target, [AUTH]) +
+            requestHead(target, [AUTH], "HEAD") +
+            requestHead(`${BASE}/stats`, [AUTH]) +
+            requestHead(target, [AUTH, "If-None-Match: *"]),
+        ).join("") +
+        search,
+    );
+    // The peer half-closes, and is answered all the same.
+    wire.end();
+    await until(() => waiting.length === 1, "the first search");
+    waiting[0]!();
+    const first = (await wire.response()).body;
+    assert.equal(JSON.parse(first).data.length, 3);
+    for (const [at, page] of pages.entries()) {
+      assert.equal((await wire.response()).body, page, PAGES[at]);
+      const head = await wire.response("HEAD");
+      assert.equal(header(head, "Content-Length"), String(Buffer.byteLength(page)));
+      assert.ok("totalUsers" in JSON.parse((await wire.response()).body).data);
+      assert.equal((await wire.response()).status, 304);
+    }
+    await until(() => waiting.length === 2, "the second search");
+    waiting[1]!();
+    assert.equal((await wire.response()).body, first);
+    await wire.fin();
+  });
+
+  test("a stop leaves pages that are not sent yet to their peer, the last one says so", async () => {
+    const server = await serveOpen();
+    const wire = await dial(server.port);
+    const target = PAGES[1]!;
+    wire.socket.pause();
+    void wire.send(requestHead(target, [AUTH]).repeat(200));
+    await until(() => server.sockets().some(({ writableLength }) => writableLength > 0), "full buffers");
+    const stopped = server.stop();
+    const other = await dial(server.port).catch(() => undefined);
+    other?.destroy();
+    wire.socket.resume();
+    const first = await wire.response();
+    for (let at = 1; at < 199; at++) assert.equal((await wire.response()).body, first.body);
+    const last = await wire.response();
+    assert.deepEqual([last.body, header(last, "Connection")], [first.body, "close"]);
+    await wire.closed();
+    await stopped;
+  });
+});
