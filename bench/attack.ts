@@ -27,6 +27,7 @@ import { type Noticed, notice } from "./attack/probe.ts";
 import { cpuSecondsOf } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { pin, RUN_TYPESCRIPT, said, snapshotOf } from "./support/child.ts";
+import { machine, markdown, whole } from "./support/output.ts";
 
 const { values } = parseArgs({
   options: {
@@ -70,26 +71,29 @@ async function attack(server: Server, kind: Kind, connections: number): Promise<
   const noticed = await notice(server, headers, () => over !== undefined);
   attacker.kill("SIGKILL");
   await once(attacker, "exit");
-  const cpu = `${(cpuSecondsOf(server.pid) - cpuBefore).toFixed(2)} s`.padStart(8);
-  print(kind.name, connections, noticed, `${cpu}  ${over!.answers} answers, ${over!.resets} resets`);
+  const cpu = (cpuSecondsOf(server.pid) - cpuBefore).toFixed(2);
+  note(kind.name, connections, noticed, [cpu, whole(over!.answers), whole(over!.resets)]);
 }
 
-function print(name: string, connections: number, { longest, lost, grown }: Noticed, more: string): void {
-  const cells = [
-    name.padEnd(30),
-    `${connections} ×`.padStart(5),
-    `${longest.toFixed(1)} ms`.padStart(12),
-    `+${(grown / 2 ** 20).toFixed(1)} MiB`.padStart(12),
-    `${lost} lost`.padStart(8),
-  ];
-  console.log(cells.join("") + more);
+const rows: string[][] = [];
+
+/** Adds a line to the table. */
+function note(
+  name: string,
+  connections: number,
+  { longest, lost, grown }: Noticed,
+  more: readonly string[],
+): void {
+  rows.push([
+    name,
+    connections === 0 ? "" : whole(connections),
+    longest.toFixed(1),
+    (grown / 2 ** 20).toFixed(1),
+    whole(lost),
+    ...more,
+  ]);
 }
 
-console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`);
-console.log(`${requests} requests a connection, --threads ${values.threads}`);
-console.log(
-  "longest wait of another client, growth of the server's memory, requests lost, the server's CPU time",
-);
 if (cpus().length > 1) pin(process.pid, 1);
 const all = [...CLOSING, ...pipelines(token)].filter(({ name }) => name.includes(values.only));
 const kinds = values.smoke ? all.filter((_, at) => at % 5 === 0) : all;
@@ -98,10 +102,22 @@ try {
     const server = await start(kind);
     const end = performance.now() + ALONE_MS;
     const alone = await notice(server, headers, () => performance.now() > end);
-    if (kind === kinds[0]) print("alone", 0, alone, "");
+    if (kind === kinds[0]) note("nobody", 0, alone, ["", "", ""]);
     for (const connections of crowds) await attack(server, kind, connections);
     await server.stop();
   }
+  console.log(`${machine()}; ${whole(requests)} requests a connection, --threads ${values.threads}.\n`);
+  const head = [
+    "what is sent",
+    "connections",
+    "longest wait, ms",
+    "memory, +MiB",
+    "lost",
+    "CPU, s",
+    "answers",
+    "resets",
+  ];
+  console.log(markdown(head, rows));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -2,10 +2,11 @@
  * What a request costs an orrery: as the snapshot grows, and as it serves from
  * more threads.
  *
- *     npx tsx bench/cost.ts [--smoke] [--rounds 5] [--seconds 2]
+ *     npx tsx bench/cost.ts [--smoke] [--rounds 5] [--seconds 1] [--sizes 2000,1000000] [--json FILE]
  *
  * Prints microseconds of the server's CPU time a request, all its threads
- * together; medians of rounds in turn. Two threads need a Node that has
+ * together; medians of rounds in turn, and the medians of the rounds' ratios to
+ * the smallest snapshot. Two threads need a Node that has
  * `reusePort`, and two cores. Where there are no others the load takes its share
  * of those: that of autocannon is so large that the threads mostly wait for it,
  * and what comes out is what waiting costs. So threads are compared under `wrk`
@@ -14,7 +15,7 @@
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
@@ -24,18 +25,26 @@ import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { type Workload, workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
 
 const { values } = parseArgs({
   options: {
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },
     seconds: { type: "string" },
+    sizes: { type: "string" },
+    json: { type: "string" },
   },
 });
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
-const seconds = Number(values.seconds ?? (values.smoke ? 0.5 : 2));
-const sizes = values.smoke ? [200, 2000] : [2000, 1_000_000];
-const CONNECTIONS = 32;
+const seconds = Number(values.seconds ?? (values.smoke ? 0.5 : 1));
+const sizes = (values.sizes ?? (values.smoke ? "200,2000" : "2000,20000,100000,1000000"))
+  .split(",")
+  .map(Number);
+const WORKLOADS = values.smoke
+  ? ["world-by-id", "list-50"]
+  : ["world-by-id", "list-20", "list-50", "user-search", "world-search"];
+const CONNECTIONS = 64;
 const WARM_UP_REQUESTS = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-cost-"));
@@ -63,6 +72,7 @@ async function costOf(server: Server, workload: Workload, warmUpRequests: number
     pid: server.pid,
     paths: workload.requests.map(({ path }) => path),
     headers,
+    unique: false,
     connections: CONNECTIONS,
     warmUpRequests,
     seconds,
@@ -83,13 +93,24 @@ function costUnderWrk(server: Server, { name, requests }: Workload): number {
   return (cpu * 1e6) / Number(/(\d+) requests in/.exec(stdout)![1]);
 }
 
-/** Prints what a workload costs each server, and how many times what it costs the first. */
-async function compare(name: string, subjects: readonly Subject[], withWrk: boolean): Promise<void> {
+/** What a workload costs: microseconds, and times what it costs the first, median of the rounds' ratios. */
+interface Cost {
+  readonly micros: number;
+  readonly times: number;
+}
+
+/** What a workload costs each server. */
+async function compare(name: string, subjects: readonly Subject[], withWrk: boolean): Promise<Cost[]> {
   const running = await Promise.all(
     subjects.map(async (subject) => ({
       subject,
       workload: workloadOf(subject, name),
-      server: await startServer(ORRERY, { ...subject, keys, reply: "" }),
+      server: await startServer(ORRERY, {
+        ...subject,
+        settings: [...subject.settings, ...workloadOf(subject, name).settings],
+        keys,
+        reply: "",
+      }),
       costs: [] as number[],
     })),
   );
@@ -100,15 +121,16 @@ async function compare(name: string, subjects: readonly Subject[], withWrk: bool
     }
   }
   for (const { server } of running) await server.stop();
-  const first = median(running[0]!.costs);
-  for (const { subject, costs } of running) {
-    const cost = median(costs);
-    const load = withWrk ? " (wrk)" : "";
-    console.log(`${name}, ${subject.name}${load}: ${cost.toFixed(1)} µs, ${(cost / first).toFixed(2)} ×`);
-  }
+  const first = running[0]!.costs;
+  return running.map(({ costs }) => ({
+    micros: median(costs),
+    times: median(costs.map((cost, round) => cost / first[round]!)),
+  }));
 }
 
-console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`);
+const show = ({ micros, times }: Cost, at: number): string =>
+  at === 0 ? fixed(micros, 1) : `${fixed(micros, 1)} (${fixed(times, 2)})`;
+
 const snapshots = await Promise.all(sizes.map((users) => snapshotOf(users)));
 const bySize = sizes.map(
   (users, at): Subject => ({ name: `${users} users`, snapshot: snapshots[at]!, settings: [], cores: "one" }),
@@ -123,12 +145,25 @@ const byThreads = ["1", "2"].map(
 );
 const obstacle = whyNoSharing();
 const hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
+const load = hasWrk ? "wrk" : "autocannon";
+const names = ["world-by-id", "list-20"] as const;
 try {
-  for (const name of ["world-by-id", "list-20"]) {
-    await compare(name, bySize, false);
-    if (obstacle === undefined) await compare(name, byThreads, hasWrk);
+  const found = new Map<string, Cost[]>();
+  for (const name of WORKLOADS) found.set(name, await compare(name, bySize, false));
+  console.log(`${machine()}; medians of ${rounds} × ${seconds} s, ${CONNECTIONS} connections.\n`);
+  console.log("Microseconds of CPU a request (times those at the smallest size):\n");
+  const rows = [...found].map(([name, costs]) => [name, ...costs.map(show)]);
+  console.log(markdown(["", ...sizes.map((users) => `${whole(users)} users`)], rows));
+  const workloads = [...found].map(([workload, costs]) => ({ workload, costs }));
+  saveJson(values.json, { node: process.version, sizes, workloads });
+  if (obstacle === undefined) {
+    const byThread: string[][] = [];
+    for (const name of names) byThread.push([name, ...(await compare(name, byThreads, hasWrk)).map(show)]);
+    console.log(`\n${whole(sizes[0]!)} users, under ${load}:\n`);
+    console.log(markdown(["", "`--threads 1`", "`--threads 2`"], byThread));
+  } else {
+    console.log(`\n\`--threads 2\` is left out: it ${obstacle}.`);
   }
-  if (obstacle !== undefined) console.log(`--threads 2 is left out: ${obstacle}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,15 +1,16 @@
 /**
- * What searches cost a server that also answers lookups.
+ * What searches and large pages cost a server that also answers lookups.
  *
  *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 3]
  *
- * First: the latency of world-by-id at a constant 1,000 requests/s, with and
- * without 16 clients that search as fast as they can for what was never asked
- * before; the clients are a process of their own. Then: the server's CPU time
- * for a cached page of a search, over that for world-by-id. Rounds alternate
- * and the medians count. The server with its search thread has one core, both
- * loads have the other; the searching clients run at idle priority, so that what
- * is measured is the server and not a client that waits for its core.
+ * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside
+ * 16 clients that search as fast as they can for what was never asked before, and
+ * beside 16 that ask for pages of 50 anywhere in the list; the clients are a
+ * process of their own. Then: the server's CPU time for a cached page of a
+ * search, over that for world-by-id. Rounds alternate and the medians count, of
+ * ratios those of the rounds. The server with its search thread has one core,
+ * both loads have the other; the flooding clients run at idle priority, so that
+ * what is measured is the server and not a client that waits for its core.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -21,7 +22,8 @@ import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, pin, runWhenIdle, said, snapshotOf, visibleWorlds } from "./support/child.ts";
-import { constantLoad, median } from "./support/load.ts";
+import { constantLoad, type LoadResult, median } from "./support/load.ts";
+import { fixed, machine, markdown, whole } from "./support/output.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 1000;
@@ -41,9 +43,13 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function startSearchers(url: string, token: string, snapshot: string): ChildProcess {
+/** What the flooding clients ask for. */
+type Flood = "searches" | "pages";
+
+function startClients(flood: Flood, url: string): ChildProcess {
   const file = fileURLToPath(new URL("./support/searchers.ts", import.meta.url));
-  return fork(file, [url, token, snapshot], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const args = [url, token, snapshot, flood];
+  return fork(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -51,13 +57,15 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model}; ${users} users`);
+console.log(`${machine()}; ${whole(users)} users, medians of ${rounds} rounds.\n`);
 if (cpus().length > 1) pin(process.pid, 1);
 const snapshot = await snapshotOf(users);
 const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
 const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
 const headers = { Authorization: `Bearer ${token}` };
 const worlds = visibleWorlds(snapshot);
+
+type Latencies = LoadResult & { readonly flooded: number };
 
 async function measureLookups(): Promise<void> {
   // Without a cache every search is a search.
@@ -69,36 +77,47 @@ async function measureLookups(): Promise<void> {
     const end = performance.now() + ms;
     return constantLoad(target, headers, RATE, () => performance.now() > end);
   };
-  /** The latency of lookups beside searches, and how many of those there were a second. */
-  async function besideSearches(ms: number) {
-    const searchers = startSearchers(url, token, snapshot);
-    await said(searchers, "searching");
-    runWhenIdle(searchers.pid!);
-    const before = await ask<number>(searchers, "count", "count");
+  /** The latency of lookups beside a flood, and how much of that was answered a second. */
+  async function beside(flood: Flood, ms: number): Promise<Latencies> {
+    const clients = startClients(flood, url);
+    await said(clients, "searching");
+    runWhenIdle(clients.pid!);
+    const before = await ask<number>(clients, "count", "count");
     const lookups = await lookUp(ms);
-    const searches = (await ask<number>(searchers, "count", "count")) - before;
-    await stop(searchers);
-    return { lookups, searched: searches / (ms / 1000) };
+    const answered = (await ask<number>(clients, "count", "count")) - before;
+    await stop(clients);
+    return { ...lookups, flooded: answered / (ms / 1000) };
   }
-  // Both paths are compiled before anything counts.
+  const FLOODS = ["searches", "pages"] as const;
+  // All paths are compiled before anything counts.
   await lookUp(roundMs / 2);
-  await besideSearches(roundMs / 2);
-  const quiet: number[] = [];
-  const flooded: number[] = [];
-  const searched: number[] = [];
+  for (const flood of FLOODS) await beside(flood, roundMs / 2);
+  const found: Record<"alone" | Flood, Latencies[]> = { alone: [], searches: [], pages: [] };
   for (let round = 0; round < rounds; round++) {
-    const without = await lookUp(roundMs);
-    const { lookups: during, searched: rate } = await besideSearches(roundMs);
-    searched.push(rate);
-    if (without.failures + during.failures > 0) throw new Error("requests failed");
-    quiet.push(without.p99);
-    flooded.push(during.p99);
+    found.alone.push({ ...(await lookUp(roundMs)), flooded: Number.NaN });
+    for (const flood of FLOODS) found[flood].push(await beside(flood, roundMs));
     await sleep(200);
   }
-  const ratio = median(flooded) / median(quiet);
+  const all = Object.values(found).flat();
+  if (all.some(({ failures }) => failures > 0)) throw new Error("requests failed");
+  const ratio = (rounds: readonly Latencies[], of: "p99" | "p999"): string =>
+    rounds === found.alone
+      ? ""
+      : fixed(median(rounds.map((one, round) => one[of] / found.alone[round]![of])), 2);
+  const rows = [
+    ["alone", found.alone] as const,
+    ["beside uncached searches", found.searches] as const,
+    ["beside pages of 50", found.pages] as const,
+  ].map(([name, rounds]) => [
+    name,
+    whole(median(rounds.map(({ flooded }) => flooded))),
+    ...(["p50", "p99", "p999"] as const).map((of) => fixed(median(rounds.map((one) => one[of])), 2)),
+    ratio(rounds, "p99"),
+    ratio(rounds, "p999"),
+  ]);
+  console.log(`World by id at ${whole(RATE)}/s, milliseconds:\n`);
   console.log(
-    `world-by-id at ${RATE}/s: p99 ${median(quiet).toFixed(2)} ms alone, ${median(flooded).toFixed(2)} ms beside ` +
-      `${median(searched).toFixed(0)} uncached searches/s of 16 clients: ${ratio.toFixed(2)} ×`,
+    markdown(["", "of the flood, a second", "p50", "p99", "p99.9", "p99, times", "p99.9, times"], rows),
   );
   await stop(server);
 }
@@ -132,12 +151,14 @@ async function measureCached(): Promise<void> {
     for (const [name, requests] of Object.entries(cases))
       costs.get(name)!.push(await costOf(server, requests, url));
   }
-  const least = median(costs.get("world by id")!);
-  for (const [name, all] of costs) {
-    console.log(
-      `${name}: ${median(all).toFixed(1)} µs of CPU, ${(median(all) / least).toFixed(2)} × world by id`,
-    );
-  }
+  const least = costs.get("world by id")!;
+  const rows = [...costs].map(([name, all]) => [
+    name,
+    fixed(median(all), 1),
+    fixed(median(all.map((cost, round) => cost / least[round]!)), 2),
+  ]);
+  console.log("\nAsked again and again, microseconds of CPU a request:\n");
+  console.log(markdown(["", "µs", "times world by id"], rows));
   await stop(server);
 }
 

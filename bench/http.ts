@@ -1,16 +1,19 @@
 /**
  * orrery against its peers, over HTTP.
  *
- *     npx tsx bench/http.ts                     the main table, three to four minutes
+ *     npx tsx bench/http.ts                     the main workloads, three to four minutes
  *     npx tsx bench/http.ts --full              all workloads, all peers
  *     npx tsx bench/http.ts --only list-20      one workload
  *     npx tsx bench/http.ts --against REF       this tree against another commit of it
  *     npx tsx bench/http.ts --guard             fails when orrery falls behind bare node:http
  *     npx tsx bench/http.ts --smoke             does it all work?
  *
- * Further: --users N, --rounds N, --seconds N (of a run), --out FOLDER (for the
- * results of the main table and of --full; default bench), --peers TEXT (only
- * those with that in their names, beside orrery).
+ * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (all runs
+ * and their medians), --peers TEXT,TEXT (only those with one of these in their
+ * names, beside orrery), --keep (peers that take long to start serve all
+ * workloads; else every workload has fresh servers).
+ *
+ * Progress goes to standard error, the table to standard output.
  *
  * The figure that counts is requests per second of the server's CPU time. Server
  * and load are pinned to a core each, but those may be two threads of one core
@@ -19,14 +22,12 @@
  * workload's is void, and makes the bench fail.
  */
 
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import { drawChart } from "./http/chart.ts";
-import { flawOf, type Run, runLoad } from "./http/load.ts";
+import { EACH, flawOf, type Run, runLoad } from "./http/load.ts";
 import { checkReplies, recordReply } from "./http/replies.ts";
 import {
   type Conditions,
@@ -36,7 +37,6 @@ import {
   textTable,
   toJson,
   type WorkloadResult,
-  writeTable,
 } from "./http/report.ts";
 import {
   availablePeers,
@@ -46,15 +46,17 @@ import {
   type Peer,
   PINNED,
   type Server,
+  type Start,
   startServer,
 } from "./http/servers.ts";
 import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
 import { ROOT, snapshotOf } from "./support/child.ts";
+import { commitOf, git, saveJson } from "./support/output.ts";
 
 /** Least requests per CPU second that the guard takes, as a share of bare node:http's. */
 const FLOORS: Readonly<Record<(typeof GUARD)[number], number>> = { "world-by-id": 0.65, "list-20": 0.6 };
 
-const CONNECTIONS = 32;
+const CONNECTIONS = 64;
 
 const { values } = parseArgs({
   options: {
@@ -66,8 +68,9 @@ const { values } = parseArgs({
     users: { type: "string" },
     rounds: { type: "string" },
     seconds: { type: "string" },
-    peers: { type: "string" },
-    out: { type: "string", default: join(ROOT, "bench") },
+    peers: { type: "string", default: "" },
+    keep: { type: "boolean", default: false },
+    json: { type: "string" },
   },
 });
 
@@ -80,24 +83,16 @@ if (!(users >= 100 && rounds >= 1 && seconds > 0))
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-http-"));
 const keys = join(folder, "keys.json");
-const tokens: Record<Asker, string> = { key: "", nobody: "", limited: "" };
+const tokens: Record<Asker, string> = { key: "", nobody: "", stranger: "", limited: "" };
 /** Why runs are void. */
 const flaws: string[] = [];
-
-function git(...args: string[]): string {
-  return execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
-}
-
-function commitOf(): string {
-  const commit = git("rev-parse", "--short", "HEAD");
-  return git("status", "--porcelain", "--", "src", "bin") === "" ? commit : `${commit} with changes`;
-}
 
 /** Two keys are enough for all servers: the counters are in the memory of each. */
 async function makeKeys(): Promise<void> {
   const prefix = "svc_sk_";
   tokens.key = await addKey(keys, { name: "bench", kind: "api", prefix, limit: 2_000_000_000 });
   tokens.limited = await addKey(keys, { name: "flood", kind: "api", prefix, limit: 1 });
+  tokens.stranger = prefix + EACH;
 }
 
 function headersFor({ asker }: Workload): Record<string, string> {
@@ -117,6 +112,17 @@ function cleanUp(): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** Servers that stay from workload to workload. */
+const kept = new Map<Peer, Server>();
+
+/** Starts a peer. One that makes its replies from the data can stay. */
+async function startPeer(peer: Peer, start: Start): Promise<Server> {
+  const stays = values.keep && !peer.recorded && peer.tree === undefined;
+  const server = kept.get(peer) ?? (await startServer(peer, start));
+  if (stays) kept.set(peer, server);
+  return server;
+}
+
 /** Starts every peer, orrery first, and compares what the others say with what it says. */
 async function startAll(peers: readonly Peer[], workload: Workload, snapshot: string): Promise<Server[]> {
   const headers = headersFor(workload);
@@ -128,7 +134,7 @@ async function startAll(peers: readonly Peer[], workload: Workload, snapshot: st
   writeFileSync(reply, JSON.stringify(recorded));
   const servers = [orrery];
   for (const peer of others) {
-    const server = await startServer(peer, start);
+    const server = await startPeer(peer, start);
     servers.push(server);
     await checkReplies(orrery, server, workload, headers, recorded);
   }
@@ -141,6 +147,7 @@ async function runOnce(server: Server, workload: Workload, round: number): Promi
     pid: server.pid,
     paths: workload.requests.map(({ path }) => path),
     headers: headersFor(workload),
+    unique: workload.asker === "stranger",
     connections: CONNECTIONS,
     warmUpRequests: round === 0 ? warmUpRequests : 0,
     seconds,
@@ -159,14 +166,18 @@ async function measure(
 ): Promise<WorkloadResult> {
   const able = peers.filter((peer) => canAnswer(peer, workload.status));
   const servers = await startAll(able, workload, snapshot);
-  const measured = servers.map(({ peer }) => ({ peer: peer.name, runs: [] as (Run | undefined)[] }));
+  const measured = servers.map(({ peer, form }) => ({
+    peer: peer.name,
+    form,
+    runs: [] as (Run | undefined)[],
+  }));
   for (let round = 0; round < rounds; round++) {
     const order = [...servers.keys()];
     for (const at of round % 2 === 0 ? order : order.reverse()) {
       measured[at]!.runs.push(await runOnce(servers[at]!, workload, round));
     }
   }
-  await Promise.all(servers.map((server) => server.stop()));
+  await Promise.all(servers.filter(({ peer }) => !kept.has(peer)).map((server) => server.stop()));
   return { workload: workload.name, measured };
 }
 
@@ -185,7 +196,8 @@ function pickPeers(): Peer[] {
   if (values.against !== undefined) return [{ ...ORRERY, name: "this tree" }, checkOut(values.against)];
   if (values.smoke || values.guard) return [ORRERY, BARE];
   const [orrery, ...others] = availablePeers(values.full);
-  return [orrery!, ...others.filter(({ name }) => name.includes(values.peers ?? ""))];
+  const texts = values.peers.split(",");
+  return [orrery!, ...others.filter(({ name }) => texts.some((text) => name.includes(text)))];
 }
 
 /** What an orrery on another runtime makes of that runtime's ceiling, and how it stands to orrery on Node. */
@@ -196,7 +208,7 @@ function sayRatios({ measured }: WorkloadResult): void {
     const ours = measured.find(({ peer }) => peer === `orrery on ${runtime}`);
     if (ours === undefined) continue;
     const share = ratioOf(ours, ceiling).toFixed(2);
-    console.log(
+    console.error(
       `${ours.peer}: ${share} of ${ceiling.peer}; ${ratioOf(ours, orrery!).toFixed(2)} of orrery on Node`,
     );
   }
@@ -207,17 +219,10 @@ function isAboveFloor({ workload, measured: [orrery, bare] }: WorkloadResult): b
   const floor = FLOORS[workload as (typeof GUARD)[number]];
   const ratio = ratioOf(orrery!, bare!);
   const passed = ratio >= floor;
-  console.log(
+  console.error(
     `${workload}: ${ratio.toFixed(2)} of bare node:http, ${passed ? "above" : "UNDER"} the floor of ${floor}\n`,
   );
   return passed;
-}
-
-function writeResults(results: readonly WorkloadResult[], conditions: Conditions): void {
-  mkdirSync(join(values.out, "results"), { recursive: true });
-  writeFileSync(join(values.out, "results/http.json"), toJson(results, conditions));
-  writeFileSync(join(values.out, "results/http.svg"), drawChart(results, conditionsLine(conditions)));
-  writeTable(join(values.out, "RESULTS.md"), markdownTable(results, conditions));
 }
 
 async function main(): Promise<boolean> {
@@ -235,19 +240,19 @@ async function main(): Promise<boolean> {
     connections: CONNECTIONS,
     pinned: PINNED,
   };
-  console.log(`${conditionsLine(conditions)}\n`);
+  console.error(`${conditionsLine(conditions)}\n`);
   const results: WorkloadResult[] = [];
   let passed = true;
   for (const workload of workloads) {
     const result = await measure(workload, peers, snapshot);
     results.push(result);
-    console.log(`${textTable(result)}\n`);
+    console.error(`${textTable(result)}\n`);
     sayRatios(result);
     if (values.guard) passed = isAboveFloor(result) && passed;
   }
+  console.log(markdownTable(results, conditions));
   for (const flaw of flaws) console.error(`void: ${flaw}`);
-  const isTable = !(values.smoke || values.guard || values.only || values.against || values.peers);
-  if (isTable && flaws.length === 0) writeResults(results, conditions);
+  saveJson(values.json, toJson(results, conditions));
   return passed && flaws.length === 0;
 }
 

@@ -8,6 +8,7 @@
 
 import { countRequest, createCounters, createSharedCounters, slotOf } from "../src/gate/limit.ts";
 import { median } from "./support/load.ts";
+import { machine, markdown } from "./support/output.ts";
 
 const smoke = process.argv.includes("--smoke");
 const ROUNDS = smoke ? 3 : 15;
@@ -35,5 +36,10 @@ for (let round = 0; round <= ROUNDS; round++) {
     if (round > 0) times.push(((user + system) * 1000) / REQUESTS);
   }
 }
-console.log(`node ${process.version}, medians of ${ROUNDS}`);
-for (const { name, times } of subjects) console.log(`${name.padEnd(28)}${median(times).toFixed(0)} ns`);
+console.log(`${machine()}; medians of ${ROUNDS}, nanoseconds a request.\n`);
+console.log(
+  markdown(
+    ["", "ns"],
+    subjects.map(({ name, times }) => [name, median(times).toFixed(0)]),
+  ),
+);

@@ -1,7 +1,7 @@
 /**
  * What size costs: start, memory, and reloads under load.
  *
- *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000] [--reloads 20]
+ *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000] [--reloads 20] [--json FILE]
  *
  * Worlds are a quarter of the users, instances a twentieth. Snapshots are made
  * once and kept in the system's temporary folder. Nothing is pinned: server,
@@ -10,8 +10,8 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
@@ -19,6 +19,7 @@ import { addKey } from "../src/cli/keysfile.ts";
 import type { Observation } from "../src/observe.ts";
 import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
+import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 2000;
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     smoke: { type: "boolean", default: false },
     sizes: { type: "string" },
     reloads: { type: "string" },
+    json: { type: "string" },
   },
 });
 const sizes = (values.sizes ?? (values.smoke ? "2000" : "10000,100000,1000000")).split(",").map(Number);
@@ -162,37 +164,84 @@ function slopeOf(all: readonly number[]): number {
 
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
+const seconds = (value: number): string => (value / 1000).toFixed(2);
 
-console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model}`);
+/** All that was measured at one size. */
+interface Size {
+  readonly users: number;
+  /** Visible ones of all tables. */
+  readonly rows: number;
+  readonly start: Start;
+  readonly found: Reloaded;
+}
+
+/** What the table says of a size, line by line. */
+const LINES: readonly (readonly [name: string, of: (size: Size) => string])[] = [
+  ["visible rows", ({ rows }) => whole(rows)],
+  ["listening after, s", ({ start }) => seconds(start.listening)],
+  ["… before indexing, s", ({ start }) => seconds(start.listening - start.loaded.indexMs)],
+  [
+    "… read / pack / index, s",
+    ({ start: { loaded } }) => [loaded.readMs, loaded.packMs, loaded.indexMs].map(seconds).join(" / "),
+  ],
+  ["a row, µs", ({ start, rows }) => fixed((start.listening / rows) * 1000, 2)],
+  ["RSS steady / peak, MB", ({ start }) => `${mb(start.steady)} / ${mb(start.peak)}`],
+  ["RSS a row, bytes", ({ start, rows }) => whole(start.steady / rows)],
+  ...(["quiet", "busy"] as const).flatMap((when): [string, (size: Size) => string][] => {
+    const name = when === "quiet" ? "without a reload" : "during a reload";
+    return [
+      [
+        `${name}, ${RATE}/s: failed of`,
+        ({ found }) => `${found[when].failures} of ${whole(found[when].requests)}`,
+      ],
+      [
+        `${name}: p50 / p99 / p99.9 / max, ms`,
+        ({ found: { [when]: load } }) => [load.p50, load.p99, load.p999, load.max].map(ms).join(" / "),
+      ],
+    ];
+  }),
+  [
+    "longest stall of the serving thread, quiet / reload, ms",
+    ({ found }) => `${ms(found.quietStall)} / ${ms(found.busyStall)}`,
+  ],
+  ["a reload, s", ({ found }) => seconds(found.reloadMs)],
+  ["peak RSS in a reload, times steady", ({ found }) => fixed(found.peak / found.steady, 2)],
+  [
+    `RSS over ${reloads} more reloads, MB`,
+    ({ found: { rss } }) => (rss.length === 0 ? "–" : `${mb(rss[0]!)} → ${mb(rss.at(-1)!)}`),
+  ],
+  [
+    "… median slope, MB a reload",
+    ({ found: { rss } }) => (rss.length < 3 ? "–" : fixed(slopeOf(rss) / 1e6, 2)),
+  ],
+];
+
 const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
 const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
+const all: Size[] = [];
 for (const users of sizes) {
   const snapshot = await snapshotOf(users);
   const start = await measureStart(snapshot, keys);
-  const { counts, readMs, packMs, indexMs } = start.loaded;
+  const { counts } = start.loaded;
   const rows = counts.users + counts.worlds + counts.instances;
-  console.log(`\n${users} users, ${rows} visible rows`);
-  console.log(`listening after ${ms(start.listening)} ms: read ${readMs}, pack ${packMs}, index ${indexMs}`);
-  console.log(
-    `  before indexing ${ms(start.listening - indexMs)} ms; ${((start.listening / rows) * 1000).toFixed(2)} µs a row`,
-  );
-  console.log(
-    `RSS ${mb(start.steady)} MB steady, ${mb(start.peak)} MB peak, ${(start.steady / rows).toFixed(0)} bytes a row`,
-  );
   const found = await measureReloads(snapshot, keys, token);
-  for (const [name, load, stall] of [
-    ["without a reload", found.quiet, found.quietStall],
-    ["during a reload ", found.busy, found.busyStall],
-  ] as const) {
-    console.log(
-      `${name} at ${RATE}/s: ${load.failures} of ${load.requests} failed, p50 ${ms(load.p50)} p99 ${ms(load.p99)} ` +
-        `p99.9 ${ms(load.p999)} max ${ms(load.max)} ms; longest stall of the serving thread ${ms(stall)} ms`,
-    );
-  }
-  console.log(
-    `reload ${ms(found.reloadMs)} ms; peak ${mb(found.peak)} MB is ${(found.peak / found.steady).toFixed(2)} × steady`,
-  );
-  if (reloads === 0) continue;
-  const trend = `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)} MB, ${(slopeOf(found.rss) / 1e6).toFixed(2)} MB a reload (median slope)`;
-  console.log(`after ${reloads} more reloads: ${trend}`);
+  all.push({ users, rows, start, found });
+  console.error(`${users} users: done`);
 }
+rmSync(keys);
+console.log(`${machine()}.\n`);
+console.log(
+  markdown(
+    ["", ...sizes.map((users) => `${whole(users)} users`)],
+    LINES.map(([name, of]) => [name, ...all.map(of)]),
+  ),
+);
+saveJson(values.json, {
+  node: process.version,
+  sizes: all.map(({ users, rows, start }) => ({
+    users,
+    rows,
+    microsARow: (start.listening / rows) * 1000,
+    bytesARow: start.steady / rows,
+  })),
+});

@@ -14,7 +14,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -23,6 +23,7 @@ import { createRandom } from "../src/generate/random.ts";
 import { ask, forkServer, said } from "./support/child.ts";
 import type { Counts, Flood } from "./support/flooder.ts";
 import { constantLoad, median, percentile } from "./support/load.ts";
+import { machine, markdown, whole } from "./support/output.ts";
 import type { Report } from "./support/server.ts";
 
 const { values } = parseArgs({
@@ -117,7 +118,7 @@ interface Case {
   readonly keys: readonly string[];
 }
 
-const show = (ms: number): string => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
+const show = (ms: number): string => ms.toFixed(ms < 10 ? 1 : 0);
 const report = (server: ChildProcess): Promise<Report> => ask<Report>(server, "report", "report");
 
 async function measure(
@@ -154,25 +155,37 @@ async function measure(
   const departedMs = (await report(server)).cpuMs - after.cpuMs;
   flooder.kill("SIGKILL");
   const p99 = (searches: Float64Array): number => percentile(searches, 0.99);
-  console.log(
-    [
-      `${name}: answered ${JSON.stringify(counts)}`,
-      `honest searches p50 ${show(median([...quiet.searches]))} -> ${show(median([...beside.searches]))}, ` +
-        `p99 ${show(p99(quiet.searches))} -> ${show(p99(beside.searches))} ` +
-        `(${(p99(beside.searches) / p99(quiet.searches)).toFixed(2)} times), statuses ${[...beside.statuses]}`,
-      `lookups p99 ${show(quiet.lookupP99)} -> ${show(beside.lookupP99)}`,
-      `memory +${((largest - before.rss) / 1e6).toFixed(0)} MB, ` +
-        `CPU in the second behind the first 100 ms after hanging up: ${show(departedMs)}`,
-    ].join("\n  "),
-  );
+  rows.push([
+    name,
+    Object.entries(counts)
+      .map(([status, count]) => `${status}: ${whole(count)}`)
+      .join(", "),
+    `${show(median([...quiet.searches]))} → ${show(median([...beside.searches]))}`,
+    `${show(p99(quiet.searches))} → ${show(p99(beside.searches))}`,
+    (p99(beside.searches) / p99(quiet.searches)).toFixed(2),
+    [...beside.statuses].join(", "),
+    `${show(quiet.lookupP99)} → ${show(beside.lookupP99)}`,
+    ((largest - before.rss) / 1e6).toFixed(0),
+    show(departedMs),
+  ]);
 }
+
+const HEAD = [
+  "flood",
+  "answered",
+  "honest p50, ms",
+  "honest p99, ms",
+  "times",
+  "honest statuses",
+  "lookups p99, ms",
+  "memory, +MB",
+  "CPU behind it, ms",
+];
+const rows: string[][] = [];
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-search-flood-"));
 let server: ChildProcess | undefined;
 try {
-  console.log(
-    `node ${process.version}, ${cpus().length} × ${cpus()[0]!.model}; ${worlds} worlds, ${values.threads} threads`,
-  );
   const snapshot = join(folder, "snapshot");
   const keysFile = join(folder, "keys.json");
   writeSnapshot(snapshot);
@@ -192,6 +205,10 @@ try {
   // Everything is compiled before anything counts.
   await beHonest(url, honest, phaseMs / 4);
   for (const one of values.smoke ? cases.slice(0, 1) : cases) await measure(one, server, url, honest);
+  console.log(
+    `${machine()}; ${whole(worlds)} worlds, ${values.threads} threads, phases of ${phaseMs / 1000} s.\n`,
+  );
+  console.log(markdown(HEAD, rows));
 } finally {
   server?.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });

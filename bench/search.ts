@@ -13,7 +13,6 @@
  */
 
 import { fork } from "node:child_process";
-import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { fold } from "../src/search/fold.ts";
@@ -24,6 +23,7 @@ import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
 import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
 import { snapshotOf } from "./support/child.ts";
 import { median, percentile } from "./support/load.ts";
+import { machine, markdown, whole } from "./support/output.ts";
 
 type Table = "users" | "worlds";
 
@@ -131,47 +131,52 @@ const { values } = parseArgs({
   },
 });
 
+/** Times are short: three digits that count. */
 function timeText(ms: number): string {
-  return ms < 10 ? ms.toFixed(3) : ms.toFixed(0);
+  return ms < 1 ? ms.toFixed(3) : ms < 10 ? ms.toFixed(2) : ms.toFixed(0);
 }
 
-/** One line a class: p50 / p99 / max of each engine, and whether its totals were those of the scan. */
-function printTable(reports: ReadonlyMap<string, Report>): void {
+/** A table of what building takes, and one of p50 / p99 by class: of every engine, and how many times ours. */
+function printTables(reports: ReadonlyMap<string, Report>): void {
   const right = reports.get("scan")!;
-  for (const [engine, { buildMs, bytes }] of reports) {
-    console.log(`  ${engine}: built in ${(buildMs / 1000).toFixed(1)} s, ${(bytes / 1e6).toFixed(0)} MB`);
-  }
   const ours = reports.get("orrery")!;
-  for (const name of CLASSES) {
-    console.log(
-      `  ${name}, ${right.classes[name].times.length} queries: p50 / p99 / max in ms; exact totals; p50 and p99 over ours`,
-    );
-    for (const [engine, { classes }] of reports) {
-      const sorted = Float64Array.from(classes[name].times).sort();
-      const mine = Float64Array.from(ours.classes[name].times).sort();
-      const exact = classes[name].totals.filter(
-        (total, at) => total === right.classes[name].totals[at],
-      ).length;
-      const times = [percentile(sorted, 0.5), percentile(sorted, 0.99), sorted.at(-1)!]
-        .map(timeText)
-        .join(" / ");
-      const ratios = [0.5, 0.99].map((share) =>
-        (percentile(sorted, share) / percentile(mine, share)).toFixed(1),
-      );
-      console.log(
-        `    ${engine.padEnd(28)} ${times.padEnd(24)} ${exact} of ${sorted.length}  ${ratios.join(" × / ")} ×`,
-      );
-    }
-  }
+  const engines = [...reports];
+  console.log(
+    markdown(
+      ["", ...reports.keys()],
+      [
+        ["built in, s", ...engines.map(([, { buildMs }]) => (buildMs / 1000).toFixed(1))],
+        ["memory, MB", ...engines.map(([, { bytes }]) => (bytes / 1e6).toFixed(0))],
+      ],
+    ),
+  );
+  const others = engines.filter(([engine]) => engine !== "orrery");
+  const rows = CLASSES.map((name) => {
+    const sorted = ({ classes }: Report): Float64Array => Float64Array.from(classes[name].times).sort();
+    const at = (report: Report, share: number): number => percentile(sorted(report), share);
+    const cells = others.map(([, report]) => {
+      const { totals } = report.classes[name];
+      const exact = totals.filter((total, query) => total === right.classes[name].totals[query]).length;
+      const times = [0.5, 0.99].map((share) => timeText(at(report, share))).join(" / ");
+      const ratios = [0.5, 0.99].map((share) => whole(at(report, share) / at(ours, share))).join(" / ");
+      const found = exact === totals.length ? "" : `, ${exact} of ${totals.length} exact`;
+      return `${times} (${ratios}${found})`;
+    });
+    return [name, [0.5, 0.99].map((share) => timeText(at(ours, share))).join(" / "), ...cells];
+  });
+  console.log(`\n${markdown(["", "orrery", ...others.map(([engine]) => engine)], rows)}`);
 }
 
 async function main(): Promise<void> {
   const sizes = (values.sizes ?? (values.smoke ? "2000" : "100000,1000000")).split(",").map(Number);
   const queries = Number(values.queries ?? (values.smoke ? 10 : 50));
   const tables = (["users", "worlds"] as const).filter((table) => (values.only ?? table) === table);
-  console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model}`);
+  console.log(
+    `${machine()}; ${queries} queries a class; milliseconds, p50 / p99 (times orrery's p50 / p99).`,
+  );
   const withSqlite = openSqlite() !== undefined;
-  if (!withSqlite) console.log("better-sqlite3 is not installed (npm ci --prefix bench): SQLite is left out");
+  if (!withSqlite)
+    console.error("better-sqlite3 is not installed (npm ci --prefix bench): SQLite is left out");
   for (const users of sizes) {
     const snapshot = await snapshotOf(users);
     for (const table of tables) {
@@ -180,8 +185,8 @@ async function main(): Promise<void> {
         if (!withSqlite && engine.startsWith("SQLite")) continue;
         reports.set(engine, await runJob({ engine, table, snapshot, queries }));
       }
-      console.log(`\n${users} users: search over ${table}`);
-      printTable(reports);
+      console.log(`\n**Search over ${table}, ${whole(users)} users**\n`);
+      printTables(reports);
       checkTotals(reports);
     }
   }

@@ -13,7 +13,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
@@ -21,6 +21,7 @@ import { addKey } from "../src/cli/keysfile.ts";
 import { whyNoSharing } from "../src/serve/port.ts";
 import { nodeOptionsOf, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { machine, markdown, whole } from "./support/output.ts";
 import { comeBack, type Outcome } from "./support/returning.ts";
 
 const { values } = parseArgs({
@@ -73,9 +74,10 @@ async function stopOnce(threads: number): Promise<Outcome & { readonly ms: numbe
   return { ...outcome, ms };
 }
 
-console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`);
+console.log(`${machine()}; ${stops} stops each.\n`);
+const rows: string[][] = [];
 const obstacle = whyNoSharing();
-if (obstacle !== undefined) console.log(`more than one thread is left out: it ${obstacle}`);
+if (obstacle !== undefined) console.log(`More than one thread is left out: it ${obstacle}.\n`);
 try {
   const asked = values.threads === undefined ? [1, 2, 4] : [Number(values.threads)];
   for (const threads of obstacle === undefined ? asked : [1]) {
@@ -84,11 +86,14 @@ try {
     const sum = (count: (outcome: Outcome) => number): number =>
       outcomes.reduce((before, outcome) => before + count(outcome), 0);
     const causes = outcomes.flatMap((outcome) => outcome.causes).join(", ");
-    console.log(
-      `--threads ${threads}: ${sum(({ lost }) => lost)} lost of ${sum(({ answered }) => answered)} requests in ` +
-        `${stops} stops of ${median(outcomes.map(({ ms }) => ms)).toFixed(0)} ms ${causes}`,
-    );
+    rows.push([
+      String(threads),
+      whole(sum(({ answered }) => answered)),
+      `${sum(({ lost }) => lost)} ${causes}`.trim(),
+      whole(median(outcomes.map(({ ms }) => ms))),
+    ]);
   }
+  console.log(markdown(["threads", "requests", "lost", "ms a stop"], rows));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

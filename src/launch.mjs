@@ -7,8 +7,9 @@ export const isWhole = true;
 
 /** Starts the program, which reads the arguments. */
 function start() {
+  const isServer = ["serve", "demo"].indexOf(process.argv[2]) >= 0;
   // A signal must not end a server before it has taken over; see serve/early-signals.ts.
-  if (["serve", "demo"].indexOf(process.argv[2]) >= 0) {
+  if (isServer) {
     ["SIGINT", "SIGTERM"].forEach((signal) => {
       process.on(signal, () => {
         process.exit(0);
@@ -18,7 +19,7 @@ function start() {
       process.on(signal, () => {});
     });
   }
-  // Only sources need what makes TypeScript run; the build leaves that out.
+  // Only sources need what makes TypeScript run; the build leaves that out, and makes a program of its own for servers.
   const ready = typeof IS_BUILT === "undefined" ? import("./serve/typescript.mjs") : Promise.resolve();
   ready
     .then(() => import("./main.ts"))

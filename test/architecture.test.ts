@@ -134,7 +134,7 @@ describe("packages", () => {
         (entry.os === undefined || entry.os.includes("linux")) &&
         (entry.cpu === undefined || entry.cpu.includes("x64")),
     );
-    assert.ok(installed.length > 5 && installed.length <= 40, `${installed.length} packages`);
+    assert.ok(installed.length > 3 && installed.length <= 40, `${installed.length} packages`);
     for (const [path, entry] of Object.entries(lock.packages)) assert.equal(entry.resolved, undefined, path);
   });
 });

@@ -247,4 +247,11 @@ export const MUTANTS: readonly Mutant[] = [
       ],
     ],
   },
+  {
+    breaks: "small snapshots are loaded on the serving thread while it serves",
+    file: "src/serve/first-loader.ts",
+    text: "    isFirst = false;\n",
+    becomes: "",
+    tests: [["test/first-loader.test.ts", "is done here when it is small, later ones never"]],
+  },
 ];

@@ -386,13 +386,14 @@ describe("many matches", () => {
     const names = Array.from({ length: 3000 }, (_, at) =>
       at % 500 === 499 ? "guest-" : at % 500 === 498 ? "guest" : `${"xyz".slice(at % 4)}guest-${at % 7}${at}`,
     );
-    const users = openUsers(indexUsers(names.length, (row) => names[row]!));
+    const users = openUsers(indexUsers(names.length, (row) => names[row]!, 32));
     const rows = Uint32Array.from(names, (_, row) => row);
     const worlds = openWorlds(
       indexWorlds(
         rows,
         (row) => names[row]!,
         (row) => `guest-${row % 7}1`,
+        64,
       ),
     );
     for (const { tops } of [users, worlds]) {
@@ -456,12 +457,16 @@ describe("many matches", () => {
     }
   }
 
-  const indexOf = (worlds: readonly { readonly name: string; readonly description: string }[]): WorldIndex =>
+  const indexOf = (
+    worlds: readonly { readonly name: string; readonly description: string }[],
+    least?: number,
+  ): WorldIndex =>
     openWorlds(
       indexWorlds(
         Uint32Array.from(worlds, (_, row) => row),
         (row) => worlds[row]!.name,
         (row) => worlds[row]!.description,
+        least,
       ),
     );
 
@@ -480,7 +485,7 @@ describe("many matches", () => {
         Array.from({ length: 1 + random.below(7) }, () => "abcdefghijklmn"[random.below(14)]).join(""),
       ).join(" ");
     const worlds = Array.from({ length: 6000 }, () => ({ name: someText(2), description: someText(8) }));
-    const index = indexOf(worlds);
+    const index = indexOf(worlds, 256);
     const { few, many } = index.words.runs;
     assert.ok(few.keys.length > 100 && many.keys.length > 10, `${few.keys.length} and ${many.keys.length}`);
     const kinds = new Set<string>();

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
-import { leanHttp, madeEncoders } from "./plugins.ts";
+import { leanHttp, leanPino, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -49,22 +49,32 @@ try {
     // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    plugins: [madeEncoders, leanHttp],
+    plugins: [othersAlone, madeEncoders, leanHttp],
+  });
+  // Once more for what serves, all in one file: to find, read and link forty of them takes a good part of a start.
+  const server = await build({
+    ...OPTIONS,
+    entryPoints: { server: "src/main.ts" },
+    chunkNames: "server-[name]-[hash]",
+    splitting: true,
+    external: RUNTIME_DEPENDENCIES,
+    metafile: true,
+    plugins: [serverAlone, madeEncoders, leanHttp, leanPino],
+    // For packages of CommonJS.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
   });
   // By itself, since what it says of missing files must not depend on any.
   await build({
     ...OPTIONS,
     entryPoints: { main: "src/launch.mjs" },
     define: { IS_BUILT: "true" },
-    plugins: [
-      {
-        name: "program",
-        setup: ({ onResolve }) =>
-          onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: "./program.js", external: true })),
-      },
-    ],
+    external: ["./program.js", "./server.js"],
+    plugins: [startsServer],
   });
-  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf(metafile));
+  const inputs = { ...metafile.inputs, ...server.metafile.inputs };
+  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     execFileSync(tsc, ["-p", "tsconfig.build.json", "--outDir", ALL_TYPES], {

@@ -22,7 +22,7 @@ function readManifest(folder: string): Manifest {
 export const RUNTIME_DEPENDENCIES: string[] = Object.keys(readManifest(ROOT).dependencies ?? {});
 
 /** The licences of the packages that became part of the program. */
-export function licencesOf({ inputs }: Metafile): string {
+export function licencesOf({ inputs }: Pick<Metafile, "inputs">): string {
   const folders = Object.keys(inputs).flatMap(
     (file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
   );

@@ -1,5 +1,6 @@
 /** What the builds put in the place of sources so that the program starts sooner. */
 
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,4 +51,76 @@ export const leanHttp: Plugin = {
       resolveDir: fileURLToPath(new URL("../src", import.meta.url)),
     }));
   },
+};
+
+/** Of pino what carries lines to other threads is left out: nobody asks it for that here, and it is as much again. */
+export const leanPino: Plugin = {
+  name: "lean-pino",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/pino\/lib\/transport\.js$/ }, () => ({
+      contents: 'module.exports = () => { throw new Error("there are no transports in this build"); };',
+    })),
+};
+
+/** Replaces what must be there. */
+function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => string): string {
+  const replaced = text.replace(what, (_, ...groups) => by(...groups));
+  if (replaced === text) throw new Error(`${what} is nowhere`);
+  return replaced;
+}
+
+/** What a server imports only when it is needed, though it nearly always is. */
+const NEEDED_BY_SERVERS: Readonly<Record<string, string>> = {
+  "/src/cli/commands.ts": "serve|demo",
+  "/src/serve/open.ts": "local-loader",
+};
+
+/** Makes a program of the commands that serve alone; what they need stands in one file. */
+export const serverAlone: Plugin = {
+  name: "server-alone",
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\/src\/(cli\/commands|serve\/open)\.ts$/ }, ({ path }) => {
+      const names = Object.entries(NEEDED_BY_SERVERS).find(([file]) => path.endsWith(file))![1];
+      const imports: string[] = [];
+      const text = readFileSync(path, "utf8");
+      const contents = replaceAll(
+        text,
+        new RegExp(`await import\\("\\./(${names})\\.ts"\\)`, "g"),
+        (name) => {
+          const variable = `needed${imports.length}`;
+          imports.push(`import * as ${variable} from "./${name}.ts";`);
+          return variable;
+        },
+      );
+      return { contents: `${imports.join("\n")}\n${contents}`, loader: "ts" };
+    });
+    // The other commands are the other program's.
+    onResolve({ filter: /./ }, ({ kind, importer }) =>
+      kind === "dynamic-import" && importer.endsWith("/src/cli/commands.ts")
+        ? { path: "./program.js", external: true }
+        : undefined,
+    );
+  },
+};
+
+/** Leaves these commands out of the program of all others. */
+export const othersAlone: Plugin = {
+  name: "others-alone",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/(serve|demo)\.ts$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: "./server.js", external: true } : undefined,
+    ),
+};
+
+/** Makes `launch.mjs` start that program where it is asked for one of its commands. */
+export const startsServer: Plugin = {
+  name: "starts-server",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/src\/launch\.mjs$/ }, ({ path }) => ({
+      contents: replaceAll(
+        readFileSync(path, "utf8"),
+        /import\("\.\/main\.ts"\)/,
+        () => 'import(isServer ? "./server.js" : "./program.js")',
+      ),
+    })),
 };

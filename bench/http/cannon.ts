@@ -1,5 +1,5 @@
 /**
- * The load's own process: a job on standard input, a run on standard output.
+ * The load's own process: jobs come as messages, and each is answered with its run.
  *
  * CPU time is read here, right around the timed run, so that neither the start
  * of this process nor the warm-up counts.
@@ -18,7 +18,7 @@ function rssOf(pid: number): number {
 const MOST_WARM_UP_SECONDS = 4;
 
 /** Requests that a connection prepares; more would take longer to prepare than some runs last. */
-const MOST_PREPARED = 1000;
+const MOST_PREPARED = 500;
 
 interface Volley {
   readonly answered: number;
@@ -48,6 +48,7 @@ async function fire(job: LoadJob, seconds: number, most = Number.POSITIVE_INFINI
       url: job.url,
       connections,
       duration: seconds,
+      idReplacement: job.unique,
       // It looks at this interval whether the time is over; its default is a second.
       sampleInt: 100,
       setupClient: (client) => {
@@ -89,5 +90,6 @@ async function measure(job: LoadJob): Promise<Run> {
   };
 }
 
-const job = JSON.parse(readFileSync(0, "utf8")) as LoadJob;
-process.stdout.write(JSON.stringify(await measure(job)));
+process.on("message", (job) => {
+  void measure(job as LoadJob).then((run) => process.send!(run));
+});

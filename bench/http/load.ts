@@ -1,11 +1,14 @@
 /** The load: autocannon in a process of its own, and the figures it brings back. */
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
 import { onCore } from "./servers.ts";
+
+/** In a header: what becomes another text with each request. It is autocannon's own. */
+export const EACH = "[<id>]";
 
 /** What the load's process is told. */
 export interface LoadJob {
@@ -14,6 +17,8 @@ export interface LoadJob {
   readonly pid: number;
   readonly paths: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether {@link EACH} in the headers becomes another text with each request. */
+  readonly unique: boolean;
   readonly connections: number;
   /** Requests before the timed run. By number: V8 compiles what was called often, however long that took. */
   readonly warmUpRequests: number;
@@ -47,22 +52,40 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
 }
 
-/** Runs a load on core 1. @throws {Error} when its process fails */
+let cannon: ChildProcess | undefined;
+
+/** The load's process on core 1. It stays for all loads, so that it is compiled once. */
+function startCannon(): ChildProcess {
+  const command = [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/http/cannon.ts")];
+  const [program, args] = onCore(1, command);
+  return spawn(program, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+}
+
+/** Runs a load. @throws {Error} when its process fails */
 export async function runLoad(job: LoadJob): Promise<Run> {
-  const [program, args] = onCore(1, [
-    process.execPath,
-    ...RUN_TYPESCRIPT,
-    join(ROOT, "bench/http/cannon.ts"),
-  ]);
-  const child = spawn(program, args, { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
-  child.stdin!.end(JSON.stringify(job));
-  let output = "";
-  child.stdout!.on("data", (chunk) => {
-    output += String(chunk);
-  });
-  const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`the load ended with ${code}`);
-  return JSON.parse(output) as Run;
+  cannon ??= startCannon();
+  const child = cannon;
+  const over = new AbortController();
+  const { signal } = over;
+  // Between two loads it keeps nothing from ending.
+  child.ref();
+  child.channel!.ref();
+  try {
+    child.send(job);
+    const heard = await Promise.race([
+      once(child, "message", { signal }),
+      once(child, "exit", { signal }).then(([code]) => Number(code)),
+    ]);
+    if (!Array.isArray(heard)) {
+      cannon = undefined;
+      throw new Error(`the load ended with ${heard}`);
+    }
+    return heard[0] as Run;
+  } finally {
+    over.abort();
+    child.unref();
+    child.channel?.unref();
+  }
 }
 
 /** With fewer no percentile means anything, and CPU time is counted in hundredths of a second. */

@@ -1,12 +1,14 @@
-/** Runs to medians, and those to a table, to JSON and into the results file. */
+/** Runs to medians, and those to tables and to JSON. */
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { median } from "../support/load.ts";
+import { fixed, markdown, whole } from "../support/output.ts";
 import type { Run } from "./load.ts";
 
 /** The figures of one peer in one workload. */
 export interface Measured {
   readonly peer: string;
+  /** How it sent its replies, where it had a choice. */
+  readonly form?: string | undefined;
   /** Runs that count, by round; undefined where the run was void. */
   readonly runs: readonly (Run | undefined)[];
 }
@@ -47,18 +49,10 @@ export function ratioOf(ours: Measured, theirs: Measured): number {
   return median(ratios);
 }
 
-function whole(value: number): string {
-  return Number.isNaN(value) ? "–" : Math.round(value).toLocaleString("en-US");
-}
-
-function fixed(value: number, digits: number): string {
-  return Number.isNaN(value) ? "–" : value.toFixed(digits);
-}
-
 const COLUMNS = [
   "",
   "requests a CPU second",
-  "of orrery's",
+  "orrery makes … of it",
   "requests/s",
   "p50",
   "p99",
@@ -68,9 +62,9 @@ const COLUMNS = [
 
 function rowOf(measured: Measured, first: Measured): string[] {
   return [
-    measured.peer,
+    measured.form === undefined ? measured.peer : `${measured.peer} (${measured.form})`,
     whole(medianOf(measured, "perCpuSecond")),
-    measured === first ? "1" : fixed(ratioOf(measured, first), 2),
+    measured === first ? "" : fixed(ratioOf(first, measured), 2),
     whole(medianOf(measured, "perSecond")),
     fixed(medianOf(measured, "p50"), 2),
     fixed(medianOf(measured, "p99"), 2),
@@ -82,7 +76,7 @@ function rowOf(measured: Measured, first: Measured): string[] {
 /** One workload's figures for a terminal. The first peer is the one that the others are compared with. */
 export function textTable({ workload, measured }: WorkloadResult): string {
   const head = [workload, ...COLUMNS.slice(1)];
-  head[2] = `of ${measured[0]!.peer}'s`;
+  head[2] = `${measured[0]!.peer} makes … of it`;
   const rows = [head, ...measured.map((some) => rowOf(some, measured[0]!))];
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
@@ -100,34 +94,28 @@ export function conditionsLine(conditions: Conditions): string {
   return `node ${node}, ${cpu}, commit ${commit}; ${users} users, medians of ${rounds} × ${seconds} s, ${connections} connections, ${cores}`;
 }
 
-/** All workloads as one markdown table. */
+/** All workloads as one Markdown table, with its conditions above it. */
 export function markdownTable(results: readonly WorkloadResult[], conditions: Conditions): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rows = results.flatMap(({ workload, measured }) =>
-    measured.map((some, at) => line([at === 0 ? workload : "", ...rowOf(some, measured[0]!)])),
+    measured.map((some, at) => [at === 0 ? workload : "", ...rowOf(some, measured[0]!)]),
   );
   const head = ["workload", "server", ...COLUMNS.slice(1)];
-  const rule = line(head.map((_, at) => (at < 2 ? "---" : "---:")));
   const about = `${conditionsLine(conditions)}.`;
-  return [about[0]!.toUpperCase() + about.slice(1), "", line(head), rule, ...rows].join("\n");
+  return `${about[0]!.toUpperCase()}${about.slice(1)}\n\n${markdown(head, rows, 2)}`;
 }
 
-const BEGIN = "<!-- http -->";
-const END = "<!-- /http -->";
-
-/** Puts the table between the markers of the results file; a section with markers is added where there is none. */
-export function writeTable(file: string, table: string): void {
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "# Results\n";
-  const section = `\n## HTTP: \`npm run bench\`\n\n${BEGIN}\n${END}\n`;
-  const marked = text.includes(BEGIN) && text.includes(END) ? text : text + section;
-  const before = marked.slice(0, marked.indexOf(BEGIN) + BEGIN.length);
-  const after = marked.slice(marked.indexOf(END));
-  const picture = "![Requests per second of CPU time](results/http.svg)";
-  writeFileSync(file, `${before}\n\n${table}\n\n${picture}\n\n${after}`);
+/** What programs read: the results of `--json`. */
+export interface HttpResults extends Conditions {
+  readonly workloads: readonly {
+    readonly workload: string;
+    readonly peers: readonly (Measured & Readonly<Record<Medians, number>>)[];
+  }[];
 }
+
+type Medians = "perCpuSecond" | "perSecond" | "p50" | "p99" | "p999" | "rss";
 
 /** All runs and their medians, for programs. */
-export function toJson(results: readonly WorkloadResult[], conditions: Conditions): string {
+export function toJson(results: readonly WorkloadResult[], conditions: Conditions): HttpResults {
   const workloads = results.map(({ workload, measured }) => ({
     workload,
     peers: measured.map((some) => ({
@@ -138,8 +126,9 @@ export function toJson(results: readonly WorkloadResult[], conditions: Condition
       p99: medianOf(some, "p99"),
       p999: medianOf(some, "p999"),
       rss: medianOf(some, "rss"),
+      form: some.form,
       runs: some.runs,
     })),
   }));
-  return `${JSON.stringify({ ...conditions, workloads }, null, 2)}\n`;
+  return { ...conditions, workloads };
 }

@@ -56,7 +56,7 @@ function peersOnOtherRuntimes(): Peer[] {
     const local = join(ROOT, "node_modules/.bin", name);
     const runtime = existsSync(local) ? local : name;
     if (spawnSync(runtime, ["--version"]).status !== 0) {
-      console.log(`${name} is left out: it is not installed`);
+      console.error(`${name} is left out: it is not installed`);
       return [];
     }
     const title = name[0]!.toUpperCase() + name.slice(1);
@@ -67,18 +67,26 @@ function peersOnOtherRuntimes(): Peer[] {
   });
 }
 
+/** Native code is built for one version of Node. */
+function canLoadSqlite(): boolean {
+  const code = "new (require('better-sqlite3'))(':memory:')";
+  return spawnSync(process.execPath, ["-e", code], { cwd: join(ROOT, "bench") }).status === 0;
+}
+
 /** The peers that can be run here; says of the others why not. */
 export function availablePeers(withNginx: boolean): Peer[] {
   const peers = [ORRERY, BARE];
   const packages = ["fastify", "flexsearch", "better-sqlite3/build/Release"];
   if (packages.every((name) => existsSync(join(ROOT, "bench/node_modules", name)))) {
-    peers.push(FASTIFY, SQLITE);
+    peers.push(FASTIFY);
+    if (canLoadSqlite()) peers.push(SQLITE);
+    else console.error("SQLite is left out: `npm run bench:install` built it for another Node");
   } else {
-    console.log("Fastify and SQLite are left out: install them with `npm run bench:install`");
+    console.error("Fastify and SQLite are left out: install them with `npm run bench:install`");
   }
   peers.push(...peersOnOtherRuntimes());
   if (withNginx && spawnSync("nginx", ["-v"]).status === 0) peers.push(NGINX);
-  else if (withNginx) console.log("nginx is left out: it is not installed");
+  else if (withNginx) console.error("nginx is left out: it is not installed");
   return peers;
 }
 
@@ -88,6 +96,8 @@ export interface Start {
   readonly keys: string;
   /** Path of the recorded reply. */
   readonly reply: string;
+  /** How a bare server sends it; its own choice when absent. */
+  readonly form?: string;
   /** More settings for an orrery. */
   readonly settings: readonly string[];
   /** Which cores it may use: core 0 when absent. */
@@ -100,6 +110,8 @@ export interface Server {
   readonly url: string;
   /** The process that answers. */
   readonly pid: number;
+  /** How it sends its replies, where it has a choice. */
+  readonly form: string | undefined;
   readonly stop: () => Promise<void>;
 }
 
@@ -111,18 +123,19 @@ function runnerOf({ runtime, tree }: Peer): string[] {
   return runtime.endsWith("deno") ? [runtime, "run", "--allow-all", "--quiet"] : [runtime];
 }
 
-function commandOf(peer: Peer, { snapshot, keys, reply, settings }: Start): string[] {
+function commandOf(peer: Peer, { snapshot, keys, reply, form, settings }: Start): string[] {
   const runner = runnerOf(peer);
   if (peer.tree === undefined) {
-    return [...runner, join(ROOT, "bench/peers", peer.file), snapshot, keys, reply];
+    const file = join(ROOT, "bench/peers", peer.file);
+    return [...runner, file, snapshot, keys, reply, ...(form === undefined ? [] : [form])];
   }
   const fixed = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--watch", "0"];
   return [...runner, "bin/orrery.mjs", "serve", ...fixed, "--log-level", "error", ...settings];
 }
 
 /** The server's first line: `{"url":…}` of a peer, `orrery listening on URL …` of an orrery. */
-function readFirstLine(line: string, own: number): { url: string; pid: number } {
-  if (line.startsWith("{")) return JSON.parse(line) as { url: string; pid: number };
+function readFirstLine(line: string, own: number): { url: string; pid: number; form?: string } {
+  if (line.startsWith("{")) return JSON.parse(line) as { url: string; pid: number; form?: string };
   return { url: /http:\/\/[^/\s]+/.exec(line)![0], pid: own };
 }
 
@@ -150,11 +163,11 @@ export async function startServer(peer: Peer, start: Start): Promise<Server> {
   });
   const line = await Promise.race([once(createInterface({ input: child.stdout! }), "line"), ended]);
   if (typeof line === "string") throw new Error(line);
-  const { url, pid } = readFirstLine(String(line[0]), child.pid!);
+  const { url, pid, form } = readFirstLine(String(line[0]), child.pid!);
   const stop = async (): Promise<void> => {
     // An orrery drains for a second and a half; here nobody is left to wait for.
     child.kill(peer.tree === undefined ? "SIGTERM" : "SIGKILL");
     await ended;
   };
-  return { peer, url, pid, stop };
+  return { peer, url, pid, form, stop };
 }

@@ -21,8 +21,8 @@ export interface Prepared {
   readonly comparison: Comparison;
 }
 
-/** Who asks: a key without end, nobody, or a key that has used up its one request. */
-export type Asker = "key" | "nobody" | "limited";
+/** Who asks: a key without end, nobody, whoever brings a token that no key has and never brings it again, or a key that has used up its one request. */
+export type Asker = "key" | "nobody" | "stranger" | "limited";
 
 export interface Workload {
   readonly name: string;
@@ -39,7 +39,7 @@ export const MAIN = ["world-by-id", "list-20", "world-search", "mix"] as const;
 export const SMOKE = ["mix"] as const;
 export const GUARD = ["world-by-id", "list-20"] as const;
 
-/** As many as the connections prepare between them, so that at a million rows the rows that are asked for fit into no cache. */
+/** So many that at a million rows those that are asked for fit into no cache. */
 const REQUESTS = 32_000;
 const DISTINCT_QUERIES = 10_000;
 
@@ -137,7 +137,8 @@ export function workloadsOf(snapshot: string): Workload[] {
     workload("user-search", userQueries, uncached),
     workload("world-search", worldQueries, uncached),
     workload("mix", mixed(make, searches)),
-    workload("flood-401", times(REQUESTS, make.world), { asker: "nobody", status: 401 }),
+    workload("no-token", times(REQUESTS, make.world), { asker: "nobody", status: 401 }),
+    workload("flood-401", times(REQUESTS, make.world), { asker: "stranger", status: 401 }),
     workload("flood-429", times(REQUESTS, make.world), { asker: "limited", status: 429 }),
   ];
 }

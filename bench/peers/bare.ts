@@ -1,21 +1,44 @@
 /**
  * The ceiling: node:http that writes one prepared reply to whatever it is
- * asked. What a server of ours costs above this is its own doing.
+ * asked, in the form that is fastest for its size. What a server of ours costs
+ * above this is its own doing.
  *
- *     bare.ts SNAPSHOT KEYS REPLY
+ *     bare.ts SNAPSHOT KEYS REPLY [FORM]
+ *
+ * All forms are node:http's public means; `bench/ceiling.ts` compares them, and
+ * the sizes from which one or another is taken are what it found.
  */
 
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type RecordedReply, ready } from "./shared.ts";
 
 const { status, headers, body, keepAliveTimeout } = JSON.parse(
   readFileSync(process.argv[4]!, "utf8"),
 ) as RecordedReply;
+const head = headers as string[];
+const bytes = Buffer.from(body, "latin1");
 
-const server = createServer({ keepAliveTimeout }, (_request, response) => {
-  response.writeHead(status, headers as string[]);
-  response.end(body, "latin1");
-});
-server.listen(0, "127.0.0.1", () => ready(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+/** Ways to send it. */
+const FORMS = {
+  /** Head and body become one text, which is one write. From 16 KiB on node copies texts once more. */
+  text: (_request, response) => {
+    response.writeHead(status, head);
+    response.end(body, "latin1");
+  },
+  /** The body is copied by nobody but the system; head and body are one write of two parts. */
+  Buffer: (_request, response) => {
+    response.writeHead(status, head);
+    response.end(bytes);
+  },
+} satisfies Record<string, RequestListener>;
+
+/** Bytes from which a Buffer is the faster form. */
+const BUFFER_FROM = 8192;
+
+const form = (process.argv[5] ?? (bytes.length < BUFFER_FROM ? "text" : "Buffer")) as keyof typeof FORMS;
+const server = createServer({ keepAliveTimeout }, FORMS[form]);
+server.listen(0, "127.0.0.1", () =>
+  ready(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, process.pid, form),
+);

@@ -149,7 +149,11 @@ export interface RecordedReply {
   readonly keepAliveTimeout: number;
 }
 
-/** Tells the runner that requests are accepted, and which process answers them if it is not this one. */
-export function ready(url: string, pid: number = process.pid): void {
-  process.stdout.write(`${JSON.stringify({ url, pid })}\n`);
+/**
+ * Tells the runner that requests are accepted, and which process answers them if it is not this one.
+ *
+ * @param form how it sends its replies, where it has a choice
+ */
+export function ready(url: string, pid: number = process.pid, form?: string): void {
+  process.stdout.write(`${JSON.stringify({ url, pid, form })}\n`);
 }

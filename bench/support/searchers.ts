@@ -1,10 +1,13 @@
-/** Sixteen clients that search as fast as they can, each for something new. */
+/**
+ * Sixteen clients that ask as fast as they can: each search for something new, or
+ * pages of 50 from anywhere in the list.
+ */
 
 import { openSync, readSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 
-const [url, token, snapshot] = process.argv.slice(2);
+const [url, token, snapshot, flood = "searches"] = process.argv.slice(2);
 const CLIENTS = 16;
 
 /** Names out of the first megabytes of the users. */
@@ -27,9 +30,24 @@ function nextQuery(): string {
   return name.slice(from, from + length).toWellFormed();
 }
 
-function searchOnce(): Promise<void> {
+function nextSearch(): string {
   const table = Math.random() < 0.5 ? "users" : "worlds";
-  const target = `${url}/${table}/search?q=${encodeURIComponent(nextQuery())}`;
+  return `/${table}/search?q=${encodeURIComponent(nextQuery())}`;
+}
+
+async function countWorlds(): Promise<number> {
+  const reply = await fetch(`${url}/worlds?limit=1`, { headers: { Authorization: `Bearer ${token}` } });
+  return ((await reply.json()) as { pagination: { total: number } }).pagination.total;
+}
+
+const worlds = await countWorlds();
+
+function nextPage(): string {
+  return `/worlds?limit=50&offset=${Math.floor(Math.random() * Math.max(1, worlds - 50))}`;
+}
+
+function askOnce(): Promise<void> {
+  const target = url + (flood === "pages" ? nextPage() : nextSearch());
   return new Promise((resolve, reject) => {
     get(target, { agent, headers: { Authorization: `Bearer ${token}` } }, (response) => {
       // Nothing left after trimming is a 400, as it should be.
@@ -45,7 +63,7 @@ function searchOnce(): Promise<void> {
 
 for (let client = 0; client < CLIENTS; client++) {
   void (async () => {
-    for (;;) await searchOnce();
+    for (;;) await askOnce();
   })();
 }
 process.on("message", () => process.send!({ count }));

@@ -1,24 +1,28 @@
 /** `orrery demo`, which is `npm start`: the sample snapshot with keys made on the spot. */
 
 import { rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sampleFolder } from "../package.ts";
 import { systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { openConsole } from "./console.ts";
-import { addKey } from "./keysfile.ts";
+import { makeKey } from "./new-key.ts";
 import { CommandError, type Options } from "./options.ts";
 import { listeningLine, openLog, reportWithoutEffect, serverOptions, start, takeSignals } from "./serve.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
-async function makePlace(): Promise<{ folder: string; sample: string }> {
+async function makePlace(prefix: string): Promise<{ keys: string; token: string; sample: string }> {
   try {
     const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-    return { folder, sample: sampleFolder(folder) };
+    const { token, record } = makeKey({ name: "demo", kind: "api", prefix });
+    const keys = join(folder, "keys.json");
+    // Nobody else knows of the folder, and nothing in it has to last: so without a lock.
+    await writeFile(keys, JSON.stringify({ keys: [record] }), { mode: 0o600 });
+    return { keys, token, sample: sampleFolder(folder) };
   } catch (error) {
     const words = systemErrorText(error);
     if (words === undefined) throw error;
@@ -28,15 +32,13 @@ async function makePlace(): Promise<{ folder: string; sample: string }> {
 
 /** Runs the command. */
 export async function demo(options: Options, world: World): Promise<void> {
-  const { folder, sample } = await makePlace();
+  const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
   const console = openConsole();
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   reportWithoutEffect(options, observe);
-  const keys = join(folder, "keys.json");
   const settings = serverOptions(options, sample, keys, observe);
-  const token = await addKey(keys, { name: "demo", kind: "api", prefix: settings.prefixes.api });
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));

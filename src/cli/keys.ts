@@ -7,7 +7,7 @@ import { systemErrorText } from "../system-error.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
-import { addKey, changeRecords, type NewKey, readRecords } from "./keysfile.ts";
+import { type AddedKey, addKey, changeRecords, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -60,7 +60,7 @@ function readScopes(options: Options): readonly string[] {
 }
 
 /** What is to be made, checked. */
-function readNewKey(options: Options): NewKey {
+function readAddedKey(options: Options): AddedKey {
   const prefixes = readPrefixes(options);
   const kind = options.text("kind") as KeyKind;
   const limit = options.optional("limit");
@@ -82,7 +82,7 @@ function readNewKey(options: Options): NewKey {
 
 /** `keys create` */
 export async function createKey(options: Options, world: World): Promise<void> {
-  const key = readNewKey(options);
+  const key = readAddedKey(options);
   let shown = false;
   const show = async (token: string): Promise<void> => {
     try {

@@ -3,10 +3,10 @@
 import { randomBytes } from "node:crypto";
 import { chown, open, readdir, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "../gate/keys.ts";
-import { SCOPES } from "../model.ts";
+import { type KeyRecord, KeysFileError, parseKeys } from "../gate/keys.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { withLock } from "./filelock.ts";
+import { makeKey, type NewKey } from "./new-key.ts";
 import { CommandError } from "./options.ts";
 
 function ignore(): void {}
@@ -163,15 +163,8 @@ export async function changeRecords(
   });
 }
 
-/** What a new key is to be. */
-export interface NewKey {
-  readonly name: string;
-  readonly kind: KeyKind;
-  readonly prefix: string;
-  /** All three read scopes when absent. */
-  readonly scopes?: readonly string[];
-  readonly limit?: number | null;
-  readonly expiresAt?: string | null;
+/** How a new key is to be added. */
+export interface AddedKey extends NewKey {
   /**
    * Receives the token, once, before the key comes into force: a key whose token nobody has must not come to be,
    * whenever the process ends. A throw calls the key off.
@@ -188,19 +181,8 @@ export interface NewKey {
  *
  * @returns the token; it is stored nowhere
  */
-export async function addKey(file: string, key: NewKey): Promise<string> {
-  const token = key.prefix + randomBytes(32).toString("base64url");
-  const record: KeyRecord = {
-    id: `key_${randomBytes(8).toString("hex")}`,
-    kind: key.kind,
-    name: key.name,
-    sha256: hashToken(token),
-    scopes: [...(key.scopes ?? SCOPES)],
-    limit: key.limit ?? null,
-    active: true,
-    expiresAt: key.expiresAt ?? null,
-    createdAt: new Date().toISOString(),
-  };
+export async function addKey(file: string, key: AddedKey): Promise<string> {
+  const { token, record } = makeKey(key);
   let shown: Promise<void> | undefined;
   await changeRecords(file, (records) => [...records, record], {
     create: true,

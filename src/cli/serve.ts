@@ -59,7 +59,7 @@ export async function start(
   const bar = startProgress(place, `loading ${options.snapshot}`);
   let show: ((share: number) => void) | undefined = bar.show;
   try {
-    return await startServer({ ...options, onProgress: (share) => show?.(share) });
+    return await startServer({ ...options, startsHere: true, onProgress: (share) => show?.(share) });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
     if (error instanceof KeysFileError || error instanceof ServingThreadError)

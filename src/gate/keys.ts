@@ -1,6 +1,6 @@
 /** The keys file: reading, validating, and the lookup that is made from it. */
 
-import { createHash } from "node:crypto";
+import * as crypto from "node:crypto";
 import { isObject } from "../json.ts";
 import { SCOPES, type Scope } from "../model.ts";
 import { parseTime } from "../time.ts";
@@ -71,19 +71,36 @@ export class KeysFileError extends Error {
   override name = "KeysFileError";
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what is the same byte in every encoding is meant
+const ASCII = /^[\x00-\x7f]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what fits into a byte is meant
 const ONE_BYTE = /^[\x00-\xff]*$/;
+
+/** The whole of `crypto.hash` that is needed here. */
+type HashOnce = (algorithm: string, data: string | Buffer) => string;
+
+/**
+ * Makes {@link hashToken}.
+ *
+ * @param once hashes in one call, in half of the time and with no object left behind; not every runtime has it
+ * @internal
+ */
+export function tokenHasher(once: HashOnce | undefined): (token: string) => string {
+  const hash: HashOnce =
+    once ?? ((algorithm, data) => crypto.createHash(algorithm).update(data).digest("hex"));
+  // A text is hashed as UTF-8, which is the same bytes where it is ASCII.
+  return (token) =>
+    hash("sha256", ASCII.test(token) || !ONE_BYTE.test(token) ? token : Buffer.from(token, "latin1"));
+}
 
 /**
  * The hash under which a token is stored. Header values have one char a byte;
  * only a caller in the same program can hand in other texts.
  * @internal
  */
-export function hashToken(token: string): string {
-  return createHash("sha256")
-    .update(token, ONE_BYTE.test(token) ? "latin1" : "utf8")
-    .digest("hex");
-}
+export const hashToken: (token: string) => string = tokenHasher(
+  (crypto as { readonly hash?: HashOnce }).hash,
+);
 
 function fail(message: string): never {
   throw new KeysFileError(message);

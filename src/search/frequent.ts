@@ -10,6 +10,12 @@
 import { GRAM, type Grams, rangeOf, TWO_GRAMS, unitAt } from "./grams.ts";
 import { PAD, PAD_TEXT } from "./units.ts";
 
+/**
+ * An index of fewer places or postings is small. To find answers of it beforehand takes a good part of a start, and
+ * what stands at some hundred places is found in microseconds.
+ */
+export const SMALL = 2 ** 18;
+
 /** A run of up to three units, and the part of all places where it stands: the lists of all grams that begin with it. */
 export interface ShortRun {
   readonly run: string;
@@ -17,8 +23,17 @@ export interface ShortRun {
   readonly to: number;
 }
 
-/** All runs of so many units, up to three. Grams are in order of their units, so those that begin with a run stand side by side. */
-export function* shortRuns({ pairs, thirds, starts }: Grams, units: number): Generator<ShortRun> {
+/**
+ * The runs of so many units, up to three, that are worth it. Grams are in order of their units, so those that begin
+ * with a run stand side by side.
+ *
+ * @param isWorth judges a part of all places, by the numbers of its first and of the one behind its last
+ */
+export function* shortRuns(
+  { pairs, thirds, starts }: Grams,
+  units: number,
+  isWorth: (from: number, to: number) => boolean,
+): Generator<ShortRun> {
   for (let gram = 0, next = 0; gram < pairs.length; gram = next) {
     const first = pairs[gram]! >>> 16;
     const second = pairs[gram]! & 0xffff;
@@ -28,6 +43,8 @@ export function* shortRuns({ pairs, thirds, starts }: Grams, units: number): Gen
       if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
       if (units > 2 && thirds[next] !== third) break;
     }
+    // Most are not, and to make their texts would take the longest.
+    if (!isWorth(starts[gram]!, starts[next]!)) continue;
     const run = String.fromCharCode(first, second, third).slice(0, units);
     // What ends with a pad is a shorter run. What ends with the half of a pair that looks like one is left out, too.
     if (!run.includes(PAD_TEXT)) yield { run, from: starts[gram]!, to: starts[next]! };
@@ -49,8 +66,8 @@ export interface FrequentRun {
 export interface Frequency {
   /** What the places of a run weigh at least. */
   readonly least: number;
-  /** What places weigh; a part of them weighs no more. */
-  readonly weigh: (places: Uint32Array) => number;
+  /** What a part of all places weighs, by the numbers of its first and of the one behind its last; a part of it weighs no more. */
+  readonly weigh: (from: number, to: number) => number;
   /** Where it ends, within the runs of a length: in a script of many signs very many may be frequent. */
   readonly mostRuns: number;
 }
@@ -60,13 +77,13 @@ export interface Frequency {
  * are too many, or until they are as long as lists are in order.
  */
 export function* frequentRuns(grams: Grams, frequency: Frequency): Generator<FrequentRun> {
-  const { least, weigh, mostRuns } = frequency;
+  const { mostRuns } = frequency;
   let runs = 0;
   let level: FrequentRun[] = [];
   for (let units = 1; units <= grams.depth; units++) {
     const longer: FrequentRun[] = [];
-    for (const one of units <= GRAM ? shortFrequent(grams, units) : prolongAll(grams, level, frequency)) {
-      if (weigh(one.places) < least) continue;
+    const all = units <= GRAM ? shortFrequent(grams, units, frequency) : prolongAll(grams, level, frequency);
+    for (const one of all) {
       if (canBeAsked(one.run)) {
         if (++runs > mostRuns) return;
         yield one;
@@ -82,8 +99,8 @@ function canBeAsked(run: string): boolean {
   return run.isWellFormed() && run.trim() === run;
 }
 
-function* shortFrequent(grams: Grams, units: number): Generator<FrequentRun> {
-  for (const { run, from, to } of shortRuns(grams, units)) {
+function* shortFrequent(grams: Grams, units: number, { least, weigh }: Frequency): Generator<FrequentRun> {
+  for (const { run, from, to } of shortRuns(grams, units, (first, end) => weigh(first, end) >= least)) {
     yield { run, places: grams.places.subarray(from, to), sameAs: -1, number: -1 };
   }
 }
@@ -110,21 +127,19 @@ function* prolongAll(
   }
 }
 
-/** Cuts a part of all places, in order of the unit that follows so many others, where that changes. */
+/** Cuts a part of all places, in order of the unit that follows so many others, where that changes; into parts that weigh enough. */
 function* cut(
   grams: Grams,
   all: Uint32Array,
   units: number,
   { least, weigh }: Frequency,
 ): Generator<Followed> {
-  const [from] = rangeOf(grams, all);
-  let rest = all;
-  let at = from;
-  while (rest.length > 0 && weigh(rest) >= least) {
-    const end = endOfSame(grams, at, from + all.length, units);
-    yield { unit: unitBehind(grams, at, units), places: grams.places.subarray(at, end) };
+  const [from, to] = rangeOf(grams, all);
+  for (let at = from; at < to && weigh(at, to) >= least; ) {
+    const end = endOfSame(grams, at, to, units);
+    if (weigh(at, end) >= least)
+      yield { unit: unitBehind(grams, at, units), places: grams.places.subarray(at, end) };
     at = end;
-    rest = grams.places.subarray(at, from + all.length);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { PageOf } from "../store/generation.ts";
 import { BitLoan, BitPool, countBits, EntrySorter } from "./bits.ts";
+import { SMALL } from "./frequent.ts";
 import {
   beginningMask,
   GRAM,
@@ -53,17 +54,21 @@ interface NameSets {
   readonly equal: Uint32Array;
 }
 
-/** The best names of a run are found beforehand when it stands at so many places. */
+/** The best names of a run are found beforehand when it stands at so many places; in a small index at more. */
 const FREQUENT = 32;
+const FREQUENT_IN_SMALL = 1024;
 
 /**
  * Finds the best names of all runs that are worth it.
  *
  * @param least at so many places a run stands at least
  */
-export function indexNames(grams: Grams, least = FREQUENT): Names {
+export function indexNames(
+  grams: Grams,
+  least = grams.places.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
+): Names {
   const index = openNames({ grams, tops: noTops() });
-  const weigh = ({ length }: Uint32Array): number => length;
+  const weigh = (from: number, to: number): number => to - from;
   const tops = findTops(
     grams,
     { least, weigh, mostRuns: grams.places.length * MOST_TOPS },

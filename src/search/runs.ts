@@ -10,7 +10,7 @@
 import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
 import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./documents.ts";
-import { shortRuns } from "./frequent.ts";
+import { SMALL, shortRuns } from "./frequent.ts";
 import { GRAM, type Grams, textAt } from "./grams.ts";
 
 /** Runs whose documents are kept, in shared memory. */
@@ -42,8 +42,9 @@ interface ListedRuns {
 
 /** A run is dense when to unite its words' documents would take at least this share of the work of looking at every document. */
 const DENSE = 1 / 8;
-/** Not worth it below so much work: a microsecond or two. */
+/** Not worth it below so much work: a microsecond or two, or in a small index some more. */
 const LEAST = 256;
+const LEAST_IN_SMALL = 2048;
 
 /** Stands in a key for a unit that a run does not have; as a unit a pad could be half of a pair. */
 const NO_UNIT = 65_536;
@@ -63,10 +64,10 @@ interface Run {
   readonly to: number;
 }
 
-/** All runs of one to three units. */
-function* allRuns(grams: Grams): Generator<Run> {
+/** The runs of one to three units that are worth it. */
+function* allRuns(grams: Grams, isWorth: (from: number, to: number) => boolean): Generator<Run> {
   for (let units = 1; units <= GRAM; units++) {
-    for (const { run, from, to } of shortRuns(grams, units)) yield { key: keyOf(run), from, to };
+    for (const { run, from, to } of shortRuns(grams, units, isWorth)) yield { key: keyOf(run), from, to };
   }
 }
 
@@ -75,16 +76,23 @@ function* allRuns(grams: Grams): Generator<Run> {
  *
  * @param grams of the words whose documents are given
  * @param entriesBefore by number of a place: how many entries the words of all places before it have
+ * @param least so much work it takes at least to find them in a search
  */
-export function indexRuns(grams: Grams, postings: Postings, entriesBefore: Float64Array): Runs {
+export function indexRuns(
+  grams: Grams,
+  postings: Postings,
+  entriesBefore: Float64Array,
+  least = postings.postings.length < SMALL ? LEAST_IN_SMALL : LEAST,
+): Runs {
   const { documents } = postings;
   const dense: Run[] = [];
   const listed: Run[] = [];
-  for (const run of allRuns(grams)) {
-    const work = entriesBefore[run.to]! - entriesBefore[run.from]! + LIST_WORK * (run.to - run.from);
-    if (work >= Math.max(documents * DENSE, LEAST)) dense.push(run);
+  const workOf = (from: number, to: number): number =>
+    entriesBefore[to]! - entriesBefore[from]! + LIST_WORK * (to - from);
+  for (const run of allRuns(grams, (from, to) => workOf(from, to) >= least)) {
+    if (workOf(run.from, run.to) >= documents * DENSE) dense.push(run);
     // The documents of one word are a list already.
-    else if (work >= LEAST && run.to - run.from > 1) listed.push(run);
+    else if (run.to - run.from > 1) listed.push(run);
   }
   return { many: gatherRuns(dense, grams, postings), few: listRuns(listed, grams, postings) };
 }

@@ -110,9 +110,10 @@ export class WordIndexBuilder {
   /**
    * Makes the index; the builder is of no more use.
    *
+   * @param least see {@link indexRuns}
    * @returns `entriesBefore`, by number of a place: how many entries the words of all places before it have
    */
-  finish(): { readonly words: Words; readonly entriesBefore: Float64Array } {
+  finish(least?: number): { readonly words: Words; readonly entriesBefore: Float64Array } {
     const { words, places } = this.#sortWords();
     const starts = sharedUint32(words.count + 1);
     for (let at = 0; at < this.#length; at += 2) {
@@ -128,7 +129,7 @@ export class WordIndexBuilder {
     const grams = indexGrams(words);
     const byDocument = this.#listByDocument();
     const entriesBefore = countEntriesBefore(grams, postings);
-    const runs = indexRuns(grams, postings, entriesBefore);
+    const runs = indexRuns(grams, postings, entriesBefore, least);
     return { words: { postings, grams, runs, byDocument }, entriesBefore };
   }
 

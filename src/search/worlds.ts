@@ -8,7 +8,7 @@ import { BitLoan } from "./bits.ts";
 import { AT_ONCE, countEntries, unite } from "./documents.ts";
 import { findAll, LONG, withoutContained } from "./find-all.ts";
 import { fold } from "./fold.ts";
-import { rangeOf } from "./grams.ts";
+import { SMALL } from "./frequent.ts";
 import type { Matches } from "./matches.ts";
 import { sizeOfRange } from "./places.ts";
 import { type Asked, rank, rankList, rankWords } from "./ranked.ts";
@@ -47,13 +47,14 @@ const MAX_TERMS = 10;
  * @param ranking world rows, most popular first
  * @param nameOf name by row
  * @param descriptionOf description by row
- * @param least the best worlds of a run are found beforehand when its words hold so many documents together
+ * @param least all documents of a short run, and the best of any run, are found beforehand when its words hold so many
+ *   together
  */
 export function indexWorlds(
   ranking: Uint32Array,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-  least = FREQUENT,
+  least?: number,
 ): Worlds {
   const builder = new WordIndexBuilder();
   const names = new TextsBuilder();
@@ -64,23 +65,25 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  const { words, entriesBefore } = builder.finish();
+  const { words, entriesBefore } = builder.finish(least);
   const index = { words, ranking: rankingOf(names.finish(), ranking) };
   return { ...index, tops: topsOf(index, entriesBefore, least) };
 }
 
-/** The best worlds of a run are found beforehand when its words hold so many worlds together. */
+/** The best worlds of a run are found beforehand when its words hold so many worlds together; in a small index more. */
 const FREQUENT = 64;
+const FREQUENT_IN_SMALL = 1024;
 
 /** Finds the best worlds of all runs within words that are worth it. @param entriesBefore see {@link WordIndexBuilder} */
-function topsOf(worlds: Omit<Worlds, "tops">, entriesBefore: Float64Array, least: number): Tops {
+function topsOf(
+  worlds: Omit<Worlds, "tops">,
+  entriesBefore: Float64Array,
+  least = worlds.words.postings.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
+): Tops {
   const index = openWorlds({ ...worlds, tops: noTops() });
   const { words, ranking } = index;
   const { grams, postings } = words;
-  const weigh = (places: Uint32Array): number => {
-    const [from, to] = rangeOf(grams, places);
-    return entriesBefore[to]! - entriesBefore[from]!;
-  };
+  const weigh = (from: number, to: number): number => entriesBefore[to]! - entriesBefore[from]!;
   const most = Math.max(grams.places.length, postings.postings.length);
   const loan = new BitLoan(words.pool);
   return findTops(

@@ -111,7 +111,10 @@ export async function keepKeys(
   await load();
   let timer = setTimeout(lookAgain, LOOK_MS);
   async function lookAgain(): Promise<void> {
-    if ((await lookAtFile(file, files)) !== look) await reload();
+    // What is being read, for a signal, need not be read again.
+    await reading;
+    const known = look;
+    if ((await lookAtFile(file, files)) !== known) await reload();
     if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
   }
   return {

@@ -7,11 +7,13 @@ import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import type { CacheCounts } from "../search/cache.ts";
-import { createPendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { defaultOf } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";
+import { createFirstLoader } from "./first-loader.ts";
 import { keepKeys } from "./keyfile.ts";
+import type { Loader } from "./loader.ts";
 import { keepSnapshot } from "./snapshots.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
 
@@ -43,6 +45,8 @@ export interface OpenStateOptions {
   readonly accessLog: boolean;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
+  /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
+  readonly startsHere?: boolean;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: () => void;
   /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
@@ -76,6 +80,16 @@ export interface OpenState {
   readonly close: () => void;
 }
 
+async function chooseLoader(options: OpenStateOptions, pending: PendingSearches): Promise<Loader> {
+  const { observe, searchCacheBytes, searchesHere = true } = options;
+  // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
+  const importLocal = async (): Promise<Loader> =>
+    (await import("./local-loader.ts")).createLocalLoader(searchCacheBytes, pending);
+  if (options.threads === false) return await importLocal();
+  const threaded = createThreadedLoader(observe, searchCacheBytes, searchesHere, pending);
+  return options.startsHere ? createFirstLoader(threaded, importLocal) : threaded;
+}
+
 /**
  * Loads keys and snapshot, and begins to look at them for changes.
  *
@@ -106,11 +120,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     options.searchesHere === false
       ? UNBOUNDED
       : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
-  // Imported when it is needed: what loads and indexes is half of all code, and with threads only they need it.
-  const load =
-    (options.threads ?? true)
-      ? createThreadedLoader(observe, options.searchCacheBytes, options.searchesHere ?? true, pending)
-      : (await import("./local-loader.ts")).createLocalLoader(options.searchCacheBytes, pending);
+  const load = await chooseLoader(options, pending);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {

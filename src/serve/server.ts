@@ -52,6 +52,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     searchCacheBytes,
     onReleased: collectGarbage,
     searchesHere: count === 1,
+    startsHere: (options.startsHere ?? false) && count === 1,
     sharedCounters: count > 1,
   });
   const { state } = opened;

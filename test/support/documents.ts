@@ -56,6 +56,7 @@ export const DOCUMENTS: readonly Document[] = [
   ...inFolder("docs"),
   ...inFolder("deploy"),
   "bench/RESULTS.md",
+  "bench/NOTES.md",
 ].map(read);
 
 /** The document of that name. */

@@ -1,0 +1,65 @@
+/** What benches print: lines and tables of Markdown, so that it reads well on a terminal and can go into a document as it is. */
+
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { ROOT } from "./child.ts";
+
+/** A cell: a text, or nothing where there is no figure. */
+export type Cell = string | number | undefined;
+
+/**
+ * A table whose columns are as wide as they have to be.
+ *
+ * @param names columns that hold names; those behind them hold figures
+ */
+export function markdown(head: readonly Cell[], rows: readonly (readonly Cell[])[], names = 1): string {
+  const texts = [head, ...rows].map((row) => row.map((cell) => String(cell ?? "–").replaceAll("|", "\\|")));
+  const widths = texts[0]!.map((_, column) => Math.max(4, ...texts.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  const padded = texts.map((row) =>
+    line(
+      row.map((cell, column) =>
+        column < names ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+      ),
+    ),
+  );
+  const rule = line(
+    widths.map((width, at) => (at < names ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)),
+  );
+  return [padded[0], rule, ...padded.slice(1)].join("\n");
+}
+
+/** A figure with so many digits; a dash where there is none. */
+export function fixed(value: number, digits: number): string {
+  return Number.isFinite(value) ? value.toFixed(digits) : "–";
+}
+
+/** A whole number, its thousands apart. */
+export function whole(value: number): string {
+  return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
+}
+
+/** The machine's processors, and the version of Node that runs this. */
+export function machine(): string {
+  return `Node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`;
+}
+
+export function git(...args: string[]): string {
+  return execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+}
+
+/** The commit of this tree; says so where the program differs from it. */
+export function commitOf(): string {
+  try {
+    const commit = git("rev-parse", "--short", "HEAD");
+    return git("status", "--porcelain", "--", "src", "bin") === "" ? commit : `${commit} with changes`;
+  } catch {
+    return "unknown";
+  }
+}
+
+/** Writes what a bench found for programs, if that was asked for. */
+export function saveJson(file: string | undefined, value: unknown): void {
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
+}

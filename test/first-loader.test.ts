@@ -1,0 +1,100 @@
+/** Where a snapshot is loaded: a small first one on the serving thread, all others in threads of their own. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import type { Observation } from "../src/observe.ts";
+import { createFirstLoader } from "../src/serve/first-loader.ts";
+import type { Loader } from "../src/serve/loader.ts";
+import { openState } from "../src/serve/open.ts";
+import type { Found } from "../src/store/generation.ts";
+import { testOptions } from "./support/http-server.ts";
+import { workersOf } from "./support/workers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-first-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const ROWS = { users: 600, worlds: 300, instances: 60, gzip: false };
+const first = join(folder, "first");
+const second = join(folder, "second");
+const compressed = join(folder, "compressed");
+before(async () => {
+  await generateSnapshot({ ...ROWS, out: first, seed: 5 });
+  await generateSnapshot({ ...ROWS, out: second, seed: 6 });
+  await generateSnapshot({ ...ROWS, out: compressed, seed: 5, gzip: true });
+});
+
+describe("a first load", () => {
+  /** Where each of some loads was done, one behind the other. */
+  async function placesOf(...folders: string[]): Promise<string[]> {
+    const places: string[] = [];
+    const loader =
+      (place: string): Loader =>
+      async () => {
+        places.push(place);
+        return { ok: false, problems: [], look: undefined };
+      };
+    const load = createFirstLoader(loader("thread"), async () => loader("here"));
+    for (const each of folders) await load(each, {});
+    return places;
+  }
+
+  it("is done here when it is small, later ones never", async () => {
+    assert.deepEqual(await placesOf(first, first, second), ["here", "thread", "thread"]);
+  });
+
+  it("has a thread when it is large, and later ones too, when nobody knows how large it is, and when it fails", async () => {
+    const large = join(folder, "large");
+    await generateSnapshot({ ...ROWS, out: large, seed: 5 });
+    truncateSync(join(large, "users.ndjson"), 8 * 1_048_576);
+    assert.deepEqual(await placesOf(large, first), ["thread", "thread"]);
+    assert.deepEqual(await placesOf(compressed), ["thread"]);
+    mkdirSync(join(folder, "empty"));
+    assert.deepEqual(await placesOf(join(folder, "empty")), ["thread"]);
+    assert.deepEqual(await placesOf(join(folder, "missing")), ["thread"]);
+  });
+});
+
+it("a small first snapshot starts no thread and answers as one in a thread does; a reload starts one", async (t) => {
+  const observations: Observation[] = [];
+  const snapshot = join(folder, "served");
+  const open = async (startsHere: boolean, path: string) => {
+    const options = { ...(await testOptions({}, observations)), snapshot: path, threads: true, startsHere };
+    const opened = await openState({ ...options, searchesHere: true });
+    t.after(() => {
+      opened.stop();
+      opened.close();
+    });
+    return opened;
+  };
+  renameSync(first, snapshot);
+  const elsewhere = await open(false, snapshot);
+  let here = elsewhere;
+  const atStart = await workersOf(async () => {
+    here = await open(true, snapshot);
+  });
+  assert.equal(atStart.length, 0);
+  const caller = { key: 0, isGone: () => false };
+  const ask = async (opened: typeof here, table: "users" | "worlds", term: string): Promise<object> => {
+    const found = (await opened.state.generation.search[table](
+      term,
+      { limit: 50, offset: 0 },
+      caller,
+    )) as Found;
+    return { total: found.total, rows: [...found.rows] };
+  };
+  for (const table of ["users", "worlds"] as const) {
+    for (const term of ["a", "an", "the", "さ", "world the", "e t", "zzzz"]) {
+      assert.deepEqual(await ask(here, table, term), await ask(elsewhere, table, term), `${table} ${term}`);
+    }
+  }
+  assert.equal(here.state.generation.etag, elsewhere.state.generation.etag);
+  renameSync(snapshot, first);
+  renameSync(second, snapshot);
+  const atReload = await workersOf(() => here.reload());
+  assert.equal(atReload.length, 1);
+  assert.notEqual(here.state.generation.etag, elsewhere.state.generation.etag);
+});
