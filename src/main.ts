@@ -4,8 +4,9 @@ import { isatty } from "node:tty";
 import { COMMANDS, type CommandRow, type World } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
+import { nearest } from "./nearest.ts";
 import { packageJson } from "./package.ts";
-import { openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
+import { leadsNowhere, openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
 import { holdSignals } from "./serve/early-signals.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./system-error.ts";
 
@@ -41,7 +42,10 @@ function complain(text: string): void {
 const world: World = {
   environment: process.env,
   print,
-  deliver: async (text) => writeWhole(1, text),
+  deliver: async (text) => {
+    if (leadsNowhere(1)) throw new CommandError("it is closed or the null device");
+    writeWhole(1, text);
+  },
   complain,
   isTerminal: isatty(2),
   // Only a terminal has a width, and making node's stream for anything else would change its mode.
@@ -72,6 +76,9 @@ function isHelp(arg: string | undefined): boolean {
 
 /** Runs a command line; resolves to its exit status. */
 async function run(args: readonly string[]): Promise<number> {
+  // What is asked for the help of a command: `help serve` is `serve --help`.
+  if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
+    return await run([...args.slice(1), "--help"]);
   if (isHelp(args[0]) || args[0] === "help") {
     world.print(overview());
     return 0;
@@ -93,7 +100,13 @@ async function run(args: readonly string[]): Promise<number> {
       const verbs = family.map(({ name }) => name.split(" ")[1]).join(", ");
       throw new UsageError(`${words[0]}: one of ${verbs} must follow (see orrery ${words[0]} --help)`);
     }
-    throw new UsageError(`there is no command ${JSON.stringify(words.join(" "))} (see orrery --help)`);
+    const given = words.join(" ");
+    const meant = nearest(
+      given,
+      COMMANDS.flatMap(({ name }) => [name, name.split(" ")[0]!]),
+    );
+    const help = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+    throw new UsageError(`there is no command ${JSON.stringify(given)}${help} (see orrery --help)`);
   }
   const { row, rest } = found;
   if (rest.some(isHelp)) {

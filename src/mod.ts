@@ -58,10 +58,10 @@ export interface GivenKey {
 
 /** How to open. What is a setting of `serve`, too, has its default and bounds. */
 export interface OpenOptions {
-  /** Folder of the snapshot. */
-  readonly snapshot: string;
-  /** A keys file, which is kept current, or keys. */
-  readonly keys: string | readonly GivenKey[];
+  /** Folder of the snapshot: its path or a `file:` URL. */
+  readonly snapshot: string | URL;
+  /** A keys file, which is kept current, by its path or a `file:` URL; or keys. */
+  readonly keys: string | URL | readonly GivenKey[];
   /** Requests of an API key per window; 1000 when absent. */
   readonly rateLimit?: number;
   /** Seconds per window; 3600 when absent. */
@@ -111,7 +111,10 @@ export interface Orrery {
   readonly searchCache: () => CacheCounts;
   /** Loads snapshot and keys again. A bad snapshot changes nothing and is observed. */
   readonly reload: () => Promise<void>;
-  /** Stops all watching and ends the threads. */
+  /**
+   * Stops all watching and ends the threads. From then on `ask` rejects, and `fetch` and `handle` answer every
+   * operation with a 503; `reload` does nothing.
+   */
   readonly close: () => void;
 }
 
@@ -167,6 +170,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     searchCache: searchCounts,
     reload,
     close() {
+      state.gate.closed = true;
       stop();
       close();
     },

@@ -38,3 +38,19 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   }
   return best;
 }
+
+/**
+ * What is wrong with the names of an object's fields: the first that is not known, and what may be meant by it.
+ *
+ * @param what a field is called
+ * @returns undefined when all are known
+ */
+export function problemWithNames(given: object, known: readonly string[], what: string): string | undefined {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const meant = nearest(name, known);
+    const help = meant === undefined ? `there are ${known.join(", ")}` : `did you mean "${meant}"?`;
+    return `unknown ${what} ${JSON.stringify(name)}; ${help}`;
+  }
+  return undefined;
+}

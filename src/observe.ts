@@ -96,6 +96,8 @@ export type Observation =
   | { kind: "log-lines-dropped"; count: number }
   /** An environment variable that looks like a setting and is none, and the one that may be meant. */
   | { kind: "variable-unknown"; variable: string; meant?: string }
+  /** Settings that were given and do nothing on this runtime: flags and variables. */
+  | { kind: "settings-without-effect"; settings: readonly string[]; runtime: string }
   /** A signal that would otherwise end the process or open a debugger. */
   | { kind: "signal-ignored"; signal: string }
   | { kind: "defect"; where: string; error: unknown };

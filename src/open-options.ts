@@ -1,10 +1,11 @@
 /** The options of `openOrrery`, checked. Those that are settings of `serve`, too, have default and bounds from that table. */
 
+import { fileURLToPath } from "node:url";
 import type { KeyKind } from "./gate/keys.ts";
 import { isObject } from "./json.ts";
 import type { GivenKey, OpenOptions } from "./mod.ts";
 import { SCOPES } from "./model.ts";
-import { nearest } from "./nearest.ts";
+import { problemWithNames } from "./nearest.ts";
 import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
 
 /** Options that are settings: `rateLimit` is `--rate-limit`. */
@@ -26,8 +27,12 @@ export const SETTING_OPTIONS = [
 const OPTIONS: readonly string[] = ["snapshot", "keys", "threads", "observe", ...SETTING_OPTIONS];
 const KEY_FIELDS: readonly string[] = ["id", "kind", "token", "scopes", "limit"];
 
-/** Options with a value each. */
-export type CheckedOptions = OpenOptions & Required<Pick<OpenOptions, (typeof SETTING_OPTIONS)[number]>>;
+/** Options with a value each, and paths for URLs. */
+export type CheckedOptions = Omit<OpenOptions, "snapshot" | "keys"> &
+  Required<Pick<OpenOptions, (typeof SETTING_OPTIONS)[number]>> & {
+    readonly snapshot: string;
+    readonly keys: string | readonly GivenKey[];
+  };
 
 function fail(message: string): never {
   throw new TypeError(`openOrrery: ${message}`);
@@ -44,11 +49,19 @@ function kindOf(value: unknown): string {
 }
 
 function checkNames(given: object, known: readonly string[], what: string): void {
-  for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue;
-    const meant = nearest(name, known);
-    const help = meant === undefined ? `there are ${known.join(", ")}` : `did you mean "${meant}"?`;
-    fail(`unknown ${what} ${JSON.stringify(name)}; ${help}`);
+  const problem = problemWithNames(given, known, what);
+  if (problem !== undefined) fail(problem);
+}
+
+/** The path behind a `file:` URL; what is no URL stays as it is. */
+function pathOf(name: "snapshot" | "keys", given: unknown): unknown {
+  if (!(given instanceof URL)) return given;
+  if (given.protocol !== "file:")
+    fail(`option "${name}" can be a file: URL only, is a ${given.protocol} URL`);
+  try {
+    return fileURLToPath(given);
+  } catch (error) {
+    return fail(`option "${name}": ${(error as Error).message}`);
   }
 }
 
@@ -115,7 +128,9 @@ export function checkOptions(given: unknown): CheckedOptions {
   if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
   checkNames(given, OPTIONS, "option");
-  const { snapshot, keys, threads, observe } = given;
+  const { threads, observe } = given;
+  const snapshot = pathOf("snapshot", given.snapshot);
+  const keys = pathOf("keys", given.keys);
   if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
   if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
   if (typeof snapshot !== "string" || snapshot === "") {
@@ -131,8 +146,11 @@ export function checkOptions(given: unknown): CheckedOptions {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
   const settings = Object.fromEntries(SETTING_OPTIONS.map((name) => [name, settingValue(name, given[name])]));
-  const checked = { ...given, ...settings } as unknown as CheckedOptions;
-  const problem = problemWithPrefixes(checked.apiKeyPrefix, checked.cliTokenPrefix);
+  const checked = { ...given, ...settings, snapshot, keys } as unknown as CheckedOptions;
+  const problem = problemWithPrefixes(
+    { prefix: checked.apiKeyPrefix, name: 'option "apiKeyPrefix"' },
+    { prefix: checked.cliTokenPrefix, name: 'option "cliTokenPrefix"' },
+  );
   if (problem !== undefined) fail(problem);
   if (Array.isArray(keys)) checkKeys(keys, { api: checked.apiKeyPrefix, cli: checked.cliTokenPrefix });
   return checked;

@@ -20,3 +20,5 @@ export const sampleFolder: typeof Package.sampleFolder = (spare) => {
 };
 
 export const workerEntry: typeof Package.workerEntry = (name) => getAsset(name, "utf8");
+
+export const missingFromBundle: typeof Package.missingFromBundle = () => undefined;

@@ -4,7 +4,7 @@
  * the root. In the one-file program `package-embedded.ts` takes its place.
  */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const IS_SOURCE = import.meta.url.endsWith(".ts");
@@ -36,4 +36,20 @@ export function sampleFolder(_spare: string): string {
  */
 export function workerEntry(name: WorkerName): URL | string {
   return new URL(IS_SOURCE ? `./serve/${name}.mjs` : `./${name}.js`, import.meta.url);
+}
+
+function isBundled(): boolean {
+  try {
+    return (JSON.parse(packageJson()) as { name?: unknown }).name !== "orrery";
+  } catch {
+    return true;
+  }
+}
+
+/** Where a bundle that an embedder made of the library lacks the file of a worker; undefined in all other cases. */
+export function missingFromBundle(name: WorkerName): string | undefined {
+  const entry = workerEntry(name);
+  if (typeof entry === "string" || !isBundled()) return undefined;
+  const file = fileURLToPath(entry);
+  return existsSync(file) ? undefined : file;
 }

@@ -462,17 +462,25 @@ export function problemWith(setting: Setting, value: string): string | undefined
   }
 }
 
+/** A prefix of tokens, and where it was set. */
+interface NamedPrefix {
+  readonly prefix: string;
+  /** For messages. */
+  readonly name: string;
+}
+
 /**
  * Checks that the kind of every token can be told from its prefix.
  *
- * @returns what is wrong with the pair, or undefined
+ * @returns what is wrong with one or the pair, or undefined
  */
-export function problemWithPrefixes(apiKeyPrefix: string, cliTokenPrefix: string): string | undefined {
-  if (apiKeyPrefix.startsWith(cliTokenPrefix) || cliTokenPrefix.startsWith(apiKeyPrefix)) {
-    return "the prefixes of API keys and CLI tokens: neither may begin with the other (--api-key-prefix, --cli-token-prefix)";
+export function problemWithPrefixes(api: NamedPrefix, cli: NamedPrefix): string | undefined {
+  for (const { prefix, name } of [api, cli]) {
+    if (!/^[\x21-\x7e]+$/.test(prefix)) {
+      return `${name}: must be visible ASCII without spaces, is ${JSON.stringify(prefix)}`;
+    }
   }
-  for (const prefix of [apiKeyPrefix, cliTokenPrefix]) {
-    if (!/^[\x21-\x7e]+$/.test(prefix)) return "a token prefix must be visible ASCII without spaces";
-  }
-  return undefined;
+  if (!api.prefix.startsWith(cli.prefix) && !cli.prefix.startsWith(api.prefix)) return undefined;
+  const are = `are ${JSON.stringify(api.prefix)} and ${JSON.stringify(cli.prefix)}`;
+  return `${api.name}, ${cli.name}: neither may begin with the other, ${are}`;
 }

@@ -78,6 +78,24 @@ describe("the access log", () => {
     await server.stop();
   });
 
+  it("names a key that is known, though it is not valid", async () => {
+    const server = await serve({ accessLog: true });
+    const cases: [token: string, fault: string, keyId: string][] = [
+      [TOKENS.disabled, "apiKeyInactive", "disabled"],
+      [TOKENS.expired, "apiKeyExpired", "expired"],
+      [TOKENS.cliDisabled, "cliTokenUnknown", "cliDisabled"],
+      [TOKENS.cliExpired, "cliTokenExpired", "cliExpired"],
+      ["svc_sk_unknown", "apiKeyUnknown", ""],
+    ];
+    for (const [token] of cases) await ask(server.port, `${BASE}/stats`, token);
+    const told = accesses(server).map(({ fault, keyId, status }) => ({ fault, keyId, status }));
+    assert.deepEqual(
+      told,
+      cases.map(([, fault, keyId]) => ({ fault, keyId, status: 401 })),
+    );
+    await server.stop();
+  });
+
   it("has what was refused before it was a request", async () => {
     const server = await serve({ accessLog: true });
     const refused: [bytes: string, fault: string, status: number][] = [

@@ -32,6 +32,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
   { kind: "signal-ignored", signal: "SIGUSR2" },
+  { kind: "settings-without-effect", settings: ["--socket-timeout"], runtime: "Bun" },
   { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },
   {
     kind: "request",
@@ -84,7 +85,7 @@ describe("the log", () => {
 
   it("leaves out what is below its level", () => {
     assert.equal(logged("error", false).length, 5 + 2);
-    assert.equal(logged("warn", false).length, 8 + 2);
+    assert.equal(logged("warn", false).length, 9 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

@@ -86,20 +86,31 @@ function bash(all: readonly Row[]): string {
     ),
   );
   return `# bash completion for orrery: source this file, or put it into the folder of your completions.
+# What compgen offers is a line each: names of files have spaces. The bash of macOS has no mapfile.
+_orrery_offer() {
+  local offer
+  while IFS= read -r offer; do COMPREPLY+=("\${offer#"$part"}"); done < <(compgen "$@" -- "$current")
+}
 _orrery() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
-  local words='' folders=0 reply='' values='' whole='' at=$COMP_CWORD part='' offer
+  local words='' folders=0 reply='' values='' whole='' at=$COMP_CWORD part=''
   # bash takes words apart at colons and at =. What stands before the last colon must not be replied again.
   while [[ $at -gt 1 && ( $current == :* || \${COMP_WORDS[at-1]} == *: ) ]]; do
     at=$((at - 1)); current=\${COMP_WORDS[at]}$current
   done
-  if [[ $current == *:* ]]; then part=\${current%:*}:; fi
   previous=\${COMP_WORDS[at-1]}
+  # Words come as they were typed, with quotes; what is offered gets them from bash.
+  case $current in
+    "'"*) current=\${current:1} ;;
+    '"'*) current=\${current:1}; current=\${current//\\\\/} ;;
+    *) current=\${current//\\\\/} ;;
+  esac
+  if [[ $current == *:* ]]; then part=\${current%:*}:; fi
   if [[ $current == = ]]; then current=''; whole==; fi
   if [[ $previous == = ]]; then previous=\${COMP_WORDS[at-2]}; whole==; fi
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    COMPREPLY=($(compgen -W ${quote([...first, "--help", "--version"].join(" "))} -- "$current"))
+    _orrery_offer -W ${quote([...first, "--help", "--version"].join(" "))}
     return
   fi
   case $command in
@@ -112,19 +123,18 @@ ${families.join("\n")}
 ${values.join("\n")}
   esac
   if [[ -n $reply ]]; then
-    eval "COMPREPLY=(\\$(compgen $reply -- \\"\\$current\\"))"
-    for offer in "\${!COMPREPLY[@]}"; do COMPREPLY[offer]=\${COMPREPLY[offer]#"$part"}; done
+    eval "_orrery_offer $reply"
     return
   fi
   if [[ -n $whole ]]; then
-    COMPREPLY=($(compgen -W "$values" -- "$current"))
+    _orrery_offer -W "$values"
     return
   fi
   case $command in
 ${commands.join("\n")}
   esac
-  COMPREPLY=($(compgen -W "$values $words" -- "$current"))
-  if [[ $folders -eq 1 && $current != -* ]]; then COMPREPLY+=($(compgen -d -- "$current")); fi
+  _orrery_offer -W "$values $words"
+  if [[ $folders -eq 1 && $current != -* ]]; then _orrery_offer -d; fi
 }
 complete -o filenames -F _orrery orrery
 `;

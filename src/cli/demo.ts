@@ -10,7 +10,7 @@ import type { World } from "./commands.ts";
 import { openConsole } from "./console.ts";
 import { makeKey } from "./new-key.ts";
 import { CommandError, type Options } from "./options.ts";
-import { listeningLine, openLog, serverOptions, start, takeSignals } from "./serve.ts";
+import { listeningLine, openLog, reportWithoutEffect, serverOptions, start, takeSignals } from "./serve.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
@@ -37,6 +37,7 @@ export async function demo(options: Options, world: World): Promise<void> {
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
+  reportWithoutEffect(options, observe);
   const settings = serverOptions(options, sample, keys, observe);
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);

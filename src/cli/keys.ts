@@ -3,13 +3,12 @@
 import type { KeyKind, KeyRecord } from "../gate/keys.ts";
 import { SCOPES } from "../model.ts";
 import { nearest } from "../nearest.ts";
-import { problemWithPrefixes } from "../settings.ts";
 import { systemErrorText } from "../system-error.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./commands.ts";
 import { type AddedKey, addKey, changeRecords, readRecords } from "./keysfile.ts";
-import { CommandError, type Options, UsageError } from "./options.ts";
+import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   m: 60_000,
@@ -62,9 +61,7 @@ function readScopes(options: Options): readonly string[] {
 
 /** What is to be made, checked. */
 function readAddedKey(options: Options): AddedKey {
-  const prefixes = { api: options.text("api-key-prefix"), cli: options.text("cli-token-prefix") };
-  const problem = problemWithPrefixes(prefixes.api, prefixes.cli);
-  if (problem !== undefined) throw new UsageError(problem);
+  const prefixes = readPrefixes(options);
   const kind = options.text("kind") as KeyKind;
   const limit = options.optional("limit");
   if (kind === "cli" && (limit !== undefined || options.list("scope").length > 0)) {
@@ -92,7 +89,7 @@ export async function createKey(options: Options, world: World): Promise<void> {
       await world.deliver(`${token}\n`);
       shown = true;
     } catch (error) {
-      const why = systemErrorText(error) ?? String(error);
+      const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
       throw new CommandError(`the token cannot be written to standard output: ${why}; no key was made`);
     }
   };

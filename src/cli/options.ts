@@ -5,6 +5,7 @@ import { nearest } from "../nearest.ts";
 import {
   type Command,
   problemWith,
+  problemWithPrefixes,
   readBoolean,
   readsVariable,
   type Setting,
@@ -47,6 +48,8 @@ export interface Options {
   list(flag: string): readonly string[];
   /** What the value came from, for messages: the variable if that gave it, else the flag. */
   nameOf(flag: string): string;
+  /** Whether its value is no default. */
+  isGiven(flag: string): boolean;
 }
 
 type Given = string | string[] | undefined;
@@ -148,12 +151,14 @@ export function readOptions(
 
   const read = new Map<string, readonly string[]>();
   const names = new Map<string, string>();
+  const isGiven = new Set<string>();
   for (const setting of settings) {
     const given = parsed.values[setting.flag];
     const variable = readsVariable(command, setting.flag) ? environment[variableOf(setting.flag)] : undefined;
     const values = valuesOf(setting, given, variable);
     const name = given === undefined && variable ? variableOf(setting.flag) : `--${setting.flag}`;
     check(command, setting, values, name);
+    if (given !== undefined || variable) isGiven.add(setting.flag);
     read.set(setting.flag, values);
     names.set(setting.flag, name);
   }
@@ -171,5 +176,20 @@ export function readOptions(
     flag: (flag) => readBoolean(valuesFor(flag)[0] ?? "") === true,
     list: valuesFor,
     nameOf: (flag) => names.get(flag) ?? `--${flag}`,
+    isGiven: (flag) => isGiven.has(flag),
   };
+}
+
+/**
+ * What tokens begin with, by their kind.
+ *
+ * @throws {UsageError} naming the settings at fault
+ */
+export function readPrefixes(options: Options): { readonly api: string; readonly cli: string } {
+  const read = (flag: string) => ({ prefix: options.text(flag), name: options.nameOf(flag) });
+  const api = read("api-key-prefix");
+  const cli = read("cli-token-prefix");
+  const problem = problemWithPrefixes(api, cli);
+  if (problem !== undefined) throw new UsageError(problem);
+  return { api: api.prefix, cli: cli.prefix };
 }

@@ -9,11 +9,10 @@ import { whyNoSharing } from "../serve/port.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
-import { problemWithPrefixes } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import type { World } from "./commands.ts";
 import { type Console, openConsole } from "./console.ts";
-import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
+import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
@@ -24,9 +23,7 @@ export function serverOptions(
   keys: string,
   observe: Observe,
 ): ServerOptions {
-  const prefixes = { api: options.text("api-key-prefix"), cli: options.text("cli-token-prefix") };
-  const problem = problemWithPrefixes(prefixes.api, prefixes.cli);
-  if (problem !== undefined) throw new UsageError(problem);
+  const prefixes = readPrefixes(options);
   return {
     snapshot,
     keys,
@@ -147,6 +144,26 @@ function sharesPort(options: Options): boolean {
   return shares;
 }
 
+/** Settings of what `Bun.serve` does in ways of its own. */
+const WITHOUT_EFFECT_ON_BUN = [
+  "headers-timeout",
+  "request-timeout",
+  "timeout-check-interval",
+  "socket-timeout",
+  "max-requests-per-socket",
+] as const;
+
+/** Tells of settings that somebody relies on and that do nothing here. */
+export function reportWithoutEffect(
+  options: Options,
+  observe: Observe,
+  isBun: boolean = process.versions.bun !== undefined,
+): void {
+  const given = isBun ? WITHOUT_EFFECT_ON_BUN.filter((flag) => options.isGiven(flag)) : [];
+  const settings = given.map((flag) => options.nameOf(flag));
+  if (settings.length > 0) observe({ kind: "settings-without-effect", settings, runtime: "Bun" });
+}
+
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
   const console = openConsole();
@@ -158,6 +175,7 @@ export async function serve(options: Options, world: World): Promise<void> {
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
+  reportWithoutEffect(options, observe);
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));

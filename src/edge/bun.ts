@@ -13,9 +13,9 @@ import type { Peer, Reply } from "../message.ts";
 import { BASE_PATH } from "../model.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
+import { createBunResponder } from "./bun-response.ts";
 import { MAX_HEADERS } from "./node.ts";
 import { dateNow } from "./respond.ts";
-import { createQuickResponder } from "./web-response.ts";
 
 /** What the door needs of Bun's server. */
 export interface BunServer {
@@ -79,6 +79,25 @@ function targetOffRoutes(): TargetOf {
 /** Values of a header that was sent twice are joined by this. */
 const JOINT = ", ";
 
+/** Where a second Authorization header begins in what Bun joined: with a scheme and what belongs to it. */
+const SECOND_CREDENTIALS = /, [A-Za-z][A-Za-z0-9-]* +[^ ]/;
+
+/** Of two Authorization headers the first counts. No token of a known kind holds what a second one begins with. */
+function firstAuthorization(headers: Headers): string | undefined {
+  const value = headers.get("authorization");
+  if (value === null) return undefined;
+  if (!value.includes(JOINT)) return value;
+  const second = value.search(SECOND_CREDENTIALS);
+  return second < 0 ? value : value.slice(0, second);
+}
+
+/** Whether a client says that it ends the connection; Bun does so, but does not say it. */
+function asksToClose(headers: Headers): boolean {
+  const options = headers.get("connection");
+  if (options === null || options === "keep-alive") return false;
+  return options.split(",").some((option) => option.trim().toLowerCase() === "close");
+}
+
 function hasBody(headers: Headers): boolean {
   return (headers.get("content-length") ?? "0") !== "0" || headers.get("transfer-encoding") !== null;
 }
@@ -115,7 +134,7 @@ function bareReply(fault: FaultName, more: string): Reply {
 
 /** Makes the door to a state. */
 export function createBunDoor(state: State): BunDoor {
-  const respond = createQuickResponder();
+  const respond = createBunResponder();
   let draining = false;
   let givesUpWork = false;
 
@@ -151,13 +170,12 @@ export function createBunDoor(state: State): BunDoor {
       const peer = peerOf(request, server);
       if (fault !== undefined) return refuse(fault, request, target, peer);
       const isHead = method === "HEAD";
-      const closes = withBody && !isLong(headers);
+      const closes = (withBody && !isLong(headers)) || asksToClose(headers);
       const reply = answer(
         {
           method,
           target,
-          // Two of these cannot be told from one that holds both: a token with a space in it, which is nobody's.
-          authorization: headers.get("authorization") ?? undefined,
+          authorization: firstAuthorization(headers),
           ifNoneMatch: headers.get("if-none-match") ?? undefined,
           ifMatch: headers.get("if-match") ?? undefined,
           now: Date.now(),

@@ -3,6 +3,7 @@
 import { answer, type State } from "../answer.ts";
 import { bodyBytes } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
+import { problemWithNames } from "../nearest.ts";
 
 /** What to ask; only the target is needed. */
 export interface DirectAsk {
@@ -30,21 +31,26 @@ export interface DirectReply {
 }
 
 /**
- * Asks without HTTP. Rejects with the reason of an aborted signal, and with a
- * TypeError when what is asked has the wrong shape.
+ * Asks without HTTP. Rejects with the reason of an aborted signal, with a
+ * TypeError when what is asked has the wrong shape or an unknown field, and
+ * with an Error when the replica is closed.
  */
 export type DirectDoor = (ask: DirectAsk) => Promise<DirectReply>;
 
+const FIELDS = ["target", "method", "authorization", "ifNoneMatch", "ifMatch", "now", "signal"] as const;
 const TEXTS = ["method", "authorization", "ifNoneMatch", "ifMatch"] as const;
 
 /** @throws {TypeError} naming what is wrong */
 function checkAsk(ask: DirectAsk): void {
   if (typeof ask?.target !== "string")
     throw new TypeError("ask: target must be a string: a path with its query");
+  const problem = problemWithNames(ask, FIELDS, "field");
+  if (problem !== undefined) throw new TypeError(`ask: ${problem}`);
   for (const name of TEXTS) {
     const type = typeof ask[name];
     if (type !== "string" && type !== "undefined") throw new TypeError(`ask: ${name} must be a string`);
   }
+  if (ask.now !== undefined && !Number.isFinite(ask.now)) throw new TypeError("ask: now must be a number");
   if (ask.signal !== undefined && !(ask.signal instanceof AbortSignal)) {
     throw new TypeError("ask: signal must be an AbortSignal");
   }
@@ -54,6 +60,7 @@ function checkAsk(ask: DirectAsk): void {
 export function createDirectDoor(state: State): DirectDoor {
   return async (ask) => {
     checkAsk(ask);
+    if (state.gate.closed) throw new Error("ask: the replica is closed");
     const { target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now(), signal } = ask;
     const isGone = signal && (() => signal.aborted);
     const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now, isGone }, state);

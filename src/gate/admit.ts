@@ -4,7 +4,7 @@ import { type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import type { Scope } from "../model.ts";
 import type { KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
-import { findKey, type Prefixes } from "./token.ts";
+import { findKey, judgeKey, type Prefixes } from "./token.ts";
 
 /** What the gate needs to know; only the counters change under way. */
 export interface Gate {
@@ -14,6 +14,8 @@ export interface Gate {
   readonly counters: Counters;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
+  /** Set for good when what it leads to was closed: nobody is let in any more. */
+  closed?: boolean;
 }
 
 /** The gate's verdict. */
@@ -22,11 +24,13 @@ export interface Admission {
   readonly fault: FaultName | undefined;
   /** The limit's state, for every request that an API key authenticated. */
   readonly quota: Quota | undefined;
-  /** Id of the key, or "" when none was found. */
+  /** Id of the key, valid or not, or "" when none was found. */
   readonly keyId: string;
-  /** Place of the key in the counters, or -1 when none was found. */
+  /** Place of the key in the counters, or -1 when none was found that is valid. */
   readonly slot: number;
 }
+
+const CLOSED: Admission = { fault: "busy", quota: undefined, keyId: "", slot: -1 };
 
 /**
  * Judges one request.
@@ -40,8 +44,11 @@ export function admit(
   scope: Scope | null,
   now: number,
 ): Admission {
-  const key = findKey(authorization, gate.prefixes, gate.keys, now);
+  if (gate.closed) return CLOSED;
+  const key = findKey(authorization, gate.prefixes, gate.keys);
   if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
+  const invalid = judgeKey(key, now);
+  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: -1 };
   if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
   const quota = countRequest(gate.counters, key.slot, key.limit ?? gate.defaultLimit, now);
   if (!quota.passed) return { fault: "rateLimited", quota, keyId: key.id, slot: key.slot };

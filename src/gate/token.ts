@@ -30,29 +30,32 @@ function kindOf(token: string, prefixes: Prefixes): KeyKind | undefined {
 }
 
 /**
- * Finds the key that a header names and judges whether it is valid now.
+ * Finds the key that a header names, valid or not: {@link judgeKey} says that.
  *
- * A record is found only by a token of its own kind's prefix. Activity and
- * expiry are judged at each request, so the verdict may not be kept.
- *
- * @param now milliseconds since the epoch
+ * A record is found only by a token of its own kind's prefix.
  */
 export function findKey(
   authorization: string | undefined,
   prefixes: Prefixes,
   ring: KeyRing,
-  now: number,
 ): Key | FaultName {
   if (authorization === undefined) return "noToken";
   const token = tokenOf(authorization);
   const kind = token === undefined ? undefined : kindOf(token, prefixes);
   if (token === undefined || kind === undefined) return "tokenFormat";
   const key = ring.find(token);
-  if (kind === "cli") {
-    if (key === undefined || key.kind !== "cli" || !key.active) return "cliTokenUnknown";
-    return key.expiresAt <= now ? "cliTokenExpired" : key;
-  }
-  if (key === undefined || key.kind !== "api") return "apiKeyUnknown";
-  if (!key.active) return "apiKeyInactive";
-  return key.expiresAt <= now ? "apiKeyExpired" : key;
+  if (key !== undefined && key.kind === kind) return key;
+  return kind === "cli" ? "cliTokenUnknown" : "apiKeyUnknown";
+}
+
+/**
+ * Why a key is not valid now, if it is not. To be judged at each request: the verdict may not be kept.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function judgeKey({ kind, active, expiresAt }: Key, now: number): FaultName | undefined {
+  // A deactivated CLI token is answered as one that nobody has.
+  if (!active) return kind === "cli" ? "cliTokenUnknown" : "apiKeyInactive";
+  if (expiresAt > now) return undefined;
+  return kind === "cli" ? "cliTokenExpired" : "apiKeyExpired";
 }

@@ -1,6 +1,7 @@
 /** Descriptors of standard error and standard output, and writing to them whatever their reader does. */
 
-import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { constants, fstatSync, openSync, statSync, writeSync } from "node:fs";
+import { devNull } from "node:os";
 import { isatty } from "node:tty";
 
 /**
@@ -23,6 +24,17 @@ export function openWithoutBlocking(fd: 1 | 2): number {
   // Node puts pipes and sockets into that mode when it makes their streams.
   void (fd === 1 ? process.stdout : process.stderr);
   return fd;
+}
+
+/**
+ * Whether what is written to a descriptor is lost. One that was closed when the
+ * process was started is that, too: Node opens the null device in its place.
+ */
+export function leadsNowhere(fd: number): boolean {
+  const file = fstatSync(fd);
+  if (!file.isCharacterDevice()) return false;
+  const nowhere = statSync(devNull, { throwIfNoEntry: false });
+  return nowhere?.isCharacterDevice() === true && nowhere.rdev === file.rdev;
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));

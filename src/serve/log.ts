@@ -24,6 +24,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   request: "info",
   "log-lines-dropped": "warn",
   "variable-unknown": "warn",
+  "settings-without-effect": "warn",
   "signal-ignored": "info",
   defect: "error",
 };
@@ -78,6 +79,8 @@ function messageOf(observation: Observation): string {
       return "log lines were dropped";
     case "variable-unknown":
       return `${observation.variable} is not a setting${observation.meant === undefined ? "" : `; did you mean ${observation.meant}?`}`;
+    case "settings-without-effect":
+      return `${observation.settings.join(", ")}: without effect on ${observation.runtime}`;
     case "signal-ignored":
       return `${observation.signal} ignored`;
     case "defect":

@@ -116,6 +116,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     defaultLimit: options.rateLimit,
     counters,
     keys: new KeyRing(),
+    closed: false,
   };
   const keys =
     typeof options.keys === "string"

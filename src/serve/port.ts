@@ -1,5 +1,6 @@
 /** A port that several servers listen on, and how to tell that nobody else does. */
 
+import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../system-error.ts";
@@ -85,11 +86,13 @@ export async function whileAlone(
 
 /**
  * Listens for a moment, so that a port that is in use is known before a long
- * load. Where any free port will do there is nothing to try.
+ * load. Where any free port will do there is nothing to try but the host's name.
  *
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
+  // Bun's servers do not say that there is no such host.
+  if (process.versions.bun !== undefined) await lookup(host);
   if (port === 0) return;
   const reusePort = sharing === "anybody";
   // The types of the oldest Node that is supported do not know `reusePort`.

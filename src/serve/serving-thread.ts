@@ -65,6 +65,7 @@ const state: State = {
     defaultLimit: task.rateLimit,
     counters: task.counters,
     keys: new KeyRing(task.keys),
+    closed: false,
   },
   headers: createFixedHeaders(task.cors),
   observe,

@@ -165,7 +165,7 @@ export async function startServingThreads(
         }
       });
       worker.on("error", (error) => {
-        cause = causeOfDeath(error);
+        cause = causeOfDeath("serving-thread", error);
       });
       worker.on("exit", (status) => {
         if (threads.delete(thread)) releasePending(pending, number);

@@ -80,7 +80,7 @@ export class SimilarThread implements SimilarEngine {
       }
     });
     worker.on("error", (error) => {
-      cause ||= causeOfDeath(error);
+      cause ||= causeOfDeath("similar-thread", error);
       mayWork = codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY";
     });
     worker.on("exit", (status) => {

@@ -85,7 +85,7 @@ class GenerationThread {
         resolve(message);
       });
       worker.on("error", (error) => {
-        cause = causeOfDeath(error);
+        cause = causeOfDeath("generation-thread", error);
       });
       worker.on("exit", (status) => {
         signal?.removeEventListener("abort", end);

@@ -2,7 +2,7 @@
 
 import { getHeapStatistics } from "node:v8";
 import { Worker, type WorkerOptions } from "node:worker_threads";
-import { type WorkerName, workerEntry } from "../package.ts";
+import { missingFromBundle, type WorkerName, workerEntry } from "../package.ts";
 import { codeOf, damaged, damageOf } from "../system-error.ts";
 
 const MEBIBYTE = 2 ** 20;
@@ -31,7 +31,11 @@ export function startWorker(name: WorkerName, task: unknown): Worker {
 }
 
 /** What a thread died of, in words. */
-export function causeOfDeath(error: Error): string {
+export function causeOfDeath(name: WorkerName, error: Error): string {
+  const missing = missingFromBundle(name);
+  if (missing !== undefined) {
+    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${name}.js beside it, bundled as an entry point of its own, or the option threads: false`;
+  }
   // Where it comes from is lost on the way here; what is read at run time is caught in the thread.
   if (error instanceof SyntaxError) return damaged(error.message);
   if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return damageOf(error) ?? error.message;

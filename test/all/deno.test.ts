@@ -1,7 +1,10 @@
 /** The server on Deno: what it does as on Node, and the differences that docs/runtimes.md lists. */
 
-import { findRuntime } from "../support/other-runtime.ts";
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { findRuntime, type Runtime, stopOther } from "../support/other-runtime.ts";
 import { within } from "../support/patience.ts";
+import { until } from "../support/process.ts";
 import { dial } from "../support/raw.ts";
 import {
   askOne,
@@ -10,6 +13,7 @@ import {
   describeSameAsOnNode,
   good,
   isStats,
+  openOn,
   PAGE,
   STATS,
 } from "../support/runtime-suite.ts";
@@ -24,6 +28,25 @@ describeDifferences("Deno", runtime, missing, {
     await half.send(`GET ${STATS} HTTP/1.1\r\nHost: a\r\n${CLI}\r\n`);
     half.end();
     await half.closed();
+  },
+
+  async "more connections than descriptors"() {
+    const few: Runtime = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh", ...runtime];
+    const { port, server } = await openOn(few);
+    const stands = await dial(port);
+    let refused = 0;
+    const crowd = Array.from({ length: 200 }, () =>
+      connect(port, "127.0.0.1")
+        .on("error", () => {})
+        .once("close", () => refused++),
+    );
+    await until(() => refused > 0, "a connection to be refused");
+    void stands.send(good(STATS));
+    isStats(await stands.response());
+    assert.doesNotMatch(server.stderr(), /connections-refused/);
+    for (const socket of crowd) socket.destroy();
+    stands.destroy();
+    await stopOther(server);
   },
 
   async "thousands of requests in one go"({ port }) {

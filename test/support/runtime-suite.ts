@@ -238,6 +238,26 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
       );
     });
 
+    test("of two Authorization headers the first counts", async () => {
+      const other = "Authorization: Bearer svcx_nobody";
+      const basic = "Authorization: Basic eDp5";
+      isStats(await ask(good(STATS, [other])));
+      isStats(await ask(good(STATS, [basic])));
+      isStats(await ask(good(STATS, [CLI])));
+      assert.equal(errorOf(await ask(requestHead(STATS, [other, CLI]))), "Invalid CLI token");
+      assert.equal(errorOf(await ask(requestHead(STATS, [basic, CLI]))), "Invalid token format");
+      assert.equal(errorOf(await ask(requestHead(STATS, ["Authorization:", CLI]))), "Invalid token format");
+    });
+
+    test("Connection: close gets one answer, which says so", async () => {
+      for (const options of ["close", "Close", "x, close"]) {
+        const text = await allUntilEnd(under.port, good(STATS, [`Connection: ${options}`]) + good(STATS));
+        assert.match(text, /^HTTP\/1\.1 200 /);
+        assert.match(text, /\r\nConnection: close\r\n/i);
+        assert.equal(text.match(/HTTP\/1\.1 /g)!.length, 1);
+      }
+    });
+
     test("two Hosts are a bad request, another expectation is not met", async () => {
       assert.equal(errorOf(await lastWord(under.port, good(STATS, ["Host: a", "Host: b"]))), "Bad request");
       assert.equal(errorOf(await lastWord(under.port, good(STATS, ["Expect: x"]))), "Expectation failed");

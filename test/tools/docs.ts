@@ -77,7 +77,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       ["Option", "Default", "Meaning"],
       [
         ["`snapshot`", "required", "Directory of the snapshot."],
-        ["`keys`", "required", "A keys file or an array of keys."],
+        ["`keys`", "required", "A keys file, by its path or a `file:` URL, or an array of keys."],
         ...SETTING_OPTIONS.map(settingOption),
         [
           "`threads`",

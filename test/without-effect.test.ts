@@ -1,0 +1,28 @@
+/** Settings that do nothing on Bun: whoever gives one is told. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Environment, readOptions } from "../src/cli/options.ts";
+import { reportWithoutEffect } from "../src/cli/serve.ts";
+import type { Observation } from "../src/observe.ts";
+
+function told(args: readonly string[], environment: Environment = {}, isBun = true): Observation[] {
+  const options = readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []);
+  const observed: Observation[] = [];
+  reportWithoutEffect(options, (observation) => observed.push(observation), isBun);
+  return observed;
+}
+
+test("settings without effect are told by flag or variable, those that were given alone", () => {
+  const given = ["--socket-timeout", "30", "--keep-alive-timeout", "5"];
+  const variables = { ORRERY_HEADERS_TIMEOUT: "3", ORRERY_REQUEST_TIMEOUT: "" };
+  assert.deepEqual(told(given, variables), [
+    {
+      kind: "settings-without-effect",
+      settings: ["ORRERY_HEADERS_TIMEOUT", "--socket-timeout"],
+      runtime: "Bun",
+    },
+  ]);
+  assert.deepEqual(told(["--keep-alive-timeout", "5"]), []);
+  assert.deepEqual(told(given, variables, false), [], "elsewhere they do what they say");
+});
