@@ -106,8 +106,8 @@ describe("words that begin alike", () => {
       "com/home/wrld_ab",
       "a/home/wrld_",
     ]) {
-      const located = locate(index, term);
-      for (const reader = new PlaceReader(index, located, term); ; ) {
+      const located = locate(index.grams, term);
+      for (const reader = new PlaceReader(index.grams, located, term); ; ) {
         const alike = reader.nextAlike();
         if (alike !== undefined) {
           together++;

@@ -76,7 +76,7 @@ function* settle(index: WordIndex, candidate: Candidate, loan: BitLoan): Work<Se
     return work > MOST_UNSETTLED ? yield* unite(index.postings, found, index, loan) : found;
   }
   if (sizeOfRange(found.range) > AT_ONCE) return yield* gatherDocuments(index, found, term, loan);
-  const words = yield* wordsAt(index.grams, yield* placesOf(index, found, term));
+  const words = yield* wordsAt(index.grams, yield* placesOf(index.grams, found, term));
   return yield* settle(index, { term, found: words, work: workOf(index, words) }, loan);
 }
 
@@ -143,7 +143,7 @@ function joinFrequent(index: WordIndex, terms: readonly Candidate[], frequent: n
   const all = terms.filter((one) => places(one) > frequent);
   const text = joinTexts(
     all.map(({ term }) => term),
-    (longer) => sizeOfRange(locate(index, longer).range) * 2 > places(first),
+    (longer) => sizeOfRange(locate(index.grams, longer).range) * 2 > places(first),
   );
   return { text, parts: all.filter(({ term }) => text.includes(term)) };
 }
@@ -156,7 +156,7 @@ function* narrowByJoined(
   parts: readonly Candidate[],
   loan: BitLoan,
 ): Work<DocumentSet> {
-  const whole = yield* gatherDocuments(index, locate(index, text), text, loan);
+  const whole = yield* gatherDocuments(index, locate(index.grams, text), text, loan);
   let others: DocumentSet = splitBits(before, whole, loan);
   for (const part of parts) {
     if (sizeOf(others) === 0) break;

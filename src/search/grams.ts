@@ -8,13 +8,10 @@
  * lists of all grams that begin with it, which stand side by side. Neither
  * takes an intersection of lists, which is what would cost.
  *
- * FlexSearch finds the list of a gram. The map it looks into is one over shared
- * memory, so that every thread can search the one index. To add the texts to it
- * one by one took ten times as long and several times the memory, and the index
- * belonged to one thread.
+ * The list of a gram is found by its hash, in a table over shared memory, so
+ * that every thread can search the one index.
  */
 
-import { Index } from "flexsearch";
 import type { Texts } from "./units.ts";
 
 /** Units of a gram. */
@@ -55,12 +52,6 @@ export interface Grams {
   readonly pieceStarts: Uint32Array;
 }
 
-/** Grams that can be searched. */
-export interface GramIndex {
-  readonly grams: Grams;
-  readonly flex: Index;
-}
-
 /** First and second unit of a gram in one number. */
 export function pairOf(first: number, second: number): number {
   return ((first << 16) | second) >>> 0;
@@ -89,36 +80,10 @@ export function slotOf(
   }
 }
 
-/** What FlexSearch takes for its own map of terms: gives out the lists of grams, and holds nothing itself. */
-class GramMap extends Map<string, [Uint32Array]> {
-  readonly #grams: Grams;
-
-  constructor(grams: Grams) {
-    super();
-    this.#grams = grams;
-  }
-
-  override get(gram: string): [Uint32Array] | undefined {
-    const { slots, pairs, thirds, starts, places } = this.#grams;
-    const pair = pairOf(gram.charCodeAt(0), gram.charCodeAt(1));
-    const number = slots[slotOf(slots, pairs, thirds, pair, gram.charCodeAt(2))]! - 1;
-    return number < 0 ? undefined : [places.subarray(starts[number]!, starts[number + 1]!)];
-  }
-}
-
-/** Makes grams searchable on the calling thread; takes microseconds. */
-export function openGrams(grams: Grams): GramIndex {
-  // Queries are single grams, so the encoder leaves them whole; resolution 1 is one list a gram.
-  const flex = new Index({ tokenize: "strict", resolution: 1, encode: (gram: string) => [gram] });
-  // Not in its types, but what `search` looks into and `import` fills.
-  (flex as unknown as { map: Map<string, [Uint32Array]> }).map = new GramMap(grams);
-  return { grams, flex };
-}
-
 /**
  * Whether there can be a text that contains a term of a gram and more. Most
- * terms that are nowhere have a gram that is nowhere, and to see that takes a
- * tenth of asking FlexSearch.
+ * terms that are nowhere have a gram that is nowhere, and most of those are
+ * told by one bit, without a look at the table of grams.
  */
 export function mayHold({ bits }: Grams, term: string): boolean {
   const mask = bits.length * 32 - 1;
@@ -162,13 +127,14 @@ export type Range = readonly [from: number, to: number];
 export const NOTHING: Range = [0, 0];
 
 /** The grams that begin with one to three units of a text. */
-function gramsThatBegin({ pairs, thirds, slots }: Grams, text: string, from: number, to: number): Range {
-  const first = text.charCodeAt(from);
-  const second = text.charCodeAt(from + 1);
+function gramsThatBegin(grams: Grams, text: string, from: number, to: number): Range {
   if (to - from === GRAM) {
-    const number = slots[slotOf(slots, pairs, thirds, pairOf(first, second), text.charCodeAt(from + 2))]! - 1;
+    const number = numberOf(grams, text, from);
     return number < 0 ? NOTHING : [number, number + 1];
   }
+  const { pairs } = grams;
+  const first = text.charCodeAt(from);
+  const second = text.charCodeAt(from + 1);
   const least = first * 65_536 + (to - from === 1 ? 0 : second);
   const most = least + (to - from === 1 ? 65_536 : 1);
   const low = lowerBound(pairs, least, 0, pairs.length);
@@ -181,11 +147,16 @@ export function placesOfShort(grams: Grams, term: string): Range {
   return [grams.starts[from]!, grams.starts[to]!];
 }
 
-/** The places of a gram. */
-export function placesOfGram({ flex, grams }: GramIndex, gram: string): Range {
-  // Without a limit FlexSearch stops at 100; below it, it returns the list itself, or an empty array.
-  const list = flex.search(gram, { limit: grams.places.length + 1 }) as unknown as Uint32Array;
-  return list.length === 0 ? NOTHING : rangeOf(grams, list);
+/** The number of the gram that begins at a unit of a text; below 0 when it is nowhere. */
+function numberOf({ pairs, thirds, slots }: Grams, text: string, at: number): number {
+  const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
+  return slots[slotOf(slots, pairs, thirds, pair, text.charCodeAt(at + 2))]! - 1;
+}
+
+/** The places of the gram that a text begins with. */
+export function placesOfGram(grams: Grams, text: string): Range {
+  const number = numberOf(grams, text, 0);
+  return number < 0 ? NOTHING : [grams.starts[number]!, grams.starts[number + 1]!];
 }
 
 /** Where a part of all places is among them. */

@@ -2,17 +2,7 @@
 
 import type { PageOf } from "../store/generation.ts";
 import { BitLoan, BitPool, countBits, EntrySorter } from "./bits.ts";
-import {
-  beginningMask,
-  GRAM,
-  type GramIndex,
-  type Grams,
-  isBeginning,
-  isRepeated,
-  openGrams,
-  rangeOf,
-  textAt,
-} from "./grams.ts";
+import { beginningMask, GRAM, type Grams, isBeginning, isRepeated, rangeOf, textAt } from "./grams.ts";
 import {
   BitMatches,
   holdPage,
@@ -37,7 +27,7 @@ export interface Names {
 }
 
 /** Names that can be searched. */
-export interface NameIndex extends GramIndex, Names {
+export interface NameIndex extends Names {
   /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
   /** Sets of names. */
@@ -79,7 +69,7 @@ export function indexNames(grams: Grams, least = FREQUENT): Names {
 /** Makes indexed names searchable on the calling thread. */
 export function openNames({ grams, tops }: Names): NameIndex {
   const { count } = grams.texts;
-  return { ...openGrams(grams), tops, sorter: new EntrySorter(count), pool: new BitPool(count) };
+  return { grams, tops, sorter: new EntrySorter(count), pool: new BitPool(count) };
 }
 
 /**
@@ -91,7 +81,7 @@ export function openNames({ grams, tops }: Names): NameIndex {
  */
 export function* findNames(index: NameIndex, term: string, page?: PageOf): Work<Matches> {
   const top = page === undefined ? undefined : findTop(index.tops, term, page);
-  return top ?? (yield* namesAt(index, locate(index, term), term, page));
+  return top ?? (yield* namesAt(index, locate(index.grams, term), term, page));
 }
 
 /** Names by the places of a term. */
@@ -99,7 +89,7 @@ function* namesAt(index: NameIndex, located: Located, term: string, page: PageOf
   if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
   const places = located.isWhole
     ? placesIn(index.grams, located.range)
-    : yield* placesOf(index, located, term);
+    : yield* placesOf(index.grams, located, term);
   if (places.length === 0) return NO_MATCHES;
   const equal = equalNames(index.grams, places, term);
   // Of a shorter term the grams do not tell which texts hold it twice.
@@ -260,7 +250,7 @@ function* markNames(
   const { grams } = index;
   // Those of a longer term are not told from others by their places.
   const hasNoEnds = !located.isWhole || term.length >= grams.depth;
-  const reader = new PlaceReader(index, located, term);
+  const reader = new PlaceReader(grams, located, term);
   for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
     for (let at = 0; at < chunk.length; at++) {
       const place = chunk[at]!;

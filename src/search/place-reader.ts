@@ -11,7 +11,6 @@
 
 import { endOfAlike } from "./alike.ts";
 import {
-  type GramIndex,
   type Grams,
   isSamePiece,
   isSameUnit,
@@ -50,12 +49,12 @@ export class PlaceReader {
   readonly #chunk: Uint32Array;
   #at: number;
 
-  constructor(index: GramIndex, located: Located, term: string) {
-    this.#grams = index.grams;
+  constructor(grams: Grams, located: Located, term: string) {
+    this.#grams = grams;
     this.#term = term;
     this.#located = located;
     this.#at = located.range[0];
-    this.#parts = located.isWhole ? undefined : partsOf(index, located, term);
+    this.#parts = located.isWhole ? undefined : partsOf(grams, located, term);
     this.#chunk = new Uint32Array(located.isWhole ? 0 : CHUNK);
   }
 
@@ -176,8 +175,8 @@ function moveBack(grams: Grams, units: number, chunk: Uint32Array, many: number)
 }
 
 /** Other parts that together with the one that was located cover a term; undefined when a look at the texts takes less. */
-function partsOf(index: GramIndex, { range, offset }: Located, term: string): Part[] | undefined {
-  const { depth } = index.grams;
+function partsOf(grams: Grams, { range, offset }: Located, term: string): Part[] | undefined {
+  const { depth } = grams;
   if (term.length < depth || sizeOfRange(range) <= CHUNK) return undefined;
   const parts: Part[] = [];
   let steps = 0;
@@ -186,7 +185,7 @@ function partsOf(index: GramIndex, { range, offset }: Located, term: string): Pa
     if (at === offset || (at > offset && at < offset + depth)) at = offset + depth;
     if (at >= term.length) break;
     const from = Math.min(at, term.length - depth);
-    const [first, to] = placesOfPart(index, term, from);
+    const [first, to] = placesOfPart(grams, term, from);
     parts.push({ at: first, to, offset: from });
     steps += to - first;
   }

@@ -2,7 +2,6 @@
 
 import {
   GRAM,
-  type GramIndex,
   type Grams,
   mayHold,
   NOTHING,
@@ -99,11 +98,11 @@ function compareAt(grams: Grams, at: number, term: string, end: number): number 
 }
 
 /** Places of a run of up to two grams. */
-function placesOfRun(index: GramIndex, run: string): Range {
-  if (run.length < GRAM) return placesOfShort(index.grams, run);
-  const ofGram = placesOfGram(index, run.slice(0, GRAM));
+function placesOfRun(grams: Grams, run: string): Range {
+  if (run.length < GRAM) return placesOfShort(grams, run);
+  const ofGram = placesOfGram(grams, run);
   if (run.length === GRAM || ofGram[0] === ofGram[1]) return ofGram;
-  return placesFollowedBy(index.grams, ofGram, run, GRAM, run.length);
+  return placesFollowedBy(grams, ofGram, run, GRAM, run.length);
 }
 
 /**
@@ -137,19 +136,18 @@ function whole(range: Range): Located {
 }
 
 /** Finds where a term may stand, without a look at each place. @param term folded, not empty */
-export function locate(index: GramIndex, term: string): Located {
-  const { grams } = index;
+export function locate(grams: Grams, term: string): Located {
   if (!mayHold(grams, term)) return whole(NOTHING);
-  if (term.length <= TWO_GRAMS) return whole(placesOfRun(index, term));
+  if (term.length <= TWO_GRAMS) return whole(placesOfRun(grams, term));
   // The rarest two grams of a longer term are enough if the texts are looked at.
-  const beginning = placesOfRun(index, term.slice(0, TWO_GRAMS));
+  const beginning = placesOfRun(grams, term.slice(0, TWO_GRAMS));
   let rarest = beginning;
   let offset = 0;
   const most = term.length - TWO_GRAMS;
   const step = Math.max(GRAM, Math.ceil(most / MOST_RUNS));
   for (let from = step; from < most + step && sizeOfRange(rarest) > FEW; from += step) {
     const at = Math.min(from, most);
-    const range = placesOfRun(index, term.slice(at, at + TWO_GRAMS));
+    const range = placesOfRun(grams, term.slice(at, at + TWO_GRAMS));
     if (sizeOfRange(range) < sizeOfRange(rarest)) {
       rarest = range;
       offset = at;
@@ -158,15 +156,15 @@ export function locate(index: GramIndex, term: string): Located {
   if (sizeOfRange(rarest) <= FEW) return { range: rarest, offset, isWhole: false };
   if (term.length <= grams.depth) return whole(narrowByText(grams, beginning, term, term.length));
   offset = Math.min(offset, term.length - grams.depth);
-  return { range: placesOfPart(index, term, offset), offset, isWhole: false };
+  return { range: placesOfPart(grams, term, offset), offset, isWhole: false };
 }
 
 /** Places at which so many units of a term stand as lists are in order of; there they are in order of the texts. */
-export function placesOfPart(index: GramIndex, term: string, offset: number): Range {
-  const { depth } = index.grams;
+export function placesOfPart(grams: Grams, term: string, offset: number): Range {
+  const { depth } = grams;
   const part = term.slice(offset, offset + depth);
-  const range = placesOfRun(index, part.slice(0, TWO_GRAMS));
-  return part.length > TWO_GRAMS ? narrowByText(index.grams, range, part, part.length) : range;
+  const range = placesOfRun(grams, part.slice(0, TWO_GRAMS));
+  return part.length > TWO_GRAMS ? narrowByText(grams, range, part, part.length) : range;
 }
 
 /**
@@ -178,7 +176,7 @@ export function placesOfPart(index: GramIndex, term: string, offset: number): Ra
  * @returns not to be changed: mostly a part of the index. What is not, tells of a
  *   place that is no beginning only the text and whether it is repeated
  */
-export function* placesOf({ grams }: GramIndex, located: Located, term: string): Work<Uint32Array> {
+export function* placesOf(grams: Grams, located: Located, term: string): Work<Uint32Array> {
   const places = placesIn(grams, located.range);
   return located.isWhole ? places : yield* lookAt(grams, term, places, located.offset);
 }

@@ -53,10 +53,10 @@ export type FoundTerm = SetOrLists | Located;
 export function* findTerm(index: WordIndex, term: string, most = AT_ONCE): Work<FoundTerm> {
   const known = findKnown(index, term);
   if (known !== undefined) return known;
-  const located = locate(index, term);
+  const located = locate(index.grams, term);
   const places = sizeOfRange(located.range);
   if (places === 0) return NO_DOCUMENTS;
-  return places <= most ? yield* wordsAt(index.grams, yield* placesOf(index, located, term)) : located;
+  return places <= most ? yield* wordsAt(index.grams, yield* placesOf(index.grams, located, term)) : located;
 }
 
 /** Sets the bits of all documents that contain a term. */
@@ -68,7 +68,7 @@ export function* gatherDocuments(
 ): Work<BitSet> {
   const { starts, postings } = index.postings;
   const pair = takePair(loan);
-  const reader = new PlaceReader(index, located, term);
+  const reader = new PlaceReader(index.grams, located, term);
   for (;;) {
     const alike = reader.nextAlike();
     if (alike !== undefined) {
@@ -130,7 +130,7 @@ export function* markWords(
     for (let at = 0; at < found.length; at++) wanted[found[at]! >>> 5]! |= 1 << found[at]!;
     return;
   }
-  const reader = new PlaceReader(index, found as Located, term);
+  const reader = new PlaceReader(index.grams, found as Located, term);
   for (;;) {
     const alike = reader.nextAlike();
     if (alike !== undefined) addRange(wanted, alike[0], alike[1]);

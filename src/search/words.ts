@@ -14,7 +14,7 @@
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
 import { BitPool } from "./bits.ts";
 import { createScratch, type Postings, type Scratch } from "./documents.ts";
-import { type GramIndex, type Grams, openGrams, textAt } from "./grams.ts";
+import { type Grams, textAt } from "./grams.ts";
 import { indexGrams } from "./index-grams.ts";
 import { indexRuns, type Runs } from "./runs.ts";
 import { reorderTexts, sortTexts } from "./sort-texts.ts";
@@ -31,7 +31,8 @@ export interface Words {
 }
 
 /** Words that can be searched. */
-export interface WordIndex extends GramIndex, Scratch {
+export interface WordIndex extends Scratch {
+  readonly grams: Grams;
   readonly postings: Postings;
   readonly runs: Runs;
   readonly byDocument: Words["byDocument"];
@@ -42,8 +43,8 @@ export interface WordIndex extends GramIndex, Scratch {
 /** Makes words searchable on the calling thread. */
 export function openWords({ postings, grams, runs, byDocument }: Words): WordIndex {
   return {
-    ...openGrams(grams),
     ...createScratch(postings.documents),
+    grams,
     postings,
     runs,
     byDocument,

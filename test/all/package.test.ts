@@ -218,8 +218,7 @@ describe("the package", () => {
       .flatMap((code) => [...code.matchAll(/^\/\/ \S*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)])
       .map(([, name]) => name!);
     assert.deepEqual(named, [...new Set(built)].sort());
-    assert.ok(named.includes("flexsearch") && named.includes("lru-cache"), named.join());
-    assert.match(text, /Licensed under the Apache License|Apache License\s+Version 2\.0/);
+    assert.ok(named.includes("lru-cache"), named.join());
     assert.match(text, /Blue Oak Model License/);
   });
 
