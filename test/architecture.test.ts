@@ -103,7 +103,7 @@ describe("packages", () => {
 
   it("are imported in one place each", () => {
     assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
-    assert.deepEqual(importers("lru-cache"), ["search/results.ts"]);
+    assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
   });

@@ -8,7 +8,7 @@ import { after, before, describe, it, test } from "node:test";
 import { createCounters } from "../src/gate/limit.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
-import { indexGrams } from "../src/search/index-grams.ts";
+import { indexGrams } from "../src/search/index/trigrams.ts";
 import { indexLoaded } from "../src/serve/index-loaded.ts";
 import { type KeyFiles, keepKeys } from "../src/serve/keyfile.ts";
 import type { Loader } from "../src/serve/loader.ts";

@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "names that are the query do not come first",
-    file: "src/search/picked.ts",
+    file: "src/search/query/top-documents.ts",
     text: "for (let at = from; at < equalEnd && to < many; at++)",
     becomes: "for (let at = equalEnd; at < equalEnd && to < many; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],

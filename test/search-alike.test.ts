@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createRandom } from "../src/generate/random.ts";
-import { addRange, BitLoan } from "../src/search/bits.ts";
-import { type DocumentSet, listOfBits } from "../src/search/documents.ts";
-import { findAll } from "../src/search/find-all.ts";
-import { joinTexts } from "../src/search/join.ts";
-import { PlaceReader } from "../src/search/place-reader.ts";
-import { locate } from "../src/search/places.ts";
-import { runNow } from "../src/search/slices.ts";
-import { gatherDocuments } from "../src/search/terms.ts";
-import { openWords, type WordIndex, WordIndexBuilder } from "../src/search/words.ts";
+import { openWords, type WordIndex, WordIndexBuilder } from "../src/search/index/word-index.ts";
+import { findAll } from "../src/search/query/conjunction.ts";
+import { locate } from "../src/search/query/locate.ts";
+import { joinTexts } from "../src/search/query/merge-terms.ts";
+import { PlaceReader } from "../src/search/query/posting-reader.ts";
+import { gatherDocuments } from "../src/search/query/term.ts";
+import { addRange, BitLoan } from "../src/search/shared/bits.ts";
+import { type DocumentSet, listOfBits } from "../src/search/shared/document-set.ts";
+import { runNow } from "../src/search/shared/work.ts";
 
 const random = createRandom(1, "alike");
 

@@ -4,18 +4,24 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
-import { BitLoan } from "../src/search/bits.ts";
 import { withCache } from "../src/search/cache.ts";
-import { createScratch, type DocumentSet, type Postings, sizeOf, unite } from "../src/search/documents.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { indexGrams } from "../src/search/index-grams.ts";
-import { intersect } from "../src/search/intersect.ts";
-import { ListedMatches, type Matches, SomeMatches } from "../src/search/matches.ts";
-import { indexNames } from "../src/search/names.ts";
-import { runNow, type Work } from "../src/search/slices.ts";
-import { findTerm } from "../src/search/terms.ts";
-import { findTop, TOP, type Tops } from "../src/search/tops.ts";
-import { TextsBuilder } from "../src/search/units.ts";
+import { indexGrams } from "../src/search/index/trigrams.ts";
+import { intersect } from "../src/search/query/intersect.ts";
+import { indexNames } from "../src/search/query/names.ts";
+import { ListedMatches, type Matches, SomeMatches } from "../src/search/query/result-set.ts";
+import { findTerm } from "../src/search/query/term.ts";
+import { BitLoan } from "../src/search/shared/bits.ts";
+import {
+  createScratch,
+  type DocumentSet,
+  type Postings,
+  sizeOf,
+  unite,
+} from "../src/search/shared/document-set.ts";
+import { TextsBuilder } from "../src/search/shared/texts.ts";
+import { findTop, TOP, type Tops } from "../src/search/shared/top-table.ts";
+import { runNow, type Work } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds, type WorldIndex } from "../src/search/worlds.ts";
 import { createFarSearch, createNearSearch } from "../src/serve/near-search.ts";

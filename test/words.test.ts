@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { reorderTexts, sortTexts } from "../src/search/sort-texts.ts";
-import { lengthOf, type Texts, TextsBuilder } from "../src/search/units.ts";
-import { WordNumbers } from "../src/search/word-numbers.ts";
-import { isWhiteSpace, WHITE_SPACE, WordIndexBuilder } from "../src/search/words.ts";
+import { reorderTexts, sortTexts } from "../src/search/index/sort-texts.ts";
+import { WordNumbers } from "../src/search/index/word-dictionary.ts";
+import { isWhiteSpace, WHITE_SPACE, WordIndexBuilder } from "../src/search/index/word-index.ts";
+import { lengthOf, type Texts, TextsBuilder } from "../src/search/shared/texts.ts";
 
 /** Texts that share much: few characters, NUL, halves of pairs' range, and long common beginnings. */
 const texts = fc

@@ -6,8 +6,8 @@
 
 import { createRequire } from "node:module";
 import { fold } from "../../src/search/fold.ts";
-import type { Matches } from "../../src/search/matches.ts";
-import { runNow } from "../../src/search/slices.ts";
+import type { Matches } from "../../src/search/query/result-set.ts";
+import { runNow } from "../../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 

@@ -2,9 +2,9 @@
 
 import type { Observe } from "../observe.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
-import { type Matches, pageOf } from "./matches.ts";
-import { type PendingSearches, UNBOUNDED } from "./pending.ts";
-import { createResults } from "./results.ts";
+import { type Matches, pageOf } from "./query/result-set.ts";
+import { createResults } from "./result-cache.ts";
+import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
 /** What became of the searches of a generation, and what the cache holds. */
 export interface CacheCounts {

@@ -2,9 +2,9 @@
 
 import type { PageOf, Store } from "../store/generation.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { Matches } from "./matches.ts";
-import type { Names } from "./names.ts";
-import type { Work } from "./slices.ts";
+import type { Names } from "./query/names.ts";
+import type { Matches } from "./query/result-set.ts";
+import type { Work } from "./shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "./users.ts";
 import { indexWorlds, openWorlds, searchWorlds, type Worlds } from "./worlds.ts";
 

@@ -2,11 +2,11 @@
 
 import type { PageOf } from "../store/generation.ts";
 import { fold } from "./fold.ts";
-import { indexGrams } from "./index-grams.ts";
-import type { Matches } from "./matches.ts";
-import { findNames, indexNames, type NameIndex, type Names, openNames } from "./names.ts";
-import type { Work } from "./slices.ts";
-import { TextsBuilder } from "./units.ts";
+import { indexGrams } from "./index/trigrams.ts";
+import { findNames, indexNames, type NameIndex, type Names, openNames } from "./query/names.ts";
+import type { Matches } from "./query/result-set.ts";
+import { TextsBuilder } from "./shared/texts.ts";
+import type { Work } from "./shared/work.ts";
 
 /**
  * Indexes users.

@@ -4,20 +4,20 @@
  */
 
 import type { PageOf } from "../store/generation.ts";
-import { BitLoan } from "./bits.ts";
-import { AT_ONCE, countEntries, unite } from "./documents.ts";
-import { findAll, LONG, withoutContained } from "./find-all.ts";
 import { fold } from "./fold.ts";
-import { rangeOf } from "./grams.ts";
-import type { Matches } from "./matches.ts";
-import { sizeOfRange } from "./places.ts";
-import { type Asked, rank, rankList, rankWords } from "./ranked.ts";
-import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
-import { runNow, type Work } from "./slices.ts";
-import { type FoundTerm, findKnown, findTerm, gatherDocuments, wordsAt } from "./terms.ts";
-import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
-import { TextsBuilder } from "./units.ts";
-import { openWords, WHITE_SPACE, type WordIndex, WordIndexBuilder, type Words } from "./words.ts";
+import { openWords, WHITE_SPACE, type WordIndex, WordIndexBuilder, type Words } from "./index/word-index.ts";
+import { findAll, LONG, withoutContained } from "./query/conjunction.ts";
+import { sizeOfRange } from "./query/locate.ts";
+import { type Asked, rank, rankList, rankWords } from "./query/rank.ts";
+import type { Matches } from "./query/result-set.ts";
+import { type FoundTerm, findKnown, findTerm, gatherDocuments, wordsAt } from "./query/term.ts";
+import { BitLoan } from "./shared/bits.ts";
+import { AT_ONCE, countEntries, unite } from "./shared/document-set.ts";
+import { findNameRange, type Ranking, rankingOf } from "./shared/name-order.ts";
+import { TextsBuilder } from "./shared/texts.ts";
+import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, type Tops } from "./shared/top-table.ts";
+import { rangeOf } from "./shared/trigrams.ts";
+import { runNow, type Work } from "./shared/work.ts";
 
 /** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
 export interface Worlds {

@@ -7,9 +7,9 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { pageOf } from "../search/matches.ts";
-import { createResults } from "../search/results.ts";
-import { Scheduler } from "../search/scheduler.ts";
+import { pageOf } from "../search/query/result-set.ts";
+import { createResults } from "../search/result-cache.ts";
+import { Scheduler } from "../search/schedule/scheduler.ts";
 import {
   indexStore,
   indexUsersOf,
@@ -18,7 +18,7 @@ import {
   type Searches,
   type SearchIndex,
 } from "../search/search.ts";
-import type { Work } from "../search/slices.ts";
+import type { Work } from "../search/shared/work.ts";
 import type { Worlds } from "../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { BUSY, type Busy, type Found, reviveStore, type Store } from "../store/generation.ts";

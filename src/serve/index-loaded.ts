@@ -1,6 +1,6 @@
 /** From a loaded snapshot to one that can be searched. */
 
-import { IndexLimitError } from "../search/index-grams.ts";
+import { IndexLimitError } from "../search/index/trigrams.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";
 

@@ -1,6 +1,6 @@
 /** Loading and searching on the calling thread. */
 
-import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { indexStore, openSearch } from "../search/search.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { indexLoaded } from "./index-loaded.ts";

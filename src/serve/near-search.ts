@@ -10,12 +10,12 @@
 
 import { setImmediate } from "node:timers";
 import type { FindMatches, MatchSearch } from "../search/cache.ts";
-import { FairQueue } from "../search/fair-queue.ts";
-import { AT_HAND, type Matches, SomeMatches } from "../search/matches.ts";
-import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
-import { Scheduler } from "../search/scheduler.ts";
+import { AT_HAND, type Matches, SomeMatches } from "../search/query/result-set.ts";
+import { FairQueue } from "../search/schedule/fair-queue.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
+import { Scheduler } from "../search/schedule/scheduler.ts";
 import type { Searches } from "../search/search.ts";
-import type { Work } from "../search/slices.ts";
+import type { Work } from "../search/shared/work.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../store/generation.ts";
 import type { SearchName } from "./thread-messages.ts";
 

@@ -9,7 +9,7 @@ import type { State } from "../answer.ts";
 import { KeyRing } from "../gate/keys.ts";
 import { createFixedHeaders } from "../headers.ts";
 import { observeSearches, withCache } from "../search/cache.ts";
-import { sharePending } from "../search/pending.ts";
+import { sharePending } from "../search/schedule/pending.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";

@@ -7,7 +7,7 @@
 
 import type { Observe } from "../observe.ts";
 import { type CacheCounts, observeSearches, withCache } from "../search/cache.ts";
-import type { PendingSearches } from "../search/pending.ts";
+import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { lookAt } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";

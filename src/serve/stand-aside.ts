@@ -6,7 +6,7 @@
  * are. A thread that sleeps for a moment makes room at once.
  */
 
-import type { Work } from "../search/slices.ts";
+import type { Work } from "../search/shared/work.ts";
 
 /** How long the thread may work without a pause, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;

@@ -9,7 +9,7 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
-import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";

@@ -8,7 +8,7 @@
  */
 
 import { type BitLoan, BitPool, bitWords, countBits, EntrySorter, lowestBit } from "./bits.ts";
-import { STEP, type Work } from "./slices.ts";
+import { STEP, type Work } from "./work.ts";
 
 /** Entries, document * 2 + flag, ascending, no document twice. */
 export interface ListSet {

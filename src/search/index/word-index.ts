@@ -11,15 +11,15 @@
  * Units are UTF-16 code units; texts are folded before they come here.
  */
 
-import { enlarge, sharedUint32 } from "../store/bytes.ts";
-import { BitPool } from "./bits.ts";
-import { createScratch, type Postings, type Scratch } from "./documents.ts";
-import { type Grams, textAt } from "./grams.ts";
-import { indexGrams } from "./index-grams.ts";
-import { indexRuns, type Runs } from "./runs.ts";
+import { enlarge, sharedUint32 } from "../../store/bytes.ts";
+import { BitPool } from "../shared/bits.ts";
+import { createScratch, type Postings, type Scratch } from "../shared/document-set.ts";
+import { indexRuns, type Runs } from "../shared/ngram-documents.ts";
+import type { Texts } from "../shared/texts.ts";
+import { type Grams, textAt } from "../shared/trigrams.ts";
 import { reorderTexts, sortTexts } from "./sort-texts.ts";
-import type { Texts } from "./units.ts";
-import { WordNumbers } from "./word-numbers.ts";
+import { indexGrams } from "./trigrams.ts";
+import { WordNumbers } from "./word-dictionary.ts";
 
 /** The words of all documents and where they stand. All of it lies in shared memory and can be handed to other threads. */
 export interface Words {

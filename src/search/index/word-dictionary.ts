@@ -5,8 +5,8 @@
  * fill the engine's heap.
  */
 
-import { enlarge, Uint32Column } from "../store/bytes.ts";
-import { PAD, type Texts } from "./units.ts";
+import { enlarge, Uint32Column } from "../../store/bytes.ts";
+import { PAD, type Texts } from "../shared/texts.ts";
 
 /** Slots at first; a power of two. */
 const FIRST_SLOTS = 1 << 12;

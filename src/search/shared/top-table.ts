@@ -6,12 +6,12 @@
  * matches there are; to find it takes the longer the more there are.
  */
 
-import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
-import type { PageOf } from "../store/generation.ts";
-import { type Frequency, type FrequentRun, frequentRuns } from "./frequent.ts";
-import type { Grams } from "./grams.ts";
-import { type Matches, SomeMatches } from "./matches.ts";
-import { lengthOf, type Texts, TextsBuilder } from "./units.ts";
+import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import type { PageOf } from "../../store/generation.ts";
+import { type Frequency, type FrequentRun, frequentRuns } from "../index/frequent.ts";
+import { type Matches, SomeMatches } from "../query/result-set.ts";
+import { lengthOf, type Texts, TextsBuilder } from "./texts.ts";
+import type { Grams } from "./trigrams.ts";
 
 /** So many of the best are kept: a first page of the usual size, and some more. */
 export const TOP = 32;

@@ -7,11 +7,11 @@
  * anywhere in memory. So their answers are made while indexing.
  */
 
-import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import { shortRuns } from "../index/frequent.ts";
 import { bitWords, countBits, EntrySorter } from "./bits.ts";
-import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./documents.ts";
-import { shortRuns } from "./frequent.ts";
-import { GRAM, type Grams, textAt } from "./grams.ts";
+import { addToBits, type DocumentSet, LIST_WORK, type Postings } from "./document-set.ts";
+import { GRAM, type Grams, textAt } from "./trigrams.ts";
 
 /** Runs whose documents are kept, in shared memory. */
 export interface Runs {

@@ -1,9 +1,19 @@
 /** Making {@link Grams}. */
 
-import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
-import { countUp, sortByKey } from "../store/order.ts";
-import { GRAM, type Grams, hashOf, NUMBER_SHIFT, PIECE, pairOf, placeOf, REPEATED, slotOf } from "./grams.ts";
-import { PAD, type Texts } from "./units.ts";
+import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import { countUp, sortByKey } from "../../store/order.ts";
+import { PAD, type Texts } from "../shared/texts.ts";
+import {
+  GRAM,
+  type Grams,
+  hashOf,
+  NUMBER_SHIFT,
+  PIECE,
+  pairOf,
+  placeOf,
+  REPEATED,
+  slotOf,
+} from "../shared/trigrams.ts";
 
 /** Numbers grams as they come. */
 class GramNumbers {

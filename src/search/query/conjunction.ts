@@ -7,7 +7,8 @@
  * documents are left they are asked for their own words instead.
  */
 
-import type { BitLoan } from "./bits.ts";
+import type { WordIndex } from "../index/word-index.ts";
+import type { BitLoan } from "../shared/bits.ts";
 import {
   AT_ONCE,
   type BitSet,
@@ -22,14 +23,13 @@ import {
   type SetOrLists,
   sizeOf,
   unite,
-} from "./documents.ts";
-import { textAt } from "./grams.ts";
+} from "../shared/document-set.ts";
+import { textAt } from "../shared/trigrams.ts";
+import { STEP, type Work } from "../shared/work.ts";
 import { addSet, intersect, isBits, splitBits } from "./intersect.ts";
-import { joinTexts } from "./join.ts";
-import { holds, type Located, locate, placesOf, seekInText, sizeOfRange } from "./places.ts";
-import { STEP, type Work } from "./slices.ts";
-import { type FoundTerm, findTerm, gatherDocuments, markWords, wordsAt } from "./terms.ts";
-import type { WordIndex } from "./words.ts";
+import { holds, type Located, locate, placesOf, seekInText, sizeOfRange } from "./locate.ts";
+import { joinTexts } from "./merge-terms.ts";
+import { type FoundTerm, findTerm, gatherDocuments, markWords, wordsAt } from "./term.ts";
 
 /** A term, what it was found in, and how much work it is to make a set of that: entries, or numbers of a set. */
 interface Candidate {

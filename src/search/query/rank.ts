@@ -1,7 +1,8 @@
 /** Found worlds as matches, ranked: name is the term, begins with it, contains it, and only the description contains it. */
 
-import type { PageOf, Rows } from "../store/generation.ts";
-import type { BitLoan } from "./bits.ts";
+import type { PageOf, Rows } from "../../store/generation.ts";
+import type { WordIndex } from "../index/word-index.ts";
+import type { BitLoan } from "../shared/bits.ts";
 import {
   AT_ONCE,
   addEntries,
@@ -10,7 +11,9 @@ import {
   type DocumentSet,
   takePair,
   uniteFew,
-} from "./documents.ts";
+} from "../shared/document-set.ts";
+import { findNameRange, type Ranking } from "../shared/name-order.ts";
+import { STEP, type Work } from "../shared/work.ts";
 import {
   BitMatches,
   holdPage,
@@ -21,11 +24,8 @@ import {
   PickedMatches,
   SomeMatches,
   toRows,
-} from "./matches.ts";
-import { PICKED, pickFromCounter, pickFromList, pickFromLongList } from "./picked.ts";
-import { findNameRange, type Ranking } from "./ranking.ts";
-import { STEP, type Work } from "./slices.ts";
-import type { WordIndex } from "./words.ts";
+} from "./result-set.ts";
+import { PICKED, pickFromCounter, pickFromList, pickFromLongList } from "./top-documents.ts";
 
 /** What is asked of a search. */
 export interface Asked {

@@ -1,6 +1,6 @@
 /** Texts as plain numbers: their UTF-16 units one behind the other, in shared memory. */
 
-import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../../store/bytes.ts";
 
 /**
  * Stands behind the end of a text. The half of a surrogate pair: in texts and

@@ -1,8 +1,8 @@
 /** What worlds are ranked by, and the range of names that a term begins. */
 
-import { sharedUint32 } from "../store/bytes.ts";
-import { reorderTexts, sortTexts } from "./sort-texts.ts";
-import { lengthOf, type Texts } from "./units.ts";
+import { sharedUint32 } from "../../store/bytes.ts";
+import { reorderTexts, sortTexts } from "../index/sort-texts.ts";
+import { lengthOf, type Texts } from "./texts.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
 export interface Ranking {

@@ -1,6 +1,6 @@
 /** Intersecting sets of documents, and the documents of lists of postings. */
 
-import type { BitLoan } from "./bits.ts";
+import type { BitLoan } from "../shared/bits.ts";
 import {
   addToBits,
   type BitPair,
@@ -12,7 +12,7 @@ import {
   type Scratch,
   type SetOrLists,
   takePair,
-} from "./documents.ts";
+} from "../shared/document-set.ts";
 
 /**
  * Documents that are in both; the flag stays where both have it. What holds

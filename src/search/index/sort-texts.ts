@@ -6,9 +6,9 @@
  * many millions of strings do not fit.
  */
 
-import { sharedUint16, sharedUint32 } from "../store/bytes.ts";
-import { countUp } from "../store/order.ts";
-import { lengthOf, PAD, type Texts } from "./units.ts";
+import { sharedUint16, sharedUint32 } from "../../store/bytes.ts";
+import { countUp } from "../../store/order.ts";
+import { lengthOf, PAD, type Texts } from "../shared/texts.ts";
 
 /** Units of a key. */
 const KEY_UNITS = 3;

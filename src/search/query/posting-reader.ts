@@ -9,7 +9,7 @@
  * the time of a look at each text.
  */
 
-import { endOfAlike } from "./alike.ts";
+import { PAD_TEXT } from "../shared/texts.ts";
 import {
   type Grams,
   isSamePiece,
@@ -20,10 +20,10 @@ import {
   shiftOf,
   textAt,
   unitAt,
-} from "./grams.ts";
-import { compare, type Located, placesIn, placesOfPart, sizeOfRange } from "./places.ts";
-import { STEP } from "./slices.ts";
-import { PAD_TEXT } from "./units.ts";
+} from "../shared/trigrams.ts";
+import { STEP } from "../shared/work.ts";
+import { compare, type Located, placesIn, placesOfPart, sizeOfRange } from "./locate.ts";
+import { endOfAlike } from "./shared-prefix.ts";
 
 /** So many places are checked at a time. */
 const CHUNK = 4096;

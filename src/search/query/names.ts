@@ -1,8 +1,21 @@
 /** Names in a ranking by how they match a term: equal to it, beginning with it, the rest. */
 
-import type { PageOf } from "../store/generation.ts";
-import { BitLoan, BitPool, countBits, EntrySorter } from "./bits.ts";
-import { beginningMask, GRAM, type Grams, isBeginning, isRepeated, rangeOf, textAt } from "./grams.ts";
+import type { PageOf } from "../../store/generation.ts";
+import { BitLoan, BitPool, countBits, EntrySorter } from "../shared/bits.ts";
+import { lengthOf } from "../shared/texts.ts";
+import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, TOP, type Tops } from "../shared/top-table.ts";
+import {
+  beginningMask,
+  GRAM,
+  type Grams,
+  isBeginning,
+  isRepeated,
+  rangeOf,
+  textAt,
+} from "../shared/trigrams.ts";
+import { runNow, STEP, type Work } from "../shared/work.ts";
+import { type Located, locate, placesAtEnd, placesIn, placesOf, sizeOfRange } from "./locate.ts";
+import { PlaceReader } from "./posting-reader.ts";
 import {
   BitMatches,
   holdPage,
@@ -12,13 +25,8 @@ import {
   NO_MATCHES,
   ownBytes,
   PickedMatches,
-} from "./matches.ts";
-import { PlaceReader } from "./place-reader.ts";
-import { type Located, locate, placesAtEnd, placesIn, placesOf, sizeOfRange } from "./places.ts";
-import { runNow, STEP, type Work } from "./slices.ts";
-import { Smallest } from "./smallest.ts";
-import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, TOP, type Tops } from "./tops.ts";
-import { lengthOf } from "./units.ts";
+} from "./result-set.ts";
+import { Smallest } from "./top-k.ts";
 
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
 export interface Names {

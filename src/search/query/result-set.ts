@@ -5,8 +5,8 @@
  * to list a hundred thousand matches takes longer than to count them.
  */
 
-import type { Found, PageOf, Rows } from "../store/generation.ts";
-import { countWord, lowestBit } from "./bits.ts";
+import type { Found, PageOf, Rows } from "../../store/generation.ts";
+import { countWord, lowestBit } from "../shared/bits.ts";
 
 /** Everything that matches a term. */
 export interface Matches {

@@ -12,7 +12,7 @@
  * that every thread can search the one index.
  */
 
-import type { Texts } from "./units.ts";
+import type { Texts } from "./texts.ts";
 
 /** Units of a gram. */
 export const GRAM = 3;

@@ -3,12 +3,12 @@
  * other, and to list all of them in order takes longer than to find them.
  */
 
-import type { Rows } from "../store/generation.ts";
-import { lowestBit } from "./bits.ts";
-import type { DocumentCounter } from "./documents.ts";
-import { findNameRange, type NameRange, type Ranking } from "./ranking.ts";
-import { STEP, type Work } from "./slices.ts";
-import { Smallest } from "./smallest.ts";
+import type { Rows } from "../../store/generation.ts";
+import { lowestBit } from "../shared/bits.ts";
+import type { DocumentCounter } from "../shared/document-set.ts";
+import { findNameRange, type NameRange, type Ranking } from "../shared/name-order.ts";
+import { STEP, type Work } from "../shared/work.ts";
+import { Smallest } from "./top-k.ts";
 
 /** Picks the best out of a list, which must be short: there is no pause. @param many no more than there are */
 export function pickFromList(entries: Uint32Array, many: number, ranking: Ranking, term: string): Rows {

@@ -6,8 +6,8 @@
  * have it, and there is no need to go through their places one by one.
  */
 
-import { type Grams, NUMBER_SHIFT, placeOf, unitAt } from "./grams.ts";
-import { compare, type Located } from "./places.ts";
+import { type Grams, NUMBER_SHIFT, placeOf, unitAt } from "../shared/trigrams.ts";
+import { compare, type Located } from "./locate.ts";
 
 /** It does not pay to look for fewer. */
 const LEAST = 256;

@@ -6,7 +6,8 @@
  * whatever it is asked.
  */
 
-import { addRange, type BitLoan } from "./bits.ts";
+import type { WordIndex } from "../index/word-index.ts";
+import { addRange, type BitLoan } from "../shared/bits.ts";
 import {
   AT_ONCE,
   addEntries,
@@ -17,13 +18,12 @@ import {
   NO_DOCUMENTS,
   type SetOrLists,
   takePair,
-} from "./documents.ts";
-import { GRAM, type Grams, textAt } from "./grams.ts";
-import { PlaceReader } from "./place-reader.ts";
-import { type Located, locate, placesOf, sizeOfRange } from "./places.ts";
-import { findRun } from "./runs.ts";
-import { STEP, type Work } from "./slices.ts";
-import type { WordIndex } from "./words.ts";
+} from "../shared/document-set.ts";
+import { findRun } from "../shared/ngram-documents.ts";
+import { GRAM, type Grams, textAt } from "../shared/trigrams.ts";
+import { STEP, type Work } from "../shared/work.ts";
+import { type Located, locate, placesOf, sizeOfRange } from "./locate.ts";
+import { PlaceReader } from "./posting-reader.ts";
 
 /** Words at some places; one that holds a term twice may come twice. */
 export function* wordsAt(grams: Grams, places: Uint32Array): Work<Uint32Array> {

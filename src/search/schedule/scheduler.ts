@@ -12,8 +12,8 @@
  */
 
 import { setImmediate } from "node:timers";
-import { BUSY, type Busy, type Caller } from "../store/generation.ts";
-import type { Work } from "./slices.ts";
+import { BUSY, type Busy, type Caller } from "../../store/generation.ts";
+import type { Work } from "../shared/work.ts";
 
 /** How long a key's turn lasts, in milliseconds, if its work yields as often. */
 const SLICE_MS = 1;

@@ -1,5 +1,6 @@
 /** Where texts hold a term: from lists of grams to exact places. */
 
+import { lengthOf, PAD_TEXT, type Texts } from "../shared/texts.ts";
 import {
   GRAM,
   type Grams,
@@ -16,9 +17,8 @@ import {
   TWO_GRAMS,
   textAt,
   unitAt,
-} from "./grams.ts";
-import { STEP, type Work } from "./slices.ts";
-import { lengthOf, PAD_TEXT, type Texts } from "./units.ts";
+} from "../shared/trigrams.ts";
+import { STEP, type Work } from "../shared/work.ts";
 
 /** How many places a range has. */
 export function sizeOfRange([from, to]: Range): number {

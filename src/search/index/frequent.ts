@@ -7,8 +7,8 @@
  * followed by the same stands side by side.
  */
 
-import { GRAM, type Grams, rangeOf, TWO_GRAMS, unitAt } from "./grams.ts";
-import { PAD, PAD_TEXT } from "./units.ts";
+import { PAD, PAD_TEXT } from "../shared/texts.ts";
+import { GRAM, type Grams, rangeOf, TWO_GRAMS, unitAt } from "../shared/trigrams.ts";
 
 /** A run of up to three units, and the part of all places where it stands: the lists of all grams that begin with it. */
 export interface ShortRun {

@@ -2,7 +2,7 @@
 
 import { LRUCache } from "lru-cache";
 import type { Found, PageOf } from "../store/generation.ts";
-import { type Matches, pageOf } from "./matches.ts";
+import { type Matches, pageOf } from "./query/result-set.ts";
 
 /** Bytes that an entry costs beside its rows and its text; measured roughly. */
 const ENTRY_BYTES = 200;
