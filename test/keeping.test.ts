@@ -8,7 +8,7 @@ import { after, before, describe, it, test } from "node:test";
 import { createCounters } from "../src/gate/limit.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
-import { indexGrams } from "../src/search/index/trigrams.ts";
+import { indexTrigrams } from "../src/search/index/trigrams.ts";
 import { indexLoaded } from "../src/serve/index-loaded.ts";
 import { type KeyFiles, keepKeys } from "../src/serve/keyfile.ts";
 import type { Loader } from "../src/serve/loader.ts";
@@ -190,7 +190,7 @@ describe("indexing", () => {
     const starts = new Uint32Array(2 ** 25 + 2);
     const texts = { count: 2 ** 25 + 1, units: new Uint16Array(0), starts };
     const refused = await indexLoaded("DIR", { look: "look" }, () => {
-      indexGrams(texts);
+      indexTrigrams(texts);
       throw new Error("it was indexed");
     });
     assert.ok("problems" in refused);

@@ -172,7 +172,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/search/cache.ts",
     text: 'cached(search.worlds, "w ")',
     becomes: 'cached(search.worlds, "u ")',
-    tests: [["test/search.test.ts", "searches once for many pages, users and worlds apart"]],
+    tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
   },
   {
     breaks: "an answer names the generation that came while it was searched",

@@ -64,7 +64,9 @@ test("what two threads index together is what one thread indexes", async () => {
   const later = await load(large, {});
   assert.ok(!("problems" in later));
   try {
-    assert.ok(first.index.worlds.tops.totals.length > 10 && first.index.users.tops.totals.length > 10);
+    assert.ok(
+      first.index.worlds.topTable.totals.length > 10 && first.index.users.topTable.totals.length > 10,
+    );
     assert.deepEqual(first.index, indexStore(first.store));
     assert.deepEqual(later.index, first.index);
   } finally {

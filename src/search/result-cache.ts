@@ -1,25 +1,25 @@
-/** Results of searches that are kept, bounded in bytes. */
+/** Results of searches that are kept: an LRU cache bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
 import type { Found, PageOf } from "../store/generation.ts";
-import { type Matches, pageOf } from "./query/result-set.ts";
+import { pageOf, type ResultSet } from "./query/result-set.ts";
 
 /** Bytes that an entry costs beside its rows and its text; measured roughly. */
 const ENTRY_BYTES = 200;
 
 /** Kept results, by the search and its term. */
-export interface Results {
+export interface ResultCache {
   /** A page of a kept result; undefined when it is not known. */
   find(key: string, page: PageOf): Found | undefined;
   /** @param page the one that was asked for */
-  keep(key: string, matches: Matches, page: PageOf): void;
+  keep(key: string, results: ResultSet, page: PageOf): void;
   /** How many are kept, and the memory they take. */
   readonly size: () => { readonly entries: number; readonly bytes: number };
 }
 
 /** A result. */
 interface Entry {
-  readonly matches: Matches;
+  readonly results: ResultSet;
   /** The page that was asked for last. */
   limit: number;
   offset: number;
@@ -28,26 +28,26 @@ interface Entry {
 }
 
 /** Bytes of an entry; JSON is a one-byte text. */
-function bytesOf({ matches, kept }: Entry, key: string): number {
-  return matches.bytes + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
+function bytesOf({ results, kept }: Entry, key: string): number {
+  return results.bytes + (kept?.page.text.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }
 
-const FIRST_MATCH: PageOf = { limit: 1, offset: 0 };
+const FIRST_RESULT: PageOf = { limit: 1, offset: 0 };
 
 /**
- * Makes a place for results.
+ * Makes a cache for results.
  *
  * @param maxBytes memory for them; 0 keeps none
  */
-export function createResults(maxBytes: number): Results {
+export function createResultCache(maxBytes: number): ResultCache {
   const cache = new LRUCache<string, Entry>({
     // The cache takes no bound of 0; with 1 byte nothing fits.
     maxSize: Math.max(maxBytes, 1),
     sizeCalculation: bytesOf,
   });
-  function keep(key: string, matches: Matches, { limit, offset }: PageOf): void {
+  function keep(key: string, results: ResultSet, { limit, offset }: PageOf): void {
     // A page from far behind is asked for once.
-    if (maxBytes > 0 && matches.has(FIRST_MATCH)) cache.set(key, { matches, limit, offset });
+    if (maxBytes > 0 && results.has(FIRST_RESULT)) cache.set(key, { results, limit, offset });
   }
 
   /**
@@ -56,10 +56,10 @@ export function createResults(maxBytes: number): Results {
    * time of its reply.
    */
   function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
-    const { matches, kept } = entry;
+    const { results, kept } = entry;
     const { limit, offset } = asked;
     if (kept !== undefined && kept.limit === limit && kept.offset === offset) return kept.page;
-    const page = pageOf(matches, asked);
+    const page = pageOf(results, asked);
     if (entry.limit !== limit || entry.offset !== offset) {
       entry.limit = limit;
       entry.offset = offset;
@@ -78,7 +78,7 @@ export function createResults(maxBytes: number): Results {
   return {
     find(key, page) {
       const known = cache.get(key);
-      return known?.matches.has(page) ? pageOfEntry(key, known, page) : undefined;
+      return known?.results.has(page) ? pageOfEntry(key, known, page) : undefined;
     },
     keep,
     size: () => ({ entries: cache.size, bytes: cache.calculatedSize }),

@@ -8,7 +8,7 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { pageOf } from "../search/query/result-set.ts";
-import { createResults } from "../search/result-cache.ts";
+import { createResultCache } from "../search/result-cache.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import {
   indexStore,
@@ -19,13 +19,13 @@ import {
   type SearchIndex,
 } from "../search/search.ts";
 import type { Work } from "../search/shared/work.ts";
-import type { Worlds } from "../search/worlds.ts";
+import type { WorldIndex } from "../search/shared/world-index.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { BUSY, type Busy, type Found, reviveStore, type Store } from "../store/generation.ts";
 import { indexLoaded } from "./index-loaded.ts";
-import { beginWork, standAside, standingAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchBatch, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
+import { beginWork, yieldCpu, yieldingCpu } from "./yield-cpu.ts";
 
 const port = parentPort!;
 const NICE = 10;
@@ -53,7 +53,7 @@ function sendAnswers(): void {
 
 function giveAnswer(answer: SearchAnswer): void {
   if (answers.push(answer) === 1) setImmediate(sendAnswers);
-  standAside(sendAnswers);
+  yieldCpu(sendAnswers);
 }
 
 /** What the thread works with, and what it tells of its loading. */
@@ -64,7 +64,7 @@ interface Ready {
 }
 
 /** Worlds are indexed by a thread that does nothing else. @throws why it could not start, or what it died of */
-function indexWorldsElsewhere(store: Store): Promise<Worlds> {
+function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
     const worker = startWorker("generation-thread", task);
@@ -102,18 +102,18 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
  */
 function answerBatches(searches: Searches, cacheBytes: number): (batch: SearchBatch) => void {
   const scheduler = new Scheduler<Found>();
-  const results = createResults(cacheBytes);
+  const cache = createResultCache(cacheBytes);
   /** Those under way that nobody waits for any more are false. */
   const isWanted = new Map<number, boolean>();
 
   function* search({ name, term, page }: SearchRequest): Work<Found> {
     const key = `${name} ${term}`;
     // Known by the time it begins, if another key asked the same.
-    const known = results.find(key, page);
+    const known = cache.find(key, page);
     if (known !== undefined) return known;
-    const matches = yield* standingAside(searches[name](term, page), sendAnswers);
-    results.keep(key, matches, page);
-    return pageOf(matches, page);
+    const results = yield* yieldingCpu(searches[name](term, page), sendAnswers);
+    cache.keep(key, results, page);
+    return pageOf(results, page);
   }
 
   function answer(request: SearchRequest): void {

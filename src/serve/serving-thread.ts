@@ -13,8 +13,8 @@ import { sharePending } from "../search/schedule/pending.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
+import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
 import { createListener } from "./listener.ts";
-import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { Questions } from "./questions.ts";
 import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
@@ -43,13 +43,13 @@ function take({ number, store, index }: NumberedStore): Generation {
     return true;
   });
   const searches = openSearch(index);
-  const far = createFarSearch(searches, (name, term, page, caller) => {
+  const offloaded = createOffloadedSearch(searches, (name, term, page, caller) => {
     // Also behind the next generation: what waited here may ask only then.
     questions.set(number, own);
     return own.ask(name, term, page, caller);
   });
-  const near = createNearSearch(searches, far, pending);
-  const search = withCache(near, task.cacheBytes, pending);
+  const inline = createInlineSearch(searches, offloaded, pending);
+  const search = withCache(inline, task.cacheBytes, pending);
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
   return createGeneration(reviveStore(store), search);
 }

@@ -14,8 +14,8 @@ import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import { hasRoomForThread } from "./connection-limit.ts";
+import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
-import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
 import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
@@ -90,7 +90,7 @@ class GenerationThread {
       worker.on("exit", (status) => {
         signal?.removeEventListener("abort", end);
         cause ||= `exit status ${status}`;
-        if (ready) this.#mourn(cause);
+        if (ready) this.#restart(cause);
         else
           resolve({
             ok: false,
@@ -130,7 +130,7 @@ class GenerationThread {
   }
 
   /** The thread is gone: another takes its place, unless nobody needs it. */
-  #mourn(cause: string): void {
+  #restart(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
     this.#questions.fail((question) => ++question.deaths >= MOST_DEATHS, `the search thread died: ${cause}`);
@@ -175,14 +175,14 @@ const MOST_ALONE = 200_000;
  * reload the other processor is the requests'.
  *
  * @param cacheBytes memory for search results, in the thread and here
- * @param searchesHere whether short searches are done on the calling thread
+ * @param searchesInline whether short searches are done on the calling thread
  * @param pending bounds the searches that wait
  * @param mostAlone users and worlds that a thread indexes without help
  */
 export function createThreadedLoader(
   observe: Observe,
   cacheBytes: number,
-  searchesHere: boolean,
+  searchesInline: boolean,
   pending: PendingSearches = UNBOUNDED,
   mostAlone = MOST_ALONE,
 ): Loader {
@@ -202,10 +202,10 @@ export function createThreadedLoader(
     if ("problems" in started) return started.died ? withFolder(folder, started) : started;
     const loaded = started.loaded!;
     const searches = openSearch(started.index);
-    const far = createFarSearch(searches, (name, term, page, caller) =>
+    const offloaded = createOffloadedSearch(searches, (name, term, page, caller) =>
       thread.search(name, term, page, caller),
     );
-    const search = searchesHere ? createNearSearch(searches, far, pending) : far;
+    const search = searchesInline ? createInlineSearch(searches, offloaded, pending) : offloaded;
     return {
       ...loaded,
       store: reviveStore(loaded.store),

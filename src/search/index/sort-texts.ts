@@ -1,7 +1,7 @@
 /**
- * Sorting texts by their units.
+ * Sorting texts by their code units.
  *
- * A three-way quicksort on keys of three units, then of the next three for
+ * Multikey quicksort: a three-way quicksort on keys of three code units, then of the next three for
  * those that are equal so far. Nothing of it lies on the engine's heap, where
  * many millions of strings do not fit.
  */
@@ -10,14 +10,14 @@ import { sharedUint16, sharedUint32 } from "../../store/bytes.ts";
 import { countUp } from "../../store/order.ts";
 import { lengthOf, PAD, type Texts } from "../shared/texts.ts";
 
-/** Units of a key. */
+/** Code units of a key. */
 const KEY_UNITS = 3;
-/** What a unit of a key can be: none, which comes first, or any unit. */
+/** What a code unit of a key can be: none, which comes first, or any. */
 const KEY_BASE = 65_537;
 /** Parts that are no longer are sorted by insertion. */
 const SHORT = 12;
 
-/** Three units of a text as a number; texts that end come first. */
+/** Three code units of a text as a number; texts that end come first. */
 function keyAt({ units, starts }: Texts, text: number, depth: number): number {
   const from = starts[text]! + depth;
   const left = starts[text + 1]! - 1 - from;
@@ -33,7 +33,7 @@ function endsIn(key: number): boolean {
 }
 
 /**
- * Sorts texts by their units, equal ones by their numbers.
+ * Sorts texts by their code units, equal ones by their numbers.
  *
  * @returns their numbers in that order
  */
@@ -41,7 +41,7 @@ export function sortTexts(texts: Texts): Uint32Array {
   const order = countUp(texts.count);
   const keys = new Float64Array(texts.count);
   for (let text = 0; text < texts.count; text++) keys[text] = keyAt(texts, text, 0);
-  // Parts that are still to be sorted: from, to, and how many units are known to be equal. Keys are those of that depth.
+  // Parts that are still to be sorted: from, to, and how many code units are known to be equal. Keys are those of that depth.
   const parts = [0, texts.count, 0];
   while (parts.length > 0) {
     const depth = parts.pop()!;
@@ -96,20 +96,20 @@ function median(a: number, b: number, c: number): number {
   return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
 }
 
-/** A key that is likely to be in the middle: the median of nine, from places that nobody can foresee. */
+/** A key that is likely to be in the middle: the median of nine, drawn so that nobody can foresee it. */
 function pivotOf(keys: Float64Array, from: number, to: number): number {
   const any = (): number => keys[from + Math.floor(Math.random() * (to - from))]!;
   return median(median(any(), any(), any()), median(any(), any(), any()), median(any(), any(), any()));
 }
 
-function sortShort(texts: Texts, order: Uint32Array, from: number, to: number, depth: number): void {
-  for (let at = from + 1; at < to; at++) {
+function sortShort(texts: Texts, order: Uint32Array, from: number, end: number, depth: number): void {
+  for (let at = from + 1; at < end; at++) {
     const text = order[at]!;
-    let place = at;
-    for (; place > from && compareFrom(texts, order[place - 1]!, text, depth) > 0; place--) {
-      order[place] = order[place - 1]!;
+    let to = at;
+    for (; to > from && compareFrom(texts, order[to - 1]!, text, depth) > 0; to--) {
+      order[to] = order[to - 1]!;
     }
-    order[place] = text;
+    order[to] = text;
   }
 }
 
@@ -130,14 +130,14 @@ function compareFrom(texts: Texts, a: number, b: number, depth: number): number 
 export function reorderTexts(texts: Texts, order: Uint32Array): Texts {
   const starts = sharedUint32(texts.count + 1);
   const units = sharedUint16(texts.starts[texts.count]!);
-  let place = 0;
+  let next = 0;
   for (let number = 0; number < order.length; number++) {
-    starts[number] = place;
+    starts[number] = next;
     const from = texts.starts[order[number]!]!;
     const end = texts.starts[order[number]! + 1]! - 1;
-    for (let at = from; at < end; at++) units[place++] = texts.units[at]!;
-    units[place++] = PAD;
+    for (let at = from; at < end; at++) units[next++] = texts.units[at]!;
+    units[next++] = PAD;
   }
-  starts[texts.count] = place;
+  starts[texts.count] = next;
   return { count: texts.count, units, starts };
 }

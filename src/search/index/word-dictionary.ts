@@ -1,5 +1,6 @@
 /**
- * Numbers words as they come: open addressing over typed arrays.
+ * The dictionary: numbers distinct words as they come, by open addressing over
+ * typed arrays.
  *
  * A map of strings holds no more than 2^24 words, and many millions of them
  * fill the engine's heap.
@@ -15,10 +16,10 @@ const FIRST_SLOTS = 1 << 12;
  * Words by number, from 0. The hash takes a number that nobody can foresee, so
  * that nobody can make words that all fall into the same slots.
  */
-export class WordNumbers {
+export class WordDictionary {
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
   #units = new Uint16Array(4096);
-  /** Units that are taken, pads included. */
+  /** Code units that are taken, pads included. */
   #length = 0;
   readonly #starts = new Uint32Column();
   readonly #hashes = new Uint32Column();
@@ -31,7 +32,7 @@ export class WordNumbers {
   }
 
   /**
-   * The number of the word from one place of a text to another; the next one when it is seen for the first time.
+   * The number of the word from one position of a text to another; the next one when it is seen for the first time.
    */
   numberOf(text: string, from: number, to: number): number {
     const hash = this.#add(text, from, to);
@@ -50,9 +51,9 @@ export class WordNumbers {
     while (this.#length + to - from >= this.#units.length) this.#units = enlarge(this.#units);
     const units = this.#units;
     let hash = this.#seed;
-    for (let at = from, place = this.#length; at < to; at++, place++) {
+    for (let at = from, next = this.#length; at < to; at++, next++) {
       const unit = text.charCodeAt(at);
-      units[place] = unit;
+      units[next] = unit;
       hash = Math.imul(hash ^ unit, this.#seed);
       hash ^= hash >>> 15;
     }

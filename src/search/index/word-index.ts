@@ -1,77 +1,30 @@
 /**
- * A word index: which documents contain a term that has no white space.
+ * Builds the word index.
  *
- * Such a term lies within one word of a text, so it is enough to know the
- * distinct words and, for each, the documents it stands in:
- *
- *   term → places in words (`places.ts`) → words → postings → documents (`terms.ts`)
- *
- * Most terms of up to three units were answered beforehand (`runs.ts`).
- *
- * Units are UTF-16 code units; texts are folded before they come here.
+ * Every text is cut at white space, and each distinct word gets a number. The
+ * occurrences, a word and a document each, come in order of documents; counting
+ * them per word gives every posting list its range, and a second pass fills
+ * them (a counting sort). Before that the words are renumbered in order.
  */
 
 import { enlarge, sharedUint32 } from "../../store/bytes.ts";
-import { BitPool } from "../shared/bits.ts";
-import { createScratch, type Postings, type Scratch } from "../shared/document-set.ts";
-import { indexRuns, type Runs } from "../shared/ngram-documents.ts";
 import type { Texts } from "../shared/texts.ts";
-import { type Grams, textAt } from "../shared/trigrams.ts";
+import { type TrigramIndex, textOf } from "../shared/trigrams.ts";
+import { isWhiteSpace } from "../shared/white-space.ts";
+import type { DocumentWords, WordIndex } from "../shared/word-index.ts";
+import type { WordPostings } from "../shared/word-postings.ts";
+import { indexNgramDocuments } from "./ngram-documents.ts";
 import { reorderTexts, sortTexts } from "./sort-texts.ts";
-import { indexGrams } from "./trigrams.ts";
-import { WordNumbers } from "./word-dictionary.ts";
-
-/** The words of all documents and where they stand. All of it lies in shared memory and can be handed to other threads. */
-export interface Words {
-  readonly postings: Postings;
-  readonly grams: Grams;
-  readonly runs: Runs;
-  /** The words of document d are `words[starts[d]]` to `words[starts[d + 1] - 1]`: word * 2 + whether it is in the name. */
-  readonly byDocument: { readonly starts: Uint32Array; readonly words: Uint32Array };
-}
-
-/** Words that can be searched. */
-export interface WordIndex extends Scratch {
-  readonly grams: Grams;
-  readonly postings: Postings;
-  readonly runs: Runs;
-  readonly byDocument: Words["byDocument"];
-  /** Sets of words. */
-  readonly wordPool: BitPool;
-}
-
-/** Makes words searchable on the calling thread. */
-export function openWords({ postings, grams, runs, byDocument }: Words): WordIndex {
-  return {
-    ...createScratch(postings.documents),
-    grams,
-    postings,
-    runs,
-    byDocument,
-    wordPool: new BitPool(grams.texts.count),
-  };
-}
-
-/** What separates words. */
-export const WHITE_SPACE = /\s+/u;
-
-/** Whether a unit is white space: what `\s` matches, without the cost of asking for it by a pattern. */
-export function isWhiteSpace(unit: number): boolean {
-  if (unit < 0x80) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
-  if (unit < 0x1680) return unit === 0xa0;
-  if (unit < 0x3000) return OTHER_WHITE_SPACE.has(unit) || (unit >= 0x2000 && unit <= 0x200a);
-  return unit === 0x3000 || unit === 0xfeff;
-}
-
-const OTHER_WHITE_SPACE: ReadonlySet<number> = new Set([0x1680, 0x2028, 0x2029, 0x202f, 0x205f]);
+import { indexTrigrams } from "./trigrams.ts";
+import { WordDictionary } from "./word-dictionary.ts";
 
 /** Takes documents in ascending order, then makes the index. */
 export class WordIndexBuilder {
-  readonly #numbers = new WordNumbers();
-  /** Words and postings of every occurrence, in turn; duplicates within a document are merged. */
-  #pairs = new Uint32Array(8192);
+  readonly #dictionary = new WordDictionary();
+  /** A word and an entry, in turn, of every occurrence; those of one document are merged. */
+  #occurrences = new Uint32Array(8192);
   #length = 0;
-  /** By word: place of its newest pair, plus one. */
+  /** By word: where its newest occurrence is, plus one. */
   #newest = new Uint32Array(1024);
   #documents = 0;
 
@@ -89,7 +42,7 @@ export class WordIndexBuilder {
       }
       const from = at;
       while (at < folded.length && !isWhiteSpace(folded.charCodeAt(at))) at++;
-      this.#post(this.#numbers.numberOf(folded, from, at), isName ? 1 : 0);
+      this.#post(this.#dictionary.numberOf(folded, from, at), isName ? 1 : 0);
     }
   }
 
@@ -97,13 +50,13 @@ export class WordIndexBuilder {
     if (number >= this.#newest.length) this.#newest = enlarge(this.#newest);
     const document = this.#documents - 1;
     const newest = this.#newest[number]! - 1;
-    if (newest >= 0 && this.#pairs[newest + 1]! >>> 1 === document) {
-      this.#pairs[newest + 1]! |= flag;
+    if (newest >= 0 && this.#occurrences[newest + 1]! >>> 1 === document) {
+      this.#occurrences[newest + 1]! |= flag;
       return;
     }
-    if (this.#length === this.#pairs.length) this.#pairs = enlarge(this.#pairs);
-    this.#pairs[this.#length] = number;
-    this.#pairs[this.#length + 1] = document * 2 + flag;
+    if (this.#length === this.#occurrences.length) this.#occurrences = enlarge(this.#occurrences);
+    this.#occurrences[this.#length] = number;
+    this.#occurrences[this.#length + 1] = document * 2 + flag;
     this.#newest[number] = this.#length + 1;
     this.#length += 2;
   }
@@ -111,62 +64,67 @@ export class WordIndexBuilder {
   /**
    * Makes the index; the builder is of no more use.
    *
-   * @returns `entriesBefore`, by number of a place: how many entries the words of all places before it have
+   * @returns `entriesBefore`, by posting of the trigrams: how many entries the words of all postings before it have
    */
-  finish(): { readonly words: Words; readonly entriesBefore: Float64Array } {
-    const { words, places } = this.#sortWords();
-    const starts = sharedUint32(words.count + 1);
-    for (let at = 0; at < this.#length; at += 2) {
-      const word = places[this.#pairs[at]!]!;
-      this.#pairs[at] = word;
-      starts[word + 1]!++;
-    }
-    for (let word = 0; word < words.count; word++) starts[word + 1]! += starts[word]!;
-    const next = starts.slice();
-    const entries = sharedUint32(this.#length / 2);
-    for (let at = 0; at < this.#length; at += 2) entries[next[this.#pairs[at]!]!++] = this.#pairs[at + 1]!;
-    const postings: Postings = { documents: this.#documents, starts, postings: entries };
-    const grams = indexGrams(words);
+  finish(): { readonly words: WordIndex; readonly entriesBefore: Float64Array } {
+    const words = this.#sortWords();
+    const trigrams = indexTrigrams(words);
+    const wordPostings = this.#invert(words.count);
     const byDocument = this.#listByDocument();
-    const entriesBefore = countEntriesBefore(grams, postings);
-    const runs = indexRuns(grams, postings, entriesBefore);
-    return { words: { postings, grams, runs, byDocument }, entriesBefore };
+    const entriesBefore = countEntriesBefore(trigrams, wordPostings);
+    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, entriesBefore);
+    return { words: { trigrams, wordPostings, ngramDocuments, byDocument }, entriesBefore };
   }
 
-  /** The pairs are in order of documents already. */
-  #listByDocument(): Words["byDocument"] {
+  /** Distributes the occurrences, which are in order of documents, over the posting lists of their words. */
+  #invert(words: number): WordPostings {
+    const starts = sharedUint32(words + 1);
+    for (let at = 0; at < this.#length; at += 2) starts[this.#occurrences[at]! + 1]!++;
+    for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
+    const next = starts.slice();
+    const entries = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) {
+      entries[next[this.#occurrences[at]!]!++] = this.#occurrences[at + 1]!;
+    }
+    return { documents: this.#documents, starts, entries };
+  }
+
+  /** The occurrences are in order of documents already. */
+  #listByDocument(): DocumentWords {
     const starts = sharedUint32(this.#documents + 1);
     const words = sharedUint32(this.#length / 2);
     for (let at = 0; at < this.#length; at += 2) {
-      const entry = this.#pairs[at + 1]!;
+      const entry = this.#occurrences[at + 1]!;
       starts[(entry >>> 1) + 1]!++;
-      words[at / 2] = this.#pairs[at]! * 2 + (entry & 1);
+      words[at / 2] = this.#occurrences[at]! * 2 + (entry & 1);
     }
     for (let document = 0; document < this.#documents; document++) starts[document + 1]! += starts[document]!;
     return { starts, words };
   }
 
   /**
-   * The words in order of their units, so that those with the same beginning
-   * have their postings side by side: to gather documents from all over the
-   * postings took twice the time.
-   *
-   * @returns the words, and the new number of each
+   * Puts the words in order of their code units and gives the occurrences their
+   * new numbers. Words with the same prefix then have their postings side by
+   * side: to gather documents from all over the postings took twice the time.
    */
-  #sortWords(): { readonly words: Texts; readonly places: Uint32Array } {
-    const found = this.#numbers.finish();
+  #sortWords(): Texts {
+    const found = this.#dictionary.finish();
     const sorted = sortTexts(found);
-    const places = new Uint32Array(sorted.length);
-    for (let place = 0; place < sorted.length; place++) places[sorted[place]!] = place;
-    return { words: reorderTexts(found, sorted), places };
+    const ranks = new Uint32Array(sorted.length);
+    for (let rank = 0; rank < sorted.length; rank++) ranks[sorted[rank]!] = rank;
+    for (let at = 0; at < this.#length; at += 2) {
+      this.#occurrences[at] = ranks[this.#occurrences[at]!]!;
+    }
+    return reorderTexts(found, sorted);
   }
 }
 
-function countEntriesBefore(grams: Grams, { starts }: Postings): Float64Array {
-  const { places } = grams;
-  const before = new Float64Array(places.length + 1);
-  for (let at = 0; at < places.length; at++) {
-    const word = textAt(grams, places[at]!);
+/** By posting of the trigrams: how many entries the words of all postings before it have. */
+function countEntriesBefore(trigrams: TrigramIndex, { starts }: WordPostings): Float64Array {
+  const { postings } = trigrams;
+  const before = new Float64Array(postings.length + 1);
+  for (let at = 0; at < postings.length; at++) {
+    const word = textOf(trigrams, postings[at]!);
     before[at + 1] = before[at]! + starts[word + 1]! - starts[word]!;
   }
   return before;

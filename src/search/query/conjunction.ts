@@ -1,37 +1,31 @@
 /**
- * The documents that hold several terms.
+ * The documents that contain every one of several terms.
  *
- * Terms are taken as they come to hold more, and only as long as something is
- * left. Of terms that overlap the documents of what contains all of them are
- * found first, and the terms themselves are sought in the others. Where few
- * documents are left they are asked for their own words instead.
+ * Candidates are intersected in order of what they cost, which a sample of their
+ * words' postings estimates, and only as long as a document is left. Frequent
+ * terms that overlap, such as chunks of one address, are merged to the text
+ * that they are chunks of: documents with that text need no other test. Where
+ * few documents are left, these are asked for their own words instead.
  */
 
-import type { WordIndex } from "../index/word-index.ts";
-import type { BitLoan } from "../shared/bits.ts";
-import {
-  AT_ONCE,
-  type BitSet,
-  countEntries,
-  type DocumentSet,
-  LIST_WORK,
-  type ListSet,
-  listOfBits,
-  MOST_UNSETTLED,
-  mostListed,
-  NO_DOCUMENTS,
-  type SetOrLists,
-  sizeOf,
-  unite,
-} from "../shared/document-set.ts";
-import { textAt } from "../shared/trigrams.ts";
-import { STEP, type Work } from "../shared/work.ts";
+import { type DocumentBitset, type DocumentSet, NO_DOCUMENTS, sizeOf } from "../shared/document-set.ts";
+import { textOf } from "../shared/trigrams.ts";
+import { countEntries, LIST_WORK } from "../shared/word-postings.ts";
+import type { Work } from "../shared/work.ts";
+import type { BitsetLoan } from "./bitset-pool.ts";
+import { gatherDocuments } from "./gather.ts";
 import { addSet, intersect, isBits, splitBits } from "./intersect.ts";
-import { holds, type Located, locate, placesOf, seekInText, sizeOfRange } from "./locate.ts";
-import { joinTexts } from "./merge-terms.ts";
-import { type FoundTerm, findTerm, gatherDocuments, markWords, wordsAt } from "./term.ts";
+import { listPostings } from "./list-postings.ts";
+import { locate } from "./locate.ts";
+import { mergeTerms } from "./merge-terms.ts";
+import { DOCUMENT_WORK, keepWithTerm } from "./own-words.ts";
+import type { SetOrWords } from "./scratch.ts";
+import { type FoundTerm, findTerm, wordsAt } from "./term.ts";
+import { sizeOfRange } from "./trigram-postings.ts";
+import { AT_ONCE, listOfBits, MOST_UNSETTLED, mostListed, unite } from "./unite.ts";
+import type { OpenWordIndex } from "./word-index.ts";
 
-/** A term, what it was found in, and how much work it is to make a set of that: entries, or numbers of a set. */
+/** A term, what it was found in, and how much work it is to make a set of that: about its postings. */
 interface Candidate {
   readonly term: string;
   readonly found: FoundTerm;
@@ -46,42 +40,42 @@ function isWords(found: FoundTerm): found is Uint32Array {
   return found instanceof Uint32Array;
 }
 
-/** So many of a term's words are looked at to estimate what all of them hold. */
+/** The postings of so many of a term's words are counted to estimate those of all. */
 const SAMPLES = 64;
 
-function workOf({ grams, postings }: WordIndex, found: FoundTerm): number {
+function workOf({ trigrams, wordPostings }: OpenWordIndex, found: FoundTerm): number {
   if (isSet(found)) return sizeOf(found);
-  if (isWords(found)) return countEntries(postings, found) + found.length * LIST_WORK;
+  if (isWords(found)) return countEntries(wordPostings, found) + found.length * LIST_WORK;
   const [from] = found.range;
-  const places = sizeOfRange(found.range);
+  const postings = sizeOfRange(found.range);
   let entries = 0;
   for (let sample = 0; sample < SAMPLES; sample++) {
-    const word = textAt(grams, grams.places[from + Math.floor((sample * places) / SAMPLES)]!);
-    entries += postings.starts[word + 1]! - postings.starts[word]!;
+    const word = textOf(trigrams, trigrams.postings[from + Math.floor((sample * postings) / SAMPLES)]!);
+    entries += wordPostings.starts[word + 1]! - wordPostings.starts[word]!;
   }
-  return places * (entries / SAMPLES + LIST_WORK);
+  return postings * (entries / SAMPLES + LIST_WORK);
 }
 
-/** A set, or words that hold so little that there is no need to unite them first. */
-function settled({ found, work }: Candidate): SetOrLists | undefined {
+/** A set, or words of so few postings that there is no need to unite them first. */
+function settled({ found, work }: Candidate): SetOrWords | undefined {
   if (isSet(found)) return found;
   return isWords(found) && work <= MOST_UNSETTLED ? found : undefined;
 }
 
-/** Makes a set of many words or of places, with pauses. */
-function* settle(index: WordIndex, candidate: Candidate, loan: BitLoan): Work<SetOrLists> {
+/** Makes a set of many words or of a range of postings, with pauses. */
+function* settle(index: OpenWordIndex, candidate: Candidate, loan: BitsetLoan): Work<SetOrWords> {
   const { term, found, work } = candidate;
   if (isSet(found)) return found;
   if (isWords(found)) {
-    return work > MOST_UNSETTLED ? yield* unite(index.postings, found, index, loan) : found;
+    return work > MOST_UNSETTLED ? yield* unite(index.wordPostings, found, index, loan) : found;
   }
   if (sizeOfRange(found.range) > AT_ONCE) return yield* gatherDocuments(index, found, term, loan);
-  const words = yield* wordsAt(index.grams, yield* placesOf(index.grams, found, term));
+  const words = yield* wordsAt(index.trigrams, yield* listPostings(index.trigrams, found, term));
   return yield* settle(index, { term, found: words, work: workOf(index, words) }, loan);
 }
 
-/** At so many places the words of a term are listed before it is known which term comes first. */
-const FEW_PLACES = 2048;
+/** Up to so many postings the words of a term are listed before it is known which term comes first. */
+const FEW_POSTINGS = 2048;
 /** A search with more work than this is long. */
 export const LONG = 32_768;
 
@@ -93,32 +87,32 @@ export function withoutContained(terms: readonly string[]): readonly string[] {
 /**
  * Finds the documents that contain every one of several terms.
  *
- * @param loan what sets of bits are taken from
- * @param frequent terms at more places are joined
+ * @param loan what bitsets are taken from
+ * @param frequent terms of more postings are merged
  */
 export function* findAll(
-  index: WordIndex,
+  index: OpenWordIndex,
   terms: readonly string[],
-  loan: BitLoan,
+  loan: BitsetLoan,
   frequent = AT_ONCE,
 ): Work<DocumentSet> {
   const all: Candidate[] = [];
   for (const term of terms) {
-    const found = yield* findTerm(index, term, FEW_PLACES);
+    const found = yield* findTerm(index, term, FEW_POSTINGS);
     const work = workOf(index, found);
     if (work === 0) return NO_DOCUMENTS;
     all.push({ term, found, work });
     yield;
   }
   all.sort((a, b) => a.work - b.work);
-  const [smallest, ...others] = all;
-  if (smallest!.work > LONG) yield "long";
-  let set = settled(smallest!) ?? (yield* settle(index, smallest!, loan));
+  const [cheapest, ...others] = all;
+  if (cheapest!.work > LONG) yield "long";
+  let set = settled(cheapest!) ?? (yield* settle(index, cheapest!, loan));
   for (let left = others; left.length > 0; ) {
     if (isSet(set) && sizeOf(set) === 0) break;
-    const { text, parts } = joinFrequent(index, left, frequent);
+    const { text, parts } = mergeFrequent(index, left, frequent);
     if (isBits(set) && parts.length > 1 && !isFewFor(set.size, left[0]!)) {
-      set = yield* narrowByJoined(index, set, text, parts, loan);
+      set = yield* narrowByMerged(index, set, text, parts, loan);
       left = left.filter((one) => !parts.includes(one));
     } else {
       set = yield* narrow(index, set, left[0]!, loan);
@@ -126,37 +120,37 @@ export function* findAll(
     }
     yield;
   }
-  return isWords(set) ? yield* unite(index.postings, set, index, loan) : set;
+  return isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
 }
 
-/** A text, and the terms that it was joined of. */
-interface Joined {
+/** A text, and the terms that it was merged from. */
+interface Merged {
   readonly text: string;
   readonly parts: readonly Candidate[];
 }
 
-/** Joins the first of some terms with others, if they stand at very many places, and what contains them at half as many. */
-function joinFrequent(index: WordIndex, terms: readonly Candidate[], frequent: number): Joined {
-  const places = ({ found }: Candidate): number => ("range" in found ? sizeOfRange(found.range) : 0);
+/** Merges the first of some terms with others, if they have very many postings, and what contains them half as many. */
+function mergeFrequent(index: OpenWordIndex, terms: readonly Candidate[], frequent: number): Merged {
+  const postings = ({ found }: Candidate): number => ("range" in found ? sizeOfRange(found.range) : 0);
   const first = terms[0]!;
-  if (places(first) <= frequent) return { text: first.term, parts: [first] };
-  const all = terms.filter((one) => places(one) > frequent);
-  const text = joinTexts(
+  if (postings(first) <= frequent) return { text: first.term, parts: [first] };
+  const all = terms.filter((one) => postings(one) > frequent);
+  const text = mergeTerms(
     all.map(({ term }) => term),
-    (longer) => sizeOfRange(locate(index.grams, longer).range) * 2 > places(first),
+    (longer) => sizeOfRange(locate(index.trigrams, longer).range) * 2 > postings(first),
   );
   return { text, parts: all.filter(({ term }) => text.includes(term)) };
 }
 
 /** The documents of a set that hold all parts of a text: those that hold the text, and of the others those that hold each part. */
-function* narrowByJoined(
-  index: WordIndex,
-  before: BitSet,
+function* narrowByMerged(
+  index: OpenWordIndex,
+  before: DocumentBitset,
   text: string,
   parts: readonly Candidate[],
-  loan: BitLoan,
+  loan: BitsetLoan,
 ): Work<DocumentSet> {
-  const whole = yield* gatherDocuments(index, locate(index.grams, text), text, loan);
+  const whole = yield* gatherDocuments(index, locate(index.trigrams, text), text, loan);
   let others: DocumentSet = splitBits(before, whole, loan);
   for (const part of parts) {
     if (sizeOf(others) === 0) break;
@@ -166,91 +160,34 @@ function* narrowByJoined(
   return addSet(whole, others, loan);
 }
 
-/** To go through a document's words takes about as long as to pass over so many entries. */
-const DOCUMENT_WORK = 64;
-
 /** Whether so few documents are left that they are asked for their own words. */
 function isFewFor(documents: number, { found, work }: Candidate): boolean {
   return !isSet(found) && documents * DOCUMENT_WORK < work;
 }
 
 /** The documents of a set that also hold another term. */
-function* narrow(index: WordIndex, before: SetOrLists, other: Candidate, loan: BitLoan): Work<DocumentSet> {
+function* narrow(
+  index: OpenWordIndex,
+  before: SetOrWords,
+  other: Candidate,
+  loan: BitsetLoan,
+): Work<DocumentSet> {
   let set = before;
-  const size = isWords(set) ? countEntries(index.postings, set) : sizeOf(set);
+  const size = isWords(set) ? countEntries(index.wordPostings, set) : sizeOf(set);
   if (isFewFor(size, other)) {
-    if (isWords(set)) set = yield* unite(index.postings, set, index, loan);
-    if (set.kind === "bits" && size <= mostListed(index.postings.documents)) set = listOfBits(set, loan);
-    if (set.kind === "list") return yield* keepHolding(index, set, other);
+    if (isWords(set)) set = yield* unite(index.wordPostings, set, index, loan);
+    if (set.kind === "bits" && size <= mostListed(index.wordPostings.documents)) set = listOfBits(set, loan);
+    if (set.kind === "list") return yield* keepWithTerm(index, set, other.term, other.found);
   }
   const more = settled(other) ?? (yield* settle(index, other, loan));
-  const kept = intersect(set, more, index.postings, index, loan);
+  const kept = intersect(set, more, index.wordPostings, index, loan);
   giveBack(set, kept, loan);
   giveBack(more, kept, loan);
   return kept;
 }
 
-function giveBack(used: SetOrLists, kept: DocumentSet, loan: BitLoan): void {
+function giveBack(used: SetOrWords, kept: DocumentSet, loan: BitsetLoan): void {
   if (isWords(used) || used.kind === "list" || (kept.kind === "bits" && kept.any === used.any)) return;
   loan.give(used.any);
   loan.give(used.inName);
-}
-
-/** To look at the text of a document's word takes about as long as to pass over so many places. */
-const TEXT_WORK = 16;
-
-/** The documents of a few that hold a term which stands in many words. */
-function* keepHolding(index: WordIndex, list: ListSet, { term, found }: Candidate): Work<DocumentSet> {
-  const { byDocument, postings, wordPool } = index;
-  const places = isWords(found) ? found.length : sizeOfRange((found as Located).range);
-  const words = byDocument.words.length / Math.max(postings.documents, 1);
-  const isFew = list.entries.length * words * TEXT_WORK < places;
-  const wanted = isFew ? undefined : wordPool.take();
-  try {
-    if (wanted !== undefined) yield* markWords(index, found, term, wanted);
-    return yield* keepWithWords(index, list, term, wanted);
-  } finally {
-    if (wanted !== undefined) wordPool.give(wanted);
-  }
-}
-
-/**
- * The documents of a few that have a word with a term; the flag stays where one of these is in the name.
- *
- * @param wanted the words with the term; without it their texts are looked at
- */
-function* keepWithWords(
-  { byDocument, grams }: WordIndex,
-  { entries }: ListSet,
-  term: string,
-  wanted: Uint32Array | undefined,
-): Work<DocumentSet> {
-  const kept = new Uint32Array(entries.length);
-  let count = 0;
-  let work = 0;
-  for (let at = 0; at < entries.length; at++) {
-    const document = entries[at]! >>> 1;
-    const to = byDocument.starts[document + 1]!;
-    let isThere = 0;
-    let inName = 0;
-    for (let place = byDocument.starts[document]!; place < to; place++) {
-      const entry = byDocument.words[place]!;
-      const word = entry >>> 1;
-      let isWanted: number;
-      if (wanted !== undefined) isWanted = (wanted[word >>> 5]! >>> word) & 1;
-      else {
-        isWanted = (holds(grams.texts, word, term) ?? (yield* seekInText(grams.texts, word, term))) ? 1 : 0;
-        work += grams.texts.starts[word + 1]! - grams.texts.starts[word]!;
-      }
-      isThere |= isWanted;
-      inName |= isWanted & entry;
-      if (++work > STEP) {
-        work = 0;
-        yield;
-      }
-    }
-    if (isThere) kept[count++] = document * 2 + (entries[at]! & inName & 1);
-    work += DOCUMENT_WORK;
-  }
-  return { kind: "list", entries: kept.slice(0, count) };
 }

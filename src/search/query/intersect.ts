@@ -1,40 +1,44 @@
-/** Intersecting sets of documents, and the documents of lists of postings. */
+/**
+ * Intersecting sets of documents, and the documents of posting lists.
+ *
+ * What holds less is marked in a bitset and the other passed over: to unite
+ * lists, or to merge two of them side by side, takes twice the time and more.
+ * A list of much less is found in a long one by galloping search, and two
+ * bitsets are combined word by word.
+ */
 
-import type { BitLoan } from "../shared/bits.ts";
 import {
   addToBits,
   type BitPair,
-  type BitSet,
-  bitSetOf,
+  type DocumentBitset,
   type DocumentSet,
+  documentBitsetOf,
   type ListSet,
-  type Postings,
-  type Scratch,
-  type SetOrLists,
-  takePair,
 } from "../shared/document-set.ts";
+import type { WordPostings } from "../shared/word-postings.ts";
+import type { BitsetLoan } from "./bitset-pool.ts";
+import type { Scratch, SetOrWords } from "./scratch.ts";
+import { takePair } from "./unite.ts";
 
 /**
- * Documents that are in both; the flag stays where both have it. What holds
- * less is marked in bits and the other passed over: to unite lists, or to walk
- * two of them side by side, takes twice the time and more.
+ * Documents that are in both; the flag stays where both have it.
  *
  * @param less what holds less
- * @param more whatever are lists of postings, in both, must hold so little that there is no need to pause
- * @param loan what sets of bits are taken from; one of its own that is given is written to
+ * @param more words, in both, must have so few postings that there is no need to pause
+ * @param loan what bitsets are taken from; one of its own that is given is written to
  */
 export function intersect(
-  less: SetOrLists,
-  more: SetOrLists,
-  postings: Postings,
+  less: SetOrWords,
+  more: SetOrWords,
+  postings: WordPostings,
   scratch: Scratch,
-  loan: BitLoan,
+  loan: BitsetLoan,
 ): DocumentSet {
   if (isBits(less))
     return isBits(more) ? andBits(less, more, loan) : listOf(keep(more, less, postings, scratch), scratch);
   if (isBits(more)) return listOf(keep(less, more, postings, scratch), scratch);
   if (isList(less) && isList(more) && less.entries.length * MUCH_LESS < more.entries.length) {
-    return seekAll(less.entries, more.entries);
+    return gallopAll(less.entries, more.entries);
   }
   const { counter } = scratch;
   if (isList(less)) counter.add(less.entries);
@@ -45,15 +49,15 @@ export function intersect(
   return listOf(count, scratch);
 }
 
-/** A list of so much less is sought in another. */
+/** A list of so much less is found in another by galloping. */
 const MUCH_LESS = 16;
 
-/** Whether what was found is a set as bits. */
-export function isBits(found: SetOrLists): found is BitSet {
+/** Whether what was found is a bitset. */
+export function isBits(found: SetOrWords): found is DocumentBitset {
   return !(found instanceof Uint32Array) && found.kind === "bits";
 }
 
-function isList(found: SetOrLists): found is ListSet {
+function isList(found: SetOrWords): found is ListSet {
   return !(found instanceof Uint32Array) && found.kind === "list";
 }
 
@@ -61,11 +65,11 @@ function listOf(count: number, { kept }: Scratch): ListSet {
   return { kind: "list", entries: kept.slice(0, count) };
 }
 
-/** Writes the marked documents of a list or of some lists. @returns how many there are */
+/** Writes the marked documents of a list or of some words. @returns how many there are */
 function keep(
   found: ListSet | Uint32Array,
   { any, inName }: BitPair,
-  { starts, postings }: Postings,
+  { starts, entries }: WordPostings,
   { sorter, kept }: Scratch,
 ): number {
   if (isList(found)) {
@@ -75,7 +79,7 @@ function keep(
   }
   let count = 0;
   for (let at = 0; at < found.length; at++) {
-    count = keepMarked(postings, starts[found[at]!]!, starts[found[at]! + 1]!, any, kept, count);
+    count = keepMarked(entries, starts[found[at]!]!, starts[found[at]! + 1]!, any, kept, count);
   }
   dropFlags(kept, count, inName);
   if (found.length === 1) return count;
@@ -102,7 +106,7 @@ function keepMarked(
   return count;
 }
 
-/** Leaves entries their flag where the document is among some bits. Apart, since there are mostly few of them. */
+/** Leaves entries their flag where the document is in a bitset. Apart, since there are mostly few of them. */
 function dropFlags(entries: Uint32Array, count: number, bits: Uint32Array): void {
   for (let at = 0; at < count; at++) {
     const entry = entries[at]!;
@@ -110,7 +114,7 @@ function dropFlags(entries: Uint32Array, count: number, bits: Uint32Array): void
   }
 }
 
-function andBits(a: BitSet, b: BitSet, loan: BitLoan): BitSet {
+function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): DocumentBitset {
   const target = loan.has(a.any) ? a : loan.has(b.any) ? b : takePair(loan);
   const { any, inName } = target;
   for (let at = 0; at < any.length; at++) {
@@ -122,7 +126,7 @@ function andBits(a: BitSet, b: BitSet, loan: BitLoan): BitSet {
     loan.give(any);
     loan.give(inName);
   }
-  return bitSetOf(target);
+  return documentBitsetOf(target);
 }
 
 /**
@@ -131,7 +135,7 @@ function andBits(a: BitSet, b: BitSet, loan: BitLoan): BitSet {
  *
  * @param taken is left with the documents of both, and must be of the loan
  */
-export function splitBits(set: BitSet, taken: BitPair, loan: BitLoan): BitSet {
+export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {
   const rest = loan.has(set.any) ? set : takePair(loan);
   for (let at = 0; at < set.any.length; at++) {
     const any = set.any[at]!;
@@ -142,11 +146,11 @@ export function splitBits(set: BitSet, taken: BitPair, loan: BitLoan): BitSet {
     rest.any[at] = left;
     rest.inName[at] = inName & left;
   }
-  return bitSetOf(rest);
+  return documentBitsetOf(rest);
 }
 
-/** Adds the documents of a set to bits; a set of the loan is given back. */
-export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitLoan): BitSet {
+/** Adds the documents of a set to a bitset; one of the loan is given back. */
+export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitsetLoan): DocumentBitset {
   if (set.kind === "list") addToBits(set.entries, 0, set.entries.length, any, inName);
   else {
     for (let at = 0; at < any.length; at++) {
@@ -156,11 +160,11 @@ export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitLoan
     loan.give(set.any);
     loan.give(set.inName);
   }
-  return bitSetOf({ any, inName });
+  return documentBitsetOf({ any, inName });
 }
 
-/** The first place from `at` on whose entry is not of a document before another: in steps that double, then by halves. */
-function seek(entries: Uint32Array, at: number, document: number): number {
+/** The first index from `at` on whose entry is not of a document before another, by galloping search. */
+function gallopTo(entries: Uint32Array, at: number, document: number): number {
   let before = at;
   let step = 1;
   while (before + step < entries.length && entries[before + step]! >>> 1 < document) {
@@ -176,14 +180,14 @@ function seek(entries: Uint32Array, at: number, document: number): number {
   return found;
 }
 
-/** Seeks the documents of a short list in a long one. */
-function seekAll(few: Uint32Array, many: Uint32Array): ListSet {
+/** Intersects a short list with a long one. */
+function gallopAll(few: Uint32Array, many: Uint32Array): ListSet {
   const kept = new Uint32Array(few.length);
   let count = 0;
   let at = 0;
   for (const entry of few) {
     const document = entry >>> 1;
-    if (at < many.length && many[at]! >>> 1 < document) at = seek(many, at, document);
+    if (at < many.length && many[at]! >>> 1 < document) at = gallopTo(many, at, document);
     if (at === many.length) break;
     if (many[at]! >>> 1 === document) kept[count++] = document * 2 + (entry & many[at]! & 1);
   }

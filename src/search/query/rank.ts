@@ -1,31 +1,32 @@
-/** Found worlds as matches, ranked: name is the term, begins with it, contains it, and only the description contains it. */
+/**
+ * Ranks found worlds in four classes: their name is the query, begins with it,
+ * contains it, or only the description does; within a class by popularity.
+ *
+ * Nothing is sorted: documents are numbered by popularity, the first two classes
+ * are a range in the order of names, and a flag tells the others apart. Of few
+ * documents each page is taken from their list, of many from bitsets.
+ */
 
 import type { PageOf, Rows } from "../../store/generation.ts";
-import type { WordIndex } from "../index/word-index.ts";
-import type { BitLoan } from "../shared/bits.ts";
-import {
-  AT_ONCE,
-  addEntries,
-  type BitSet,
-  bitSetOf,
-  type DocumentSet,
-  takePair,
-  uniteFew,
-} from "../shared/document-set.ts";
-import { findNameRange, type Ranking } from "../shared/name-order.ts";
+import { type DocumentBitset, type DocumentSet, documentBitsetOf } from "../shared/document-set.ts";
+import type { NameOrder } from "../shared/name-order.ts";
 import { STEP, type Work } from "../shared/work.ts";
+import type { BitsetLoan } from "./bitset-pool.ts";
+import { findNameRange } from "./name-order.ts";
 import {
-  BitMatches,
-  holdPage,
-  type MatchClass,
-  type Matches,
-  NO_MATCHES,
+  BitsetResults,
+  NO_RESULTS,
   ownBytes,
-  PickedMatches,
-  SomeMatches,
+  PartialResults,
+  type RankClass,
+  type ResultSet,
+  retainPage,
+  TopResults,
   toRows,
 } from "./result-set.ts";
-import { PICKED, pickFromCounter, pickFromList, pickFromLongList } from "./top-documents.ts";
+import { MOST_TOP, topOfCounter, topOfList, topOfLongList } from "./top-documents.ts";
+import { AT_ONCE, addEntries, takePair, uniteFew } from "./unite.ts";
+import type { OpenWordIndex } from "./word-index.ts";
 
 /** What is asked of a search. */
 export interface Asked {
@@ -36,44 +37,54 @@ export interface Asked {
 }
 
 /**
- * Orders documents by how they match. Among equals they stay in document order.
+ * Ranks documents by how they match. Among equals they stay in document order.
  *
  * @param found among them all whose names begin with the term
- * @param loan what sets of bits are taken from, and what those of `found` may be of
+ * @param loan what bitsets are taken from, and what those of `found` may be of
  */
-export function* rank(found: DocumentSet, ranking: Ranking, asked: Asked, loan: BitLoan): Work<Matches> {
-  if (found.kind === "bits") return yield* rankBits(found, ranking, asked, loan);
+export function* rank(
+  found: DocumentSet,
+  nameOrder: NameOrder,
+  asked: Asked,
+  loan: BitsetLoan,
+): Work<ResultSet> {
+  if (found.kind === "bits") return yield* rankBits(found, nameOrder, asked, loan);
   const { entries } = found;
   return entries.length > AT_ONCE
-    ? yield* rankLongList(entries, ranking, asked, loan)
-    : rankList(entries, ranking, asked.term);
+    ? yield* rankLongList(entries, nameOrder, asked, loan)
+    : rankList(entries, nameOrder, asked.term);
 }
 
-/** Orders documents of a short list; without a pause. */
-export function rankList(entries: Uint32Array, ranking: Ranking, term: string): Matches {
-  return entries.length === 0 ? NO_MATCHES : new EntryMatches(entries, ranking, term);
+/** Ranks documents of a short list; without a pause. */
+export function rankList(entries: Uint32Array, nameOrder: NameOrder, term: string): ResultSet {
+  return entries.length === 0 ? NO_RESULTS : new LazyResults(entries, nameOrder, term);
 }
 
-function* rankLongList(entries: Uint32Array, ranking: Ranking, asked: Asked, loan: BitLoan): Work<Matches> {
+function* rankLongList(
+  entries: Uint32Array,
+  nameOrder: NameOrder,
+  asked: Asked,
+  loan: BitsetLoan,
+): Work<ResultSet> {
   const { term, page } = asked;
-  if (page !== undefined && page.offset + page.limit <= PICKED) {
-    const picked = yield* pickFromLongList(entries, PICKED, ranking, term);
-    return new SomeMatches({ total: entries.length, rows: toRows(picked, ranking.rows) }, 0);
+  if (page !== undefined && page.offset + page.limit <= MOST_TOP) {
+    const top = yield* topOfLongList(entries, MOST_TOP, nameOrder, term);
+    return new PartialResults({ total: entries.length, rows: toRows(top, nameOrder.rows) }, 0);
   }
   const pair = takePair(loan);
   yield* addEntries(entries, pair);
-  return yield* rankBits(bitSetOf(pair), ranking, asked, loan);
+  return yield* rankBits(documentBitsetOf(pair), nameOrder, asked, loan);
 }
 
-/** Worlds in a list, of which each page is picked, without a pause. */
-class EntryMatches implements Matches {
+/** Worlds in a list, of which each page is ranked when it is asked for, without a pause. */
+class LazyResults implements ResultSet {
   readonly #entries: Uint32Array;
-  readonly #ranking: Ranking;
+  readonly #nameOrder: NameOrder;
   readonly #term: string;
 
-  constructor(entries: Uint32Array, ranking: Ranking, term: string) {
+  constructor(entries: Uint32Array, nameOrder: NameOrder, term: string) {
     this.#entries = entries;
-    this.#ranking = ranking;
+    this.#nameOrder = nameOrder;
     this.#term = term;
   }
 
@@ -92,54 +103,55 @@ class EntryMatches implements Matches {
   page({ limit, offset }: PageOf): Rows {
     const end = Math.min(offset + limit, this.total);
     if (offset >= end) return [];
-    const picked = pickFromList(this.#entries, end, this.#ranking, this.#term);
-    return toRows(offset === 0 ? picked : picked.slice(offset), this.#ranking.rows);
+    const top = topOfList(this.#entries, end, this.#nameOrder, this.#term);
+    return toRows(offset === 0 ? top : top.slice(offset), this.#nameOrder.rows);
   }
 }
 
-/** Fewer entries take less time to sort than to count in bits, which are all walked over. */
+/** Fewer postings take less time to sort than to count in a bitset, which is walked over whole. */
 const FEW = 512;
 
 /**
- * Orders the documents of words as {@link rank} does.
+ * Ranks the documents of words as {@link rank} does.
  *
- * @param words so few, and with so few entries, that there is no need to pause
- * @param entries how many
+ * @param words so few, and of so few postings, that there is no need to pause
+ * @param entries how many postings
  */
 export function rankWords(
-  index: WordIndex,
+  index: OpenWordIndex,
   words: Uint32Array,
   entries: number,
-  ranking: Ranking,
+  nameOrder: NameOrder,
   term: string,
-): Matches {
-  const { counter, postings, sorter } = index;
-  if (entries <= FEW) return rankList(uniteFew(postings, words, entries, sorter).entries, ranking, term);
-  const total = counter.count(postings, words);
-  let picked: number[];
+): ResultSet {
+  const { counter, wordPostings, sorter } = index;
+  if (entries <= FEW)
+    return rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
+  const total = counter.count(wordPostings, words);
+  let top: number[];
   try {
-    picked = pickFromCounter(counter, total, ranking, term);
+    top = topOfCounter(counter, total, nameOrder, term);
   } finally {
     counter.clear();
   }
-  return new PickedMatches(
+  return new TopResults(
     total,
-    picked,
+    top,
     total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
-    () => rankList(uniteFew(postings, words, entries, sorter).entries, ranking, term),
-    ranking.rows,
+    () => rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term),
+    nameOrder.rows,
   );
 }
 
 function* rankBits(
-  { any, inName, size, named }: BitSet,
-  ranking: Ranking,
+  { any, inName, size, named }: DocumentBitset,
+  nameOrder: NameOrder,
   { term, page }: Asked,
-  loan: BitLoan,
-): Work<Matches> {
-  const { byName, rows } = ranking;
-  const { from, equalEnd, end } = findNameRange(ranking, term);
-  const classes: MatchClass[] = [];
+  loan: BitsetLoan,
+): Work<ResultSet> {
+  const { byName, rows } = nameOrder;
+  const { from, equalEnd, end } = findNameRange(nameOrder, term);
+  const classes: RankClass[] = [];
   let beginning: Uint32Array | undefined;
   if (end > equalEnd) {
     beginning = yield* bitsOfRange(byName, from, end, loan);
@@ -148,12 +160,12 @@ function* rankBits(
   } else if (end > from) beginning = yield* bitsOfRange(byName, from, end, loan);
   classes.push({ count: named - (end - from), bits: inName, butNot: beginning });
   classes.push({ count: size - named, bits: any, butNot: inName });
-  const matches = new BitMatches(byName.subarray(from, equalEnd), classes, rows);
-  return holdPage(matches, page, () => loan.keepAll());
+  const results = new BitsetResults(byName.subarray(from, equalEnd), classes, rows);
+  return retainPage(results, page, () => loan.keepAll());
 }
 
-/** Documents that are neighbours in the order of names, as bits. */
-function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: BitLoan): Work<Uint32Array> {
+/** A range of documents in the order of names, as a bitset. */
+function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: BitsetLoan): Work<Uint32Array> {
   const bits = loan.take();
   for (let at = from; at < end; ) {
     const stop = Math.min(at + STEP, end);

@@ -1,15 +1,16 @@
 /**
- * What a search found, ranked: classes of matches, the better ones first.
+ * What a search found: a total, and pages of rows in order.
  *
- * A class of many is kept as bits and walked over only as far as a page needs:
- * to list a hundred thousand matches takes longer than to count them.
+ * Rows are listed, or known for some pages only, or made when a page asks for
+ * them. Rank classes of very many are bitsets, which are walked over only as far
+ * as a page needs: to list a hundred thousand takes longer than to count them.
  */
 
 import type { Found, PageOf, Rows } from "../../store/generation.ts";
-import { countWord, lowestBit } from "../shared/bits.ts";
+import { countWord, lowestBit } from "../shared/bitset.ts";
 
-/** Everything that matches a term. */
-export interface Matches {
+/** Everything that matches a query. */
+export interface ResultSet {
   readonly total: number;
   /** Memory that it takes. */
   readonly bytes: number;
@@ -19,41 +20,41 @@ export interface Matches {
   page(page: PageOf): Rows;
 }
 
-/** So many of the best of many matches are at hand; pages behind them are rare. */
-export const AT_HAND = 1024;
+/** So many of the best of many results are retained; pages behind them are rare. */
+export const RETAINED = 1024;
 
-/** So many of many matches are at hand at least, whatever the page. */
-const LEAST_AT_HAND = 64;
+/** So many of many results are retained at least, whatever the page. */
+const LEAST_RETAINED = 64;
 
 /**
- * Of many matches in bits only what most are asked for, so that the bits can be
- * used again; all of them when a page from behind that is asked for.
+ * Of many results in bitsets only what most are asked for, so that the bitsets
+ * can be used again; all of them when a page from behind that is asked for.
  *
- * @param keep is called when the bits go with the matches
+ * @param keep is called when the bitsets go with the results
  */
-export function holdPage(matches: BitMatches, page: PageOf | undefined, keep: () => void): Matches {
+export function retainPage(results: BitsetResults, page: PageOf | undefined, keep: () => void): ResultSet {
   const end = page === undefined ? Number.POSITIVE_INFINITY : page.offset + page.limit;
-  if (end > AT_HAND && (page === undefined || page.offset < matches.total)) {
+  if (end > RETAINED && (page === undefined || page.offset < results.total)) {
     keep();
-    return matches;
+    return results;
   }
   // Who goes on from page to page asks again but a few times.
-  const limit = Math.min(Math.max(end * 2, LEAST_AT_HAND), AT_HAND);
-  return new SomeMatches({ total: matches.total, rows: matches.page({ limit, offset: 0 }) }, 0);
+  const limit = Math.min(Math.max(end * 2, LEAST_RETAINED), RETAINED);
+  return new PartialResults({ total: results.total, rows: results.page({ limit, offset: 0 }) }, 0);
 }
 
-/** A page of matches. */
-export function pageOf(matches: Matches, page: PageOf): Found {
-  return { total: matches.total, rows: matches.page(page) };
+/** A page of results. */
+export function pageOf(results: ResultSet, page: PageOf): Found {
+  return { total: results.total, rows: results.page(page) };
 }
 
-/** Matches of which some neighbours are known: another thread told them, or they were found while indexing. */
-export class SomeMatches implements Matches {
+/** Results of which some neighbours are known: another thread told them, or they were found while indexing. */
+export class PartialResults implements ResultSet {
   readonly #from: number;
   readonly #rows: Rows;
   readonly total: number;
 
-  /** @param from how many matches come before those that are known */
+  /** @param from how many results come before those that are known */
   constructor({ total, rows }: Found, from: number) {
     this.total = total;
     this.#from = from;
@@ -75,34 +76,34 @@ export class SomeMatches implements Matches {
   }
 }
 
-/** Matches that are listed, best first. */
-export class ListedMatches extends SomeMatches {
+/** Results that are listed, best first. */
+export class ListedResults extends PartialResults {
   constructor(rows: Uint32Array) {
     super({ total: rows.length, rows }, 0);
   }
 }
 
-/** No matches. */
-export const NO_MATCHES = new ListedMatches(new Uint32Array(0));
+/** No results. */
+export const NO_RESULTS = new ListedResults(new Uint32Array(0));
 
-/** Matches of which the best are picked. A page behind them takes a list of all, which must be few: it is made without a pause. */
-export class PickedMatches implements Matches {
-  readonly #picked: Rows;
-  readonly #list: () => Matches;
+/** Results of which the top-k are known. A page behind them takes a list of all, which must be few: it is made without a pause. */
+export class TopResults implements ResultSet {
+  readonly #top: Rows;
+  readonly #list: () => ResultSet;
   readonly #rowOf: Uint32Array | undefined;
-  #listed: Matches | undefined;
+  #listed: ResultSet | undefined;
   readonly total: number;
   readonly bytes: number;
 
   /**
-   * @param picked numbers of the best, in order
+   * @param top numbers of the best, in order
    * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
    * @param rowOf the row of each number; the number itself where there is none
    */
-  constructor(total: number, picked: Rows, listBytes: number, list: () => Matches, rowOf?: Uint32Array) {
+  constructor(total: number, top: Rows, listBytes: number, list: () => ResultSet, rowOf?: Uint32Array) {
     this.total = total;
-    this.#picked = picked;
-    this.bytes = bytesOf(picked) + listBytes;
+    this.#top = top;
+    this.bytes = bytesOf(top) + listBytes;
     this.#list = list;
     this.#rowOf = rowOf;
   }
@@ -112,35 +113,35 @@ export class PickedMatches implements Matches {
   }
 
   page(page: PageOf): Rows {
-    const { length } = this.#picked;
+    const { length } = this.#top;
     if (page.offset + page.limit <= length || length === this.total) {
-      const picked = this.#picked.slice(Math.min(page.offset, length), page.offset + page.limit);
-      return toRows(picked, this.#rowOf);
+      const top = this.#top.slice(Math.min(page.offset, length), page.offset + page.limit);
+      return toRows(top, this.#rowOf);
     }
     this.#listed ??= this.#list();
     return this.#listed.page(page);
   }
 }
 
-/** Numbers in ascending order: those of the first bits that are not among the second. */
-export interface MatchClass {
+/** Numbers in ascending order: those of the first bitset that are not in the second. */
+export interface RankClass {
   readonly count: number;
   readonly bits: Uint32Array;
   readonly butNot: Uint32Array | undefined;
 }
 
-/** Matches that are bits, but for those that come first. */
-export class BitMatches implements Matches {
+/** Results in bitsets, but for those that come first. */
+export class BitsetResults implements ResultSet {
   readonly #first: Uint32Array;
-  readonly #classes: readonly MatchClass[];
+  readonly #classes: readonly RankClass[];
   readonly #rowOf: Uint32Array | undefined;
   readonly total: number;
 
   /**
-   * @param first numbers of the best matches, in order
+   * @param first numbers of the best results, in order
    * @param rowOf the row of each number; the number itself where there is none
    */
-  constructor(first: Uint32Array, classes: readonly MatchClass[], rowOf?: Uint32Array) {
+  constructor(first: Uint32Array, classes: readonly RankClass[], rowOf?: Uint32Array) {
     this.#first = first;
     this.#classes = classes;
     this.#rowOf = rowOf;
@@ -160,14 +161,14 @@ export class BitMatches implements Matches {
     const from = Math.min(offset, this.total);
     const rows = new Uint32Array(Math.min(limit, this.total - from));
     let skip = from;
-    let place = 0;
-    for (; skip < this.#first.length && place < rows.length; skip++) rows[place++] = this.#first[skip]!;
+    let index = 0;
+    for (; skip < this.#first.length && index < rows.length; skip++) rows[index++] = this.#first[skip]!;
     skip -= Math.min(skip, this.#first.length);
     for (const one of this.#classes) {
-      if (place === rows.length) break;
+      if (index === rows.length) break;
       if (skip >= one.count) skip -= one.count;
       else {
-        place = takeBits(one, skip, rows, place);
+        index = takeBits(one, skip, rows, index);
         skip = 0;
       }
     }
@@ -197,10 +198,10 @@ export function toRows<Numbers extends Rows>(numbers: Numbers, rowOf: Uint32Arra
   return numbers;
 }
 
-/** Writes numbers until their class or the target ends. @returns the place behind the last */
-function takeBits({ bits, butNot }: MatchClass, skip: number, target: Uint32Array, place: number): number {
+/** Writes numbers until their class or the target ends. @returns the index behind the last */
+function takeBits({ bits, butNot }: RankClass, skip: number, target: Uint32Array, index: number): number {
   let left = skip;
-  let to = place;
+  let to = index;
   for (let at = 0; at < bits.length && to < target.length; at++) {
     let word = bits[at]!;
     if (butNot !== undefined) word &= ~butNot[at]!;

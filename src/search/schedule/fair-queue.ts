@@ -1,9 +1,9 @@
-/** A queue in which keys have turns: in order of arrival within a key, one of each key in turn. */
+/** A fair queue: round robin over keys, first in first out within a key. */
 
 /** What waits, by key. */
 export class FairQueue<Item> {
   /** In order of turns; none of them is empty. */
-  readonly #lines = new Map<number, Item[]>();
+  readonly #queues = new Map<number, Item[]>();
   #length = 0;
 
   get length(): number {
@@ -12,18 +12,18 @@ export class FairQueue<Item> {
 
   push(key: number, item: Item): void {
     this.#length++;
-    const line = this.#lines.get(key);
-    if (line === undefined) this.#lines.set(key, [item]);
-    else line.push(item);
+    const queue = this.#queues.get(key);
+    if (queue === undefined) this.#queues.set(key, [item]);
+    else queue.push(item);
   }
 
   /** Takes the next one; its key then comes behind all others. */
   shift(): Item | undefined {
-    for (const [key, line] of this.#lines) {
-      const item = line.shift()!;
+    for (const [key, queue] of this.#queues) {
+      const item = queue.shift()!;
       this.#length--;
-      this.#lines.delete(key);
-      if (line.length > 0) this.#lines.set(key, line);
+      this.#queues.delete(key);
+      if (queue.length > 0) this.#queues.set(key, queue);
       return item;
     }
     return undefined;

@@ -1,4 +1,4 @@
-/** Texts as plain numbers: their UTF-16 units one behind the other, in shared memory. */
+/** Texts as plain numbers: their UTF-16 code units one behind the other, in shared memory. */
 
 import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../../store/bytes.ts";
 
@@ -19,7 +19,7 @@ export interface Texts {
   readonly starts: Uint32Array;
 }
 
-/** Units of a text. */
+/** Code units of a text. */
 export function lengthOf({ starts }: Texts, number: number): number {
   return starts[number + 1]! - starts[number]! - 1;
 }

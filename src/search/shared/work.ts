@@ -1,4 +1,4 @@
-/** Work that can pause, so that whoever shares the thread is not kept waiting; `scheduler.ts` runs it in slices. */
+/** Work that can pause, so that whoever shares the thread is not kept waiting; the scheduler runs it in time slices. */
 
 /**
  * Work that can pause. It yields wherever it may, at the latest after two

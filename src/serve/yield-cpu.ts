@@ -1,9 +1,9 @@
 /**
- * Room for the serving thread on a processor that both threads share.
+ * Yielding the CPU to the serving thread, on a processor that both threads share.
  *
  * A low priority does not give it: Linux lets a thread finish its slice of up
  * to 4 ms before another that woke up gets its turn, whatever their priorities
- * are. A thread that sleeps for a moment makes room at once.
+ * are. A thread that sleeps for a moment yields at once.
  */
 
 import type { Work } from "../search/shared/work.ts";
@@ -26,19 +26,19 @@ export function beginWork(): void {
  *
  * @param before what is to be done before, such as giving others their work
  */
-export function standAside(before: () => void): void {
+export function yieldCpu(before: () => void): void {
   if (performance.now() - since < MOST_MS) return;
   before();
   Atomics.wait(nobody, 0, 0, PAUSE_MS);
   since = performance.now();
 }
 
-/** The same work, with room for others at every yield; see {@link standAside}. */
-export function* standingAside<Result>(work: Work<Result>, before: () => void): Work<Result> {
+/** The same work, with room for others at every yield; see {@link yieldCpu}. */
+export function* yieldingCpu<Result>(work: Work<Result>, before: () => void): Work<Result> {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
-    standAside(before);
+    yieldCpu(before);
     yield step.value;
   }
 }

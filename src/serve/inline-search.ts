@@ -1,16 +1,16 @@
 /**
- * Searches on the thread that serves.
+ * Inline search: on the thread that serves.
  *
  * Most searches take less time than it takes to ask another thread for them, so
- * they are done here, over the shared index. Those that turn out to take longer
- * go to the search thread. Lookups come first: of each turn of the event loop
- * searches get a part, and those that are left wait for the next turn, in a
- * queue that is fair between keys. So many may wait, here and there together.
+ * they are done inline, over the shared index. Those that turn out to take
+ * longer are offloaded to the search thread. Lookups come first: of each turn of
+ * the event loop searches get a time slice, and those that are left wait for the
+ * next turn, in a fair queue. So many may wait, inline and offloaded together.
  */
 
 import { setImmediate } from "node:timers";
-import type { FindMatches, MatchSearch } from "../search/cache.ts";
-import { AT_HAND, type Matches, SomeMatches } from "../search/query/result-set.ts";
+import type { FindResults, UncachedSearch } from "../search/cache.ts";
+import { PartialResults, RETAINED, type ResultSet } from "../search/query/result-set.ts";
 import { FairQueue } from "../search/schedule/fair-queue.ts";
 import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
@@ -19,9 +19,9 @@ import type { Work } from "../search/shared/work.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../store/generation.ts";
 import type { SearchName } from "./thread-messages.ts";
 
-/** How long a search may take here before it goes elsewhere, in milliseconds, if its work yields as often. */
+/** How long an inline search may take before it is offloaded, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;
-/** How long searches may take in a turn, in milliseconds; the last of them may go over it. */
+/** The time slice of searches in a turn, in milliseconds; the last of them may go over it. */
 const TURN_MS = 0.3;
 
 /** A search that somebody asks for. */
@@ -33,7 +33,7 @@ interface Asked {
 }
 
 interface Waiting extends Asked {
-  readonly resolve: (matches: Matches | Busy | Promise<Matches | Busy>) => void;
+  readonly resolve: (results: ResultSet | Busy | Promise<ResultSet | Busy>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -46,47 +46,47 @@ export type AskForPage = (
 ) => Promise<Found | Busy | undefined>;
 
 /** What long searches find stays where it was found, but for so many rows; pages behind them are asked for one by one. */
-const WINDOW: PageOf = { limit: AT_HAND, offset: 0 };
+const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
 
 /**
- * Makes a search that asks for everything. A generation that was replaced has
+ * Makes a search that offloads everything. A generation that was replaced has
  * nobody to ask; what is left to be searched in it is done here, in slices.
  */
-export function createFarSearch(searches: Searches, ask: AskForPage): MatchSearch {
-  const scheduler = new Scheduler<Matches>();
+export function createOffloadedSearch(searches: Searches, ask: AskForPage): UncachedSearch {
+  const scheduler = new Scheduler<ResultSet>();
   const search =
-    (name: SearchName): FindMatches =>
+    (name: SearchName): FindResults =>
     async (term, page, caller) => {
       // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
       const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
       const found = await ask(name, term, asked, caller);
       if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
-      return found === BUSY ? BUSY : new SomeMatches(found, asked.offset);
+      return found === BUSY ? BUSY : new PartialResults(found, asked.offset);
     };
   return { users: search("users"), worlds: search("worlds") };
 }
 
-/** Makes a search that does everything on the calling thread, in slices. */
-export function createSlicedSearch(searches: Searches): MatchSearch {
-  const scheduler = new Scheduler<Matches>();
+/** Makes a search that does everything on the calling thread, in time slices. */
+export function createSlicedSearch(searches: Searches): UncachedSearch {
+  const scheduler = new Scheduler<ResultSet>();
   const search =
-    (name: SearchName): FindMatches =>
+    (name: SearchName): FindResults =>
     (term, page, caller) =>
       scheduler.run(() => searches[name](term, page), caller);
   return { users: search("users"), worlds: search("worlds") };
 }
 
 /**
- * Makes a search that does here what is short.
+ * Makes a search that does inline what is short.
  *
- * @param far takes what is long
+ * @param offloaded takes what is long
  * @param pending bounds what waits
  */
-export function createNearSearch(
+export function createInlineSearch(
   searches: Searches,
-  far: MatchSearch,
+  offloaded: UncachedSearch,
   pending: PendingSearches = UNBOUNDED,
-): MatchSearch {
+): UncachedSearch {
   const waiting = new FairQueue<Waiting>();
   let turnHasBegun = false;
   let spent = 0;
@@ -97,7 +97,7 @@ export function createNearSearch(
     while (waiting.length > 0 && spent < TURN_MS) {
       const asked = waiting.shift()!;
       try {
-        asked.resolve(asked.caller.isGone() ? BUSY : (searchHere(asked) ?? searchFar(asked)));
+        asked.resolve(asked.caller.isGone() ? BUSY : (searchInline(asked) ?? offload(asked)));
       } catch (error) {
         asked.reject(error);
       }
@@ -112,27 +112,27 @@ export function createNearSearch(
   }
 
   /** Undefined when it takes too long. */
-  function searchHere({ name, term, page }: Asked): Matches | undefined {
+  function searchInline({ name, term, page }: Asked): ResultSet | undefined {
     beginTurn();
     const began = performance.now();
-    const matches = runShort(searches[name](term, page), began);
+    const results = runShort(searches[name](term, page), began);
     spent += performance.now() - began;
-    return matches;
+    return results;
   }
 
-  function searchFar({ name, term, page, caller }: Asked): Matches | Busy | Promise<Matches | Busy> {
-    return far[name](term, page, caller);
+  function offload({ name, term, page, caller }: Asked): ResultSet | Busy | Promise<ResultSet | Busy> {
+    return offloaded[name](term, page, caller);
   }
 
-  function searchInTurn(asked: Asked): Matches | Busy | Promise<Matches | Busy> {
+  function searchInTurn(asked: Asked): ResultSet | Busy | Promise<ResultSet | Busy> {
     const isFree = spent < TURN_MS && waiting.length === 0;
-    const matches = isFree ? searchHere(asked) : undefined;
-    if (matches !== undefined) return matches;
+    const results = isFree ? searchInline(asked) : undefined;
+    if (results !== undefined) return results;
     const leave = pending.enter(asked.caller.key);
     if (leave === undefined) return BUSY;
-    const later = new Promise<Matches | Busy>((resolve, reject) => {
+    const later = new Promise<ResultSet | Busy>((resolve, reject) => {
       if (isFree) {
-        resolve(searchFar(asked));
+        resolve(offload(asked));
         return;
       }
       waiting.push(asked.caller.key, { ...asked, resolve, reject });
