@@ -205,14 +205,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files are read while they still change",
     file: "src/serve/snapshots.ts",
-    text: "if (settled && seen !== loadedLook)",
-    becomes: "if (seen !== loadedLook)",
+    text: "if (settled && seen !== loadedFingerprint)",
+    becomes: "if (seen !== loadedFingerprint)",
     tests: [["test/all/process.test.ts", "files that still change are not read"]],
   },
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await lookAt(folder, files)) !== look) return changed;",
+    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;",
     becomes: "",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sampleFolder } from "../package.ts";
 import { systemErrorText } from "../system-error.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { addKey } from "./keysfile.ts";
 import { CommandError, type Options } from "./options.ts";

@@ -7,7 +7,7 @@ import { problemWithPrefixes } from "../settings.ts";
 import { systemErrorText } from "../system-error.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { addKey, changeRecords, type NewKey, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 

@@ -11,7 +11,7 @@ import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { problemWithPrefixes } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";

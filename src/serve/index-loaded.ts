@@ -16,7 +16,7 @@ export interface Indexed {
  */
 export async function indexLoaded(
   folder: string,
-  { look }: Pick<Loaded, "look">,
+  { fingerprint }: Pick<Loaded, "fingerprint">,
   makeIndex: () => SearchIndex | Promise<SearchIndex>,
 ): Promise<Indexed | Refused> {
   const began = performance.now();
@@ -26,7 +26,7 @@ export async function indexLoaded(
     // Memory that is not there now may be there later; other limits stay.
     if (!(error instanceof RangeError)) throw error;
     const problems = [`${folder}: cannot be indexed for search: ${error.message}`];
-    if (error instanceof IndexLimitError) return { ok: false, problems, look };
-    return { ok: false, problems, look: undefined, died: true };
+    if (error instanceof IndexLimitError) return { ok: false, problems, fingerprint };
+    return { ok: false, problems, fingerprint: undefined, died: true };
   }
 }

@@ -54,7 +54,7 @@ class GenerationThread {
   start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
     if (!hasRoomForThread()) {
       const problem = "no thread can be started: there are too few file descriptors left (EMFILE)";
-      return Promise.resolve({ ok: false, problems: [problem], look: undefined, died: true });
+      return Promise.resolve({ ok: false, problems: [problem], fingerprint: undefined, died: true });
     }
     return new Promise((resolve) => {
       const worker = startWorker("generation-thread", task);
@@ -95,7 +95,7 @@ class GenerationThread {
           resolve({
             ok: false,
             problems: [`the loading thread died: ${cause}`],
-            look: undefined,
+            fingerprint: undefined,
             died: true,
           });
       });
