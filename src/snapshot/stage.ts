@@ -7,7 +7,7 @@
  * duplicates and dangling references, and those are dropped before a
  * request can see them.
  *
- * Long: one class a table, whose checks of references depend on the tables before.
+ * Long: rows of all tables pass through the same arrays, and their references depend on the tables before.
  */
 
 import { ROW_FILES, type RowFile } from "../model.ts";
