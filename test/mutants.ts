@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/answer.ts",
     text: 'return ask.method === "HEAD" ? "" : body;',
     becomes: "return body;",
-    tests: [["test/http.test.ts", "HEAD answers as GET without a body"]],
+    tests: [["test/http-answers.test.ts", "HEAD answers as GET without a body"]],
   },
   {
     breaks: "a weak tag matches in If-Match",
@@ -144,7 +144,9 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/snapshot/manifest.ts",
     text: '["bytes", "rows", "sha256"] as const',
     becomes: '["bytes", "rows"] as const',
-    tests: [["test/snapshot.test.ts", "a changed row of the same length is noticed by the hash alone"]],
+    tests: [
+      ["test/snapshot-manifest.test.ts", "a changed row of the same length is noticed by the hash alone"],
+    ],
   },
   {
     breaks: "a snapshot may lose most of its users",
@@ -156,8 +158,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "names that are the query do not come first",
     file: "src/search/query/top-documents.ts",
-    text: "for (let at = from; at < equalEnd && to < many; at++)",
-    becomes: "for (let at = equalEnd; at < equalEnd && to < many; at++)",
+    text: "for (let at = from; at < equalEnd && to < k; at++)",
+    becomes: "for (let at = equalEnd; at < equalEnd && to < k; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
   },
   {
@@ -186,14 +188,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/edge/node.ts",
     text: "const isNewest = connection.newest === response && isDrained(connection);",
     becomes: "const isNewest = true;",
-    tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
+    tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
     breaks: "clients are not told to leave when the server stops",
     file: "src/edge/node.ts",
     text: "if (draining && isNewest",
     becomes: "if (!draining && isNewest",
-    tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
+    tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
     breaks: "a signal to reload is lost while a load is under way",
