@@ -56,7 +56,7 @@ interface Batch {
   readonly times: number;
 }
 
-/** Distinct queries of each class that are timed. */
+/** Distinct queries of each class that are timed, if there are so many. */
 const EACH = 200;
 const FIRST_PAGE: PageOf = { limit: 20, offset: 0 };
 /** CPU time of a batch, in milliseconds. */
@@ -165,7 +165,7 @@ async function beChild({ tree, snapshot, queries }: Job): Promise<void> {
     for (let time = 0; time < times; time++) {
       for (const query of logs[table][name]) finders[table](query, FIRST_PAGE).page(FIRST_PAGE);
     }
-    process.send!({ cpu: cpuMs() - began });
+    process.send!({ cpu: (cpuMs() - began) / times / logs[table][name].length });
   });
   process.send!({ built });
 }
@@ -201,14 +201,14 @@ async function timeClass(
     ask<number>(child, JSON.stringify({ table, name, times } satisfies Batch), "cpu");
   // The first run warms up; how many fit into a batch is told by the second.
   for (const child of children) await time(child, 5);
-  const once = await time(children[0]!, 5);
-  const times = Math.max(1, Math.round((BATCH_MS * 5) / Math.max(once, 0.1)));
+  const once = (await time(children[0]!, 5)) * EACH;
+  const times = Math.max(1, Math.round(BATCH_MS / Math.max(once, 0.02)));
   const figures: number[][] = [[], []];
   for (let round = 0; round < rounds; round++) {
     const turns = round % 2 === 0 ? [0, 1] : [1, 0];
-    for (const turn of turns) figures[turn]!.push((await time(children[turn]!, times)) / times);
+    for (const turn of turns) figures[turn]!.push(await time(children[turn]!, times));
   }
-  const [before, after] = figures.map((values) => (median(values) * 1000) / EACH);
+  const [before, after] = figures.map((values) => median(values) * 1000);
   const ratio = median(figures[0]!.map((value, round) => figures[1]![round]! / value));
   const cells = [name.padEnd(10), before!.toFixed(2).padStart(10), after!.toFixed(2).padStart(10)];
   console.log(`  ${cells.join(" ")} ${ratio.toFixed(3).padStart(8)}`);
