@@ -15,8 +15,8 @@
 import { parseArgs } from "node:util";
 import { createRandom, type Random } from "../src/generate/random.ts";
 import { readTerm } from "../src/search/fold.ts";
-import type { Matches } from "../src/search/matches.ts";
-import type { Work } from "../src/search/slices.ts";
+import type { ResultSet } from "../src/search/query/result-set.ts";
+import type { Work } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
@@ -37,7 +37,7 @@ interface Cost {
 }
 
 type Measure = "cpu" | "stretch";
-type Find = (term: string, page: PageOf) => Work<Matches>;
+type Find = (term: string, page: PageOf) => Work<ResultSet>;
 
 /** CPU time of the process since some moment, in milliseconds. */
 function cpuSince(before: NodeJS.CpuUsage): number {

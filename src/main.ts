@@ -1,7 +1,8 @@
 /** The command line. The only reader of arguments and environment. */
 
 import { isatty } from "node:tty";
-import { COMMANDS, type CommandRow, type World } from "./cli/commands.ts";
+import type { CommandRow, World } from "./cli/command.ts";
+import { COMMANDS } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
 import { nearest } from "./nearest.ts";

@@ -24,10 +24,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
 import { createNodeDoor } from "./edge/node.ts";
-import { hashToken, type KeyKind, type KeyRecord } from "./gate/keys.ts";
+import { hashToken, type KeyRecord } from "./gate/keys.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
-import { checkOptions } from "./open-options.ts";
+import { checkOptions, type GivenKey, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import { openState } from "./serve/open.ts";
 // Throws where the library does not run.
@@ -41,61 +41,9 @@ export type { FetchHandler } from "./edge/fetch.ts";
 export { KeysFileError } from "./gate/keys.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
 export type { Observation, Observe } from "./observe.ts";
+export type { GivenKey, OpenOptions } from "./open-options.ts";
 export type { CacheCounts } from "./search/cache.ts";
 export { SnapshotError } from "./serve/snapshots.ts";
-
-/** A key given in code. */
-export interface GivenKey {
-  readonly id: string;
-  readonly kind: KeyKind;
-  /** The whole token, prefix included. */
-  readonly token: string;
-  /** All three read scopes when absent. */
-  readonly scopes?: readonly string[];
-  /** Requests per window; the default when absent. */
-  readonly limit?: number;
-}
-
-/** How to open. What is a setting of `serve`, too, has its default and bounds. */
-export interface OpenOptions {
-  /** Folder of the snapshot: its path or a `file:` URL. */
-  readonly snapshot: string | URL;
-  /** A keys file, which is kept current, by its path or a `file:` URL; or keys. */
-  readonly keys: string | URL | readonly GivenKey[];
-  /** Requests of an API key per window; 1000 when absent. */
-  readonly rateLimit?: number;
-  /** Seconds per window; 3600 when absent. */
-  readonly rateWindow?: number;
-  /** Whether web pages of every origin may read the replies; true when absent. */
-  readonly cors?: boolean;
-  /** Seconds between looks at the snapshot, 0 for none; 2 when absent. */
-  readonly watch?: number;
-  /** Bytes for recent search results; 64 MiB when absent. */
-  readonly searchCacheBytes?: number;
-  /** Searches that may wait for their turn, at most half of them of one key; the others get a 503. 256 when absent. */
-  readonly maxPendingSearches?: number;
-  /**
-   * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background after every
-   * load. False when absent.
-   */
-  readonly similar?: boolean;
-  /** Most bytes of uncompressed rows; 16 GiB when absent. */
-  readonly maxSnapshotBytes?: number;
-  /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
-  readonly allowShrink?: boolean;
-  /** `svc_sk_` when absent. */
-  readonly apiKeyPrefix?: string;
-  /** `svcx_` when absent. */
-  readonly cliTokenPrefix?: string;
-  /**
-   * Load and search in threads of their own, so that neither stalls the calls;
-   * false for hosts without worker threads. True when absent.
-   */
-  readonly threads?: boolean;
-  /** Observe every request; false when absent. */
-  readonly accessLog?: boolean;
-  readonly observe?: Observe;
-}
 
 /** An open replica. */
 export interface Orrery {

@@ -3,10 +3,63 @@
 import { fileURLToPath } from "node:url";
 import type { KeyKind } from "./gate/keys.ts";
 import { isObject } from "./json.ts";
-import type { GivenKey, OpenOptions } from "./mod.ts";
 import { SCOPES } from "./model.ts";
 import { problemWithNames } from "./nearest.ts";
+import type { Observe } from "./observe.ts";
 import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
+
+/** A key given in code. */
+export interface GivenKey {
+  readonly id: string;
+  readonly kind: KeyKind;
+  /** The whole token, prefix included. */
+  readonly token: string;
+  /** All three read scopes when absent. */
+  readonly scopes?: readonly string[];
+  /** Requests per window; the default when absent. */
+  readonly limit?: number;
+}
+
+/** How to open. What is a setting of `serve`, too, has its default and bounds. */
+export interface OpenOptions {
+  /** Folder of the snapshot: its path or a `file:` URL. */
+  readonly snapshot: string | URL;
+  /** A keys file, which is kept current, by its path or a `file:` URL; or keys. */
+  readonly keys: string | URL | readonly GivenKey[];
+  /** Requests of an API key per window; 1000 when absent. */
+  readonly rateLimit?: number;
+  /** Seconds per window; 3600 when absent. */
+  readonly rateWindow?: number;
+  /** Whether web pages of every origin may read the replies; true when absent. */
+  readonly cors?: boolean;
+  /** Seconds between looks at the snapshot, 0 for none; 2 when absent. */
+  readonly watch?: number;
+  /** Bytes for recent search results; 64 MiB when absent. */
+  readonly searchCacheBytes?: number;
+  /** Searches that may wait for their turn, at most half of them of one key; the others get a 503. 256 when absent. */
+  readonly maxPendingSearches?: number;
+  /**
+   * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background after every
+   * load. False when absent.
+   */
+  readonly similar?: boolean;
+  /** Most bytes of uncompressed rows; 16 GiB when absent. */
+  readonly maxSnapshotBytes?: number;
+  /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
+  readonly allowShrink?: boolean;
+  /** `svc_sk_` when absent. */
+  readonly apiKeyPrefix?: string;
+  /** `svcx_` when absent. */
+  readonly cliTokenPrefix?: string;
+  /**
+   * Load and search in threads of their own, so that neither stalls the calls;
+   * false for hosts without worker threads. True when absent.
+   */
+  readonly threads?: boolean;
+  /** Observe every request; false when absent. */
+  readonly accessLog?: boolean;
+  readonly observe?: Observe;
+}
 
 /** Options that are settings: `rateLimit` is `--rate-limit`. */
 export const SETTING_OPTIONS = [

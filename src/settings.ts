@@ -5,6 +5,8 @@
  * A setting is a flag (`--rate-limit 50`) or, for commands that serve, an
  * environment variable (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty
  * variable counts as absent.
+ *
+ * Long: the table of all settings, a row each.
  */
 
 import { SCOPES } from "./model.ts";

@@ -99,15 +99,100 @@ describe("layers", () => {
   });
 });
 
+/** Modules that a file names, types included: those of our own. */
+function modulesOf(file: string): string[] {
+  const found = textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm);
+  return Array.from(found, ([, first, later]) => relative(SRC, resolve(SRC, dirname(file), first ?? later!)));
+}
+
+/** Files that import each other, however many are between: the first such circle. */
+function findCircle(modules: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>();
+  function walk(file: string, path: readonly string[]): string[] | undefined {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    for (const next of modules.get(file) ?? []) {
+      const circle = walk(next, [...path, file]);
+      if (circle !== undefined) return circle;
+    }
+    done.add(file);
+    return undefined;
+  }
+  for (const file of modules.keys()) {
+    const circle = walk(file, []);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
+describe("imports", () => {
+  it("go in no circle, not even for a type or later", () => {
+    const modules = new Map(files.map((file) => [file, modulesOf(file)]));
+    assert.ok([...modules.values()].flat().length > 300);
+    assert.equal(findCircle(modules)?.join(" → "), undefined);
+  });
+
+  it("in a circle would be found", () => {
+    const modules = (last: string): Map<string, string[]> =>
+      new Map([
+        ["a", ["b", "d"]],
+        ["b", ["c"]],
+        ["c", [last]],
+      ]);
+    assert.deepEqual(findCircle(modules("b")), ["b", "c", "b"]);
+    assert.equal(findCircle(modules("d")), undefined);
+  });
+
+  it("of what builds an index and of what answers queries do not meet", () => {
+    for (const file of files) {
+      const other = file.startsWith("search/index/")
+        ? "query/"
+        : file.startsWith("search/query/")
+          ? "index/"
+          : "";
+      if (other === "" && !file.startsWith("search/shared/")) continue;
+      for (const module of modulesOf(file)) {
+        const isOther = other === "" ? /^search\/(index|query)\// : new RegExp(`^search/${other}`);
+        assert.doesNotMatch(module, isOther, file);
+      }
+    }
+  });
+});
+
+/** Most lines of a file, but for one that says why at its top: "Long: …". */
+const MOST_LINES = 260;
+const MEDIAN_LINES = 90;
+
+describe("files", () => {
+  const linesOf = (file: string): number => textOf(file).split("\n").length - 1;
+
+  it("are short, or say at their top why they are not", () => {
+    for (const file of files) {
+      if (linesOf(file) <= MOST_LINES) continue;
+      const [top = ""] = textOf(file).split("*/");
+      assert.match(top, /^\/\*\*[\s\S]*\bLong: \w/, `${file} has ${linesOf(file)} lines`);
+    }
+  });
+
+  it("have few lines in the median", () => {
+    const lines = files.map(linesOf).sort((a, b) => a - b);
+    assert.ok(lines[lines.length >> 1]! <= MEDIAN_LINES, `${lines[lines.length >> 1]} lines`);
+  });
+});
+
 describe("packages", () => {
   const importers = (name: string): string[] => files.filter((file) => importsOf(file).includes(name));
 
   it("are imported in one place each", () => {
     assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
-    assert.deepEqual(importers("flexsearch"), ["search/grams.ts", "search/similar/candidates.ts"]);
-    assert.deepEqual(importers("lru-cache"), ["search/results.ts"]);
+    assert.deepEqual(importers("flexsearch"), ["search/similar/candidates.ts"]);
+    assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
+  });
+
+  it("of similar search are imported by it alone, not by the exact one", () => {
+    for (const file of importers("flexsearch")) assert.match(file, /^search\/similar\//);
   });
 
   it("are few", () => {

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { BASE_PATH } from "../src/model.ts";
-import { type MatchSearch, withCache } from "../src/search/cache.ts";
-import { ListedMatches, type Matches } from "../src/search/matches.ts";
-import { createPendingSearches } from "../src/search/pending.ts";
+import { type UncachedSearch, withCache } from "../src/search/cache.ts";
+import { ListedResults, type ResultSet } from "../src/search/query/result-set.ts";
+import { createPendingSearches } from "../src/search/schedule/pending.ts";
 import type { Searches } from "../src/search/search.ts";
-import type { Work } from "../src/search/slices.ts";
-import { createNearSearch } from "../src/serve/near-search.ts";
+import type { Work } from "../src/search/shared/work.ts";
+import { createInlineSearch } from "../src/serve/inline-search.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../src/store/generation.ts";
 import { cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
 import { closeWires, dial, errorOf, header, requestHead, type Wire } from "./support/raw.ts";
@@ -30,8 +30,8 @@ function caller(key: number): Caller & { gone: boolean } {
 function createSearch(most: number, cacheBytes = 0) {
   const begun: string[] = [];
   const far: { term: string; caller: Caller; end: (matches?: Busy) => void }[] = [];
-  const found = new ListedMatches(Uint32Array.of(1, 2, 3));
-  function* short(term: string): Work<Matches> {
+  const found = new ListedResults(Uint32Array.of(1, 2, 3));
+  function* short(term: string): Work<ResultSet> {
     begun.push(term);
     if (term.startsWith(LONG)) yield LONG;
     const until = performance.now() + 0.1;
@@ -39,12 +39,12 @@ function createSearch(most: number, cacheBytes = 0) {
     while (performance.now() < until);
     return found;
   }
-  const elsewhere = (term: string, _page: PageOf, asking: Caller): Promise<Matches | Busy> =>
+  const elsewhere = (term: string, _page: PageOf, asking: Caller): Promise<ResultSet | Busy> =>
     new Promise((resolve) => far.push({ term, caller: asking, end: (matches) => resolve(matches ?? found) }));
   const searches: Searches = { users: short, worlds: short };
-  const search: MatchSearch = { users: elsewhere, worlds: elsewhere };
+  const search: UncachedSearch = { users: elsewhere, worlds: elsewhere };
   const pending = createPendingSearches(most);
-  const near = createNearSearch(searches, search, pending);
+  const near = createInlineSearch(searches, search, pending);
   return { begun, far, near, search: withCache(near, cacheBytes, pending) };
 }
 

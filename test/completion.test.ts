@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { COMMANDS, type World } from "../src/cli/commands.ts";
+import type { World } from "../src/cli/command.ts";
+import { COMMANDS } from "../src/cli/commands.ts";
 import { completion } from "../src/cli/completion.ts";
 import { readOptions, UsageError } from "../src/cli/options.ts";
 import { settingsOf } from "../src/settings.ts";
@@ -12,7 +13,7 @@ import { settingsOf } from "../src/settings.ts";
 async function scriptFor(shell: string): Promise<string> {
   let printed = "";
   const world = { print: (text: string) => (printed += text) } as unknown as World;
-  await completion(readOptions("completion", [shell], {}, ["SHELL"]), world);
+  await completion(readOptions("completion", [shell], {}, ["SHELL"]), world, COMMANDS);
   return printed;
 }
 

@@ -5,7 +5,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { World } from "../src/cli/commands.ts";
+import type { World } from "../src/cli/command.ts";
+import { COMMANDS } from "../src/cli/commands.ts";
 import { completion } from "../src/cli/completion.ts";
 import { readOptions } from "../src/cli/options.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -21,7 +22,7 @@ describe("completion of files in bash", { skip: !hasBash && "bash is not install
     mkdirSync(join(folder, "my rows"));
     mkdirSync(join(folder, "it's 2: rows"));
     const world = { print: (text: string) => (script += text) } as unknown as World;
-    await completion(readOptions("completion", ["bash"], {}, ["SHELL"]), world);
+    await completion(readOptions("completion", ["bash"], {}, ["SHELL"]), world, COMMANDS);
   });
 
   /** @param words as they were typed, quotes included */

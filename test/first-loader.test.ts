@@ -35,7 +35,7 @@ describe("a first load", () => {
       (place: string): Loader =>
       async () => {
         places.push(place);
-        return { ok: false, problems: [], look: undefined };
+        return { ok: false, problems: [], fingerprint: undefined };
       };
     const load = createFirstLoader(loader("thread"), async () => loader("here"));
     for (const each of folders) await load(each, {});

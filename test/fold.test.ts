@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fold, foldingParts, LONGEST_RUN } from "../src/search/fold.ts";
+import { fold, foldingParts, MOST_MARKS } from "../src/search/fold.ts";
 
 /** What folding is, word for word. */
 function foldPlainly(text: string): string {
@@ -45,7 +45,7 @@ const others = fc
   .map((some) => some.join(""));
 
 test("a text with up to 1,000 marks in a row is folded by the plain definition", () => {
-  const texts = fc.array(fc.tuple(others, marks(LONGEST_RUN)), { minLength: 1, maxLength: 4 });
+  const texts = fc.array(fc.tuple(others, marks(MOST_MARKS)), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(texts, others, (pairs, end) => {
       // Some of the letters are marks or become some, so they may not lengthen a run here.
@@ -60,10 +60,10 @@ test("exactly 1,000 marks are one part, wherever they stand; one more is cut", (
   for (const mark of ["\u0301", "\u0323", "\u05b0", "\u{1d165}", "\u09be"]) {
     for (const before of [0, 1, 2, 499, 500, 999, 1000, 1001, 1999, 2001]) {
       const head = "é".repeat(before);
-      assert.equal(foldingParts(`${head}${mark.repeat(LONGEST_RUN)}e`).length, 1);
-      const parts = foldingParts(`${head}${mark.repeat(LONGEST_RUN + 1)}e`);
+      assert.equal(foldingParts(`${head}${mark.repeat(MOST_MARKS)}e`).length, 1);
+      const parts = foldingParts(`${head}${mark.repeat(MOST_MARKS + 1)}e`);
       assert.ok(parts.length > 1);
-      assert.equal(parts.join(""), `${head}${mark.repeat(LONGEST_RUN + 1)}e`);
+      assert.equal(parts.join(""), `${head}${mark.repeat(MOST_MARKS + 1)}e`);
     }
   }
 });
@@ -81,8 +81,7 @@ test("no part of any text has many more marks than 1,000 in a row", () => {
       assert.equal(parts.join(""), text);
       for (const part of parts) {
         assert.ok(part.isWellFormed());
-        for (const [run] of part.matchAll(/[\p{M}\uff9e\uff9f]+/gu))
-          assert.ok([...run].length <= LONGEST_RUN);
+        for (const [run] of part.matchAll(/[\p{M}\uff9e\uff9f]+/gu)) assert.ok([...run].length <= MOST_MARKS);
       }
     }),
     { numRuns: 40 },
@@ -114,7 +113,7 @@ test("many marks take time in proportion to their number", () => {
   for (const pattern of patterns) {
     const text = `e${pattern.repeat(65_536 / Buffer.byteLength(pattern))}`;
     const longest = Math.max(...foldingParts(text).map(({ length }) => length));
-    assert.ok(longest <= 2 * LONGEST_RUN, `a part of ${longest} units`);
+    assert.ok(longest <= 2 * MOST_MARKS, `a part of ${longest} units`);
     assert.equal(fold(text), foldingParts(text).map(foldPlainly).join(""));
   }
 });

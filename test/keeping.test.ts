@@ -8,14 +8,14 @@ import { after, before, describe, it, test } from "node:test";
 import { createCounters } from "../src/gate/limit.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe.ts";
-import { indexGrams } from "../src/search/index-grams.ts";
+import { indexTrigrams } from "../src/search/index/trigrams.ts";
 import { indexLoaded } from "../src/serve/index-loaded.ts";
 import { type KeyFiles, keepKeys } from "../src/serve/keyfile.ts";
 import type { Loader } from "../src/serve/loader.ts";
 import { createLocalLoader } from "../src/serve/local-loader.ts";
 import { GrowingPauses } from "../src/serve/pauses.ts";
 import { keepSnapshot, type SnapshotOptions } from "../src/serve/snapshots.ts";
-import { lookAt } from "../src/snapshot/files.ts";
+import { fingerprintOf } from "../src/snapshot/files.ts";
 import { PATIENCE_MS } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 
@@ -38,7 +38,7 @@ function watched(where: string, load: Loader, seen: Observation[]): SnapshotOpti
   return { folder: where, load, allowShrink: true, observe: (observation) => void seen.push(observation) };
 }
 
-const DIED = { ok: false, problems: ["out of memory"], look: undefined, died: true } as const;
+const DIED = { ok: false, problems: ["out of memory"], fingerprint: undefined, died: true } as const;
 
 describe("a load that dies", () => {
   it("is tried again after growing pauses, and at once when the files change", async (t) => {
@@ -112,7 +112,7 @@ async function untilTicked(
     if (round < most) await tick(500);
     else assert.ok(performance.now() - began < PATIENCE_MS, "it never came");
     // Looks and loads go through the file system, whatever the clock says.
-    await lookAt(snapshot);
+    await fingerprintOf(snapshot);
     await settle();
   }
 }
@@ -189,8 +189,8 @@ describe("indexing", () => {
   it("refuses more than an index can hold until the files change", async () => {
     const starts = new Uint32Array(2 ** 25 + 2);
     const texts = { count: 2 ** 25 + 1, units: new Uint16Array(0), starts };
-    const refused = await indexLoaded("DIR", { look: "look" }, () => {
-      indexGrams(texts);
+    const refused = await indexLoaded("DIR", { fingerprint: "seen" }, () => {
+      indexTrigrams(texts);
       throw new Error("it was indexed");
     });
     assert.ok("problems" in refused);
@@ -198,14 +198,14 @@ describe("indexing", () => {
       refused.problems[0]!,
       /^DIR: cannot be indexed for search: 33554433 names, or distinct words/,
     );
-    assert.equal(refused.look, "look");
+    assert.equal(refused.fingerprint, "seen");
   });
 
   it("refuses what there is no memory for now, to be tried again", async () => {
-    const refused = await indexLoaded("DIR", { look: "look" }, () => {
+    const refused = await indexLoaded("DIR", { fingerprint: "seen" }, () => {
       throw new RangeError("Array buffer allocation failed");
     });
-    assert.ok("problems" in refused && refused.died && refused.look === undefined);
+    assert.ok("problems" in refused && refused.died && refused.fingerprint === undefined);
   });
 });
 
@@ -267,7 +267,7 @@ describe("keys", () => {
     assert.deepEqual(taken.at(-1), ["a", "b"]);
   });
 
-  it("that could not be read, for whatever reason, are read at the next look", async (t) => {
+  it("that could not be read, for whatever reason, are read at the next check", async (t) => {
     const files = fakeFiles();
     const seen: Observation[] = [];
     const taken: number[] = [];

@@ -5,7 +5,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { COMMANDS, type World } from "../src/cli/commands.ts";
+import type { World } from "../src/cli/command.ts";
+import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { createKey } from "../src/cli/keys.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
@@ -132,7 +133,7 @@ describe("variables that no command reads", () => {
 describe("a snapshot that changes while it is read", () => {
   const counts = { rows: 0 };
   const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
-  const changed = { ok: false, problems: ["changed"], look: undefined, changed: true } as const;
+  const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
 
   /** The level of the line that a reload of such a snapshot makes. */
   async function levelOf(isWatched: boolean): Promise<string> {
@@ -156,7 +157,7 @@ describe("a snapshot that changes while it is read", () => {
             readMs: 0,
             packMs: 0,
             indexMs: 0,
-            look: "",
+            fingerprint: "",
             retire: () => {},
           } as never;
         },

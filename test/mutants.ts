@@ -79,8 +79,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a key is still valid at the moment of its end",
     file: "src/gate/token.ts",
-    text: 'return key.expiresAt <= now ? "apiKeyExpired" : key;',
-    becomes: 'return key.expiresAt < now ? "apiKeyExpired" : key;',
+    text: "if (expiresAt > now) return undefined;",
+    becomes: "if (expiresAt >= now) return undefined;",
     tests: [["test/gate.test.ts", "→ apiKeyExpired"]],
   },
   {
@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/answer.ts",
     text: 'return ask.method === "HEAD" ? "" : body;',
     becomes: "return body;",
-    tests: [["test/http.test.ts", "HEAD answers as GET without a body"]],
+    tests: [["test/http-answers.test.ts", "HEAD answers as GET without a body"]],
   },
   {
     breaks: "a weak tag matches in If-Match",
@@ -144,7 +144,9 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/snapshot/manifest.ts",
     text: '["bytes", "rows", "sha256"] as const',
     becomes: '["bytes", "rows"] as const',
-    tests: [["test/snapshot.test.ts", "a changed row of the same length is noticed by the hash alone"]],
+    tests: [
+      ["test/snapshot-manifest.test.ts", "a changed row of the same length is noticed by the hash alone"],
+    ],
   },
   {
     breaks: "a snapshot may lose most of its users",
@@ -155,9 +157,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "names that are the query do not come first",
-    file: "src/search/picked.ts",
-    text: "for (let at = from; at < equalEnd && to < many; at++)",
-    becomes: "for (let at = equalEnd; at < equalEnd && to < many; at++)",
+    file: "src/search/query/top-documents.ts",
+    text: "for (let at = from; at < equalEnd && to < k; at++)",
+    becomes: "for (let at = equalEnd; at < equalEnd && to < k; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
   },
   {
@@ -172,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/search/cache.ts",
     text: 'cached(search.worlds, "w ")',
     becomes: 'cached(search.worlds, "u ")',
-    tests: [["test/search.test.ts", "searches once for many pages, users and worlds apart"]],
+    tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
   },
   {
     breaks: "an answer names the generation that came while it was searched",
@@ -186,14 +188,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/edge/node.ts",
     text: "const isNewest = connection.newest === response && isDrained(connection);",
     becomes: "const isNewest = true;",
-    tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
+    tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
     breaks: "clients are not told to leave when the server stops",
     file: "src/edge/node.ts",
     text: "if (draining && isNewest",
     becomes: "if (!draining && isNewest",
-    tests: [["test/http.test.ts", "what is in flight is answered, however long it takes within reason"]],
+    tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
     breaks: "a signal to reload is lost while a load is under way",
@@ -205,14 +207,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files are read while they still change",
     file: "src/serve/snapshots.ts",
-    text: "if (settled && seen !== loadedLook)",
-    becomes: "if (seen !== loadedLook)",
+    text: "if (settled && seen !== loadedFingerprint)",
+    becomes: "if (seen !== loadedFingerprint)",
     tests: [["test/all/process.test.ts", "files that still change are not read"]],
   },
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await lookAt(folder, files)) !== look) return changed;",
+    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;",
     becomes: "",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },

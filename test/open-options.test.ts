@@ -70,7 +70,7 @@ describe("options of openOrrery", () => {
       [{ threads: 2 }, /"threads" must be a boolean, is 2$/],
       [{ observe: {} }, /"observe" must be a function, is an object$/],
       [{ apiKeyPrefix: "" }, /"apiKeyPrefix" must not be empty/],
-      [{ apiKeyPrefix: "svcx_more" }, /prefix/],
+      [{ apiKeyPrefix: "svcx_more" }, /Prefix".* neither may begin with the other/],
     ];
     for (const [options, says] of cases) assert.match(await problem({ ...RIGHT, ...options }), says);
   });

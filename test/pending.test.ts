@@ -11,7 +11,7 @@ import {
   type PendingSearches,
   releasePending,
   sharePending,
-} from "../src/search/pending.ts";
+} from "../src/search/schedule/pending.ts";
 
 /** Bounds of both kinds; of the shared one another thread's view. */
 const KINDS: Record<string, (most: number) => readonly PendingSearches[]> = {

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { FairQueue } from "../src/search/fair-queue.ts";
-import { MOST_BEGUN, Scheduler } from "../src/search/scheduler.ts";
-import type { Work } from "../src/search/slices.ts";
+import { FairQueue } from "../src/search/schedule/fair-queue.ts";
+import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
+import type { Work } from "../src/search/shared/work.ts";
 import { BUSY } from "../src/store/generation.ts";
 
 /** Milliseconds of a clock that only work moves. */
@@ -102,7 +102,7 @@ describe("the scheduler", () => {
     const keys = 40;
     const results = Array.from({ length: keys * 3 }, (_, at) => run(at % keys, String(at), 20).result);
     await Promise.all(results);
-    assert.deepEqual(most, { all: MOST_BEGUN, ofKey: 1 });
+    assert.deepEqual(most, { all: MOST_RUNNING, ofKey: 1 });
     // Nobody's second search begins before everybody's first.
     const lastOfFirst = Math.max(...all.slice(0, keys).map(({ begunAt }) => begunAt!));
     const firstOfSecond = Math.min(...all.slice(keys, keys * 2).map(({ begunAt }) => begunAt!));
@@ -211,7 +211,7 @@ describe("the scheduler", () => {
           if (results[at] === BUSY) gone++;
           assert.ok(results[at] === search.name || (search.gone && results[at] === BUSY));
         }
-        assert.ok(most.all <= MOST_BEGUN && most.ofKey <= 1);
+        assert.ok(most.all <= MOST_RUNNING && most.ofKey <= 1);
         // Time passes for work alone: each step is done once.
         assert.equal(now(), all.reduce((sum, { steps }) => sum + steps, 0) * STEP_MS);
         for (const key of new Set(all.map((search) => search.key))) {

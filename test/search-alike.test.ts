@@ -1,17 +1,20 @@
-/** Terms in words that begin alike, and terms that overlap: found without a look at each place, as brute force finds them. */
+/** Terms in words that share a prefix, and terms that overlap: found without reading each posting, as brute force finds them. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createRandom } from "../src/generate/random.ts";
-import { addRange, BitLoan } from "../src/search/bits.ts";
-import { type DocumentSet, listOfBits } from "../src/search/documents.ts";
-import { findAll } from "../src/search/find-all.ts";
-import { joinTexts } from "../src/search/join.ts";
-import { PlaceReader } from "../src/search/place-reader.ts";
-import { locate } from "../src/search/places.ts";
-import { runNow } from "../src/search/slices.ts";
-import { gatherDocuments } from "../src/search/terms.ts";
-import { openWords, type WordIndex, WordIndexBuilder } from "../src/search/words.ts";
+import { WordIndexBuilder } from "../src/search/index/word-index.ts";
+import { BitsetLoan } from "../src/search/query/bitset-pool.ts";
+import { findAll } from "../src/search/query/conjunction.ts";
+import { gatherDocuments } from "../src/search/query/gather.ts";
+import { locate } from "../src/search/query/locate.ts";
+import { mergeTerms } from "../src/search/query/merge-terms.ts";
+import { PostingReader } from "../src/search/query/posting-reader.ts";
+import { listOfBits } from "../src/search/query/unite.ts";
+import { type OpenWordIndex, openWords } from "../src/search/query/word-index.ts";
+import { addRange } from "../src/search/shared/bitset.ts";
+import type { DocumentSet } from "../src/search/shared/document-set.ts";
+import { runNow } from "../src/search/shared/work.ts";
 
 const random = createRandom(1, "alike");
 
@@ -61,7 +64,7 @@ function drawDocuments(many: number): Document[] {
   ]);
 }
 
-function indexOf(documents: readonly Document[]): WordIndex {
+function indexOf(documents: readonly Document[]): OpenWordIndex {
   const builder = new WordIndexBuilder();
   for (const [name, description] of documents) {
     builder.beginDocument();
@@ -82,7 +85,7 @@ function expected(documents: readonly Document[], terms: readonly string[]): num
   return entries;
 }
 
-function entriesOf(set: DocumentSet, loan: BitLoan): number[] {
+function entriesOf(set: DocumentSet, loan: BitsetLoan): number[] {
   return [...(set.kind === "list" ? set : listOfBits(set, loan)).entries];
 }
 
@@ -106,13 +109,13 @@ describe("words that begin alike", () => {
       "com/home/wrld_ab",
       "a/home/wrld_",
     ]) {
-      const located = locate(index, term);
-      for (const reader = new PlaceReader(index, located, term); ; ) {
-        const alike = reader.nextAlike();
+      const located = locate(index.trigrams, term);
+      for (const reader = new PostingReader(index.trigrams, located, term); ; ) {
+        const alike = reader.nextShared();
         if (alike !== undefined) {
           together++;
           for (let word = alike[0]; word < alike[1]; word++) {
-            const { units, starts } = index.grams.texts;
+            const { units, starts } = index.trigrams.texts;
             assert.ok(
               String.fromCharCode(...units.subarray(starts[word]!, starts[word + 1]! - 1)).includes(term),
             );
@@ -120,7 +123,7 @@ describe("words that begin alike", () => {
         }
         if (reader.next() === undefined) break;
       }
-      const loan = new BitLoan(index.pool);
+      const loan = new BitsetLoan(index.pool);
       const found = runNow(gatherDocuments(index, located, term, loan));
       assert.deepEqual(entriesOf(found, loan), expected(documents, [term]), term);
       loan.end();
@@ -137,7 +140,7 @@ describe("words that begin alike", () => {
       const terms = Array.from({ length: 2 + random.below(9) }, () =>
         random.chance(0.1) ? signs(1 + random.below(3)) : from[random.below(from.length)]!,
       );
-      const loan = new BitLoan(index.pool);
+      const loan = new BitsetLoan(index.pool);
       const found = runNow(findAll(index, terms, loan, round % 2 === 0 ? 64 : undefined));
       assert.deepEqual(entriesOf(found, loan), expected(documents, terms), terms.join(" "));
       loan.end();
@@ -151,17 +154,17 @@ test("texts that overlap are joined as far as it is worth it", () => {
   for (const shift of pieces.keys()) {
     const texts = [...pieces.slice(shift), ...pieces.slice(0, shift)];
     assert.equal(
-      joinTexts(texts, () => true),
+      mergeTerms(texts, () => true),
       text,
     );
     assert.equal(
-      joinTexts(texts, () => false),
+      mergeTerms(texts, () => false),
       texts[0],
     );
-    assert.ok(joinTexts(texts, (longer) => text.includes(longer) && longer.length <= 15).length <= 15);
+    assert.ok(mergeTerms(texts, (longer) => text.includes(longer) && longer.length <= 15).length <= 15);
   }
   assert.equal(
-    joinTexts(["abc", "cde"], () => true),
+    mergeTerms(["abc", "cde"], () => true),
     "abc",
   );
 });

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createRandom } from "../src/generate/random.ts";
-import { SMALL } from "../src/search/frequent.ts";
-import type { Matches } from "../src/search/matches.ts";
-import { runNow } from "../src/search/slices.ts";
+import { SMALL } from "../src/search/index/frequent.ts";
+import type { ResultSet } from "../src/search/query/result-set.ts";
+import { runNow } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 
@@ -25,7 +25,7 @@ function scan(rows: number, classAt: (row: number) => number): number[] {
 }
 
 function check(
-  find: (page?: { limit: number; offset: number }) => Matches,
+  find: (page?: { limit: number; offset: number }) => ResultSet,
   naive: number[],
   message: string,
 ) {
@@ -64,8 +64,8 @@ describe("an index just below the size from which more is found beforehand, and 
     for (const more of [0, 1]) {
       const all = more === 0 ? names : [...names, "b"];
       const index = openUsers(indexUsers(all.length, (row) => all[row]!));
-      assert.equal(index.grams.places.length, SMALL - 1 + more);
-      known.push(index.tops.totals.length);
+      assert.equal(index.trigrams.postings.length, SMALL - 1 + more);
+      known.push(index.topTable.totals.length);
       for (const term of termsOf(names.slice(0, -1))) {
         const naive = scan(all.length, (row) => (all[row]!.includes(term) ? classOf(all[row]!, term) : -1));
         check((page) => runNow(searchUsers(index, term, page)), naive, term);
@@ -99,9 +99,9 @@ describe("an index just below the size from which more is found beforehand, and 
           (row) => all[row]!.description,
         ),
       );
-      assert.equal(index.words.postings.postings.length, SMALL - 1 + more);
-      const { many, few } = index.words.runs;
-      known.push(index.tops.totals.length + many.keys.length + few.keys.length);
+      assert.equal(index.words.wordPostings.entries.length, SMALL - 1 + more);
+      const { dense, sparse } = index.words.ngramDocuments;
+      known.push(index.topTable.totals.length + dense.keys.length + sparse.keys.length);
       for (const term of termsOf(worlds.flatMap(({ name, description }) => [name, description]))) {
         const terms = term.split(" ");
         const naive = scan(all.length, (row) => {

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
-import type { Matches } from "../src/search/matches.ts";
-import { runNow, type Work } from "../src/search/slices.ts";
+import type { OpenWorldIndex } from "../src/search/query/find-worlds.ts";
+import type { ResultSet } from "../src/search/query/result-set.ts";
+import { runNow, type Work } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, openWorlds, searchWorlds, type WorldIndex } from "../src/search/worlds.ts";
+import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
 
 const random = createRandom(3, "turns");
@@ -15,7 +16,7 @@ const ALPHABET = "abcdef0123456789";
 const signs = (many: number): string =>
   Array.from({ length: many }, () => ALPHABET[random.below(ALPHABET.length)]).join("");
 
-/** Nearly all worlds have an address of which much is the same; it is longer than a piece of a text. */
+/** Nearly all worlds have an address of which much is the same; it is longer than a chunk of a text. */
 const SHARED = "https://worlds.example.com/home/world/wrld_";
 const WORLDS = Array.from({ length: 20_000 }, (_, at) => {
   const address = random.chance(0.9)
@@ -28,7 +29,7 @@ const WORLDS = Array.from({ length: 20_000 }, (_, at) => {
     description: `${random.chance(0.5) ? "come to the" : "a"} extraordinary ${address} ${signs(3)}`,
   };
 });
-/** Most names are longer than a piece of a text, hold a run many times, and a pair whose half looks like the end of a text. */
+/** Most names are longer than a chunk of a text, hold a substring many times, and a pair whose half looks like the end of a text. */
 const NAMES = Array.from({ length: 25_000 }, (_, at) => {
   if (at % 300 === 5) return "player";
   if (random.chance(0.2)) return `https://social.example.net/${signs(4)}`;
@@ -78,7 +79,7 @@ const USER_TERMS = [
 /** A search, and what a scan finds. */
 interface Case {
   readonly message: string;
-  readonly start: () => Work<Matches>;
+  readonly start: () => Work<ResultSet>;
   readonly page: PageOf;
   readonly total: number;
   readonly rows: readonly number[];
@@ -106,7 +107,7 @@ const PAGES = [
   { limit: 50, offset: 15_000 },
 ];
 
-const worlds: WorldIndex = openWorlds(
+const worlds: OpenWorldIndex = openWorlds(
   indexWorlds(
     Uint32Array.from(WORLDS, (_, row) => row),
     (row) => WORLDS[row]!.name,
@@ -116,7 +117,7 @@ const worlds: WorldIndex = openWorlds(
 const users = openUsers(indexUsers(NAMES.length, (row) => NAMES[row]!));
 const cases: Case[] = [];
 
-function addCases(term: string, classes: readonly number[], find: (page: PageOf) => Work<Matches>): void {
+function addCases(term: string, classes: readonly number[], find: (page: PageOf) => Work<ResultSet>): void {
   for (const page of PAGES) {
     const message = JSON.stringify({ term, page });
     cases.push({ message, start: () => find(page), page, ...scan(classes, page) });
@@ -134,7 +135,7 @@ before(() => {
   }
 });
 
-function check({ message, page, total, rows }: Case, matches: Matches): void {
+function check({ message, page, total, rows }: Case, matches: ResultSet): void {
   assert.equal(matches.total, total, message);
   assert.ok(matches.has(page), message);
   assert.deepEqual([...matches.page(page)], rows, message);
@@ -165,7 +166,7 @@ describe("searches that take turns", () => {
     let dropped = 0;
     fc.assert(
       fc.property(fc.array(turn, { minLength: 60, maxLength: 120, size: "max" }), (turns) => {
-        const under: { readonly one: Case; readonly work: Work<Matches> }[] = [];
+        const under: { readonly one: Case; readonly work: Work<ResultSet> }[] = [];
         for (const { which, act, next, steps } of turns) {
           if (under.length < 6) {
             const one = cases[next % cases.length]!;
@@ -229,7 +230,7 @@ test("a page far behind is found in many steps, and only read at the end", () =>
   const shares: number[] = [];
   for (let times = 0; times < 5; times++) {
     let yields = 0;
-    let matches: Matches | undefined;
+    let matches: ResultSet | undefined;
     const search = cpuOf(() => {
       const work = searchWorlds(index, "world", page);
       for (;;) {

@@ -6,12 +6,12 @@ import fc from "fast-check";
 import { drawDisplayName } from "../src/generate/names.ts";
 import { createRandom } from "../src/generate/random.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { ListedMatches } from "../src/search/matches.ts";
+import { ListedResults } from "../src/search/query/result-set.ts";
+import { runNow } from "../src/search/shared/work.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/search/similar/distance.ts";
 import { gramsOf } from "../src/search/similar/grams.ts";
 import { indexSimilarNames, LONGEST_NAME } from "../src/search/similar/names.ts";
 import { MOST_SIMILAR, mostEdits, openSimilar } from "../src/search/similar/similar.ts";
-import { runNow } from "../src/search/slices.ts";
 import type { Store } from "../src/store/generation.ts";
 import { modelFold } from "./support/model.ts";
 import { modelClass, modelEdits, modelSubstringDistance, modelWholeDistance } from "./support/similar.ts";
@@ -59,11 +59,11 @@ function searchesOf(names: readonly string[]) {
     { worlds: { rows: names.length } as Store["worlds"], popular: popular as Store["popular"] },
     { users: index, worlds },
     {
-      users: (term) => yieldNothing(new ListedMatches(Uint32Array.from(exact(false)(term)))),
+      users: (term) => yieldNothing(new ListedResults(Uint32Array.from(exact(false)(term)))),
       worlds: (term) => {
         const named = exact(true)(term).map((place) => popular.all[place]!);
         const others = [...names.keys()].filter((row) => !named.includes(row)).slice(0, 5);
-        return yieldNothing(new ListedMatches(Uint32Array.from([...named, ...others])));
+        return yieldNothing(new ListedResults(Uint32Array.from([...named, ...others])));
       },
     },
   );

@@ -65,7 +65,8 @@ test("what two threads index together is what one thread indexes", async () => {
   assert.ok(!("problems" in later));
   try {
     assert.ok(
-      first.index.worlds.words.grams.places.length > 1000 && first.index.users.grams.places.length > 1000,
+      first.index.worlds.words.trigrams.postings.length > 1000 &&
+        first.index.users.trigrams.postings.length > 1000,
     );
     assert.deepEqual(first.index, indexStore(first.store));
     assert.deepEqual(later.index, first.index);

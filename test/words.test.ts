@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { reorderTexts, sortTexts } from "../src/search/sort-texts.ts";
-import { lengthOf, type Texts, TextsBuilder } from "../src/search/units.ts";
-import { WordNumbers } from "../src/search/word-numbers.ts";
-import { isWhiteSpace, WHITE_SPACE, WordIndexBuilder } from "../src/search/words.ts";
+import { reorderTexts, sortTexts } from "../src/search/index/sort-texts.ts";
+import { WordDictionary } from "../src/search/index/word-dictionary.ts";
+import { WordIndexBuilder } from "../src/search/index/word-index.ts";
+import { lengthOf, type Texts, TextsBuilder } from "../src/search/shared/texts.ts";
+import { isWhiteSpace, WHITE_SPACE } from "../src/search/shared/white-space.ts";
 
 /** Texts that share much: few characters, NUL, halves of pairs' range, and long common beginnings. */
 const texts = fc
@@ -71,7 +72,7 @@ test("many texts of few kinds are sorted, however they come", () => {
 
 test("words get numbers as they come, each but one", () => {
   const words = Array.from({ length: 50_000 }, (_, at) => ((at * 7919) % 20_011).toString(36));
-  const numbers = new WordNumbers();
+  const numbers = new WordDictionary();
   const known = new Map<string, number>();
   for (const word of words) {
     const expected = known.get(word) ?? known.size;
@@ -106,11 +107,14 @@ test("the words of an index are those that splitting gives, in order, with their
           }
         }
       }
-      const { postings, grams } = builder.finish().words;
+      const { wordPostings, trigrams } = builder.finish().words;
       const words = [...expected.keys()].sort();
-      assert.deepEqual(toStrings(grams.texts), words);
+      assert.deepEqual(toStrings(trigrams.texts), words);
       for (const [word, text] of words.entries()) {
-        const entries = postings.postings.subarray(postings.starts[word]!, postings.starts[word + 1]!);
+        const entries = wordPostings.entries.subarray(
+          wordPostings.starts[word]!,
+          wordPostings.starts[word + 1]!,
+        );
         assert.deepEqual(
           [...entries],
           Array.from(expected.get(text)!, ([document, flag]) => document * 2 + flag),

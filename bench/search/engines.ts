@@ -6,8 +6,8 @@
 
 import { createRequire } from "node:module";
 import { fold } from "../../src/search/fold.ts";
-import type { Matches } from "../../src/search/matches.ts";
-import { runNow } from "../../src/search/slices.ts";
+import type { ResultSet } from "../../src/search/query/result-set.ts";
+import { runNow } from "../../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 
@@ -71,7 +71,7 @@ function ours(corpus: Corpus): Engine {
 
 const FIRST_PAGE = { limit: PAGE, offset: 0 };
 
-function firstPage(matches: Matches): Found {
+function firstPage(matches: ResultSet): Found {
   return { total: matches.total, page: [...matches.page(FIRST_PAGE)] };
 }
 

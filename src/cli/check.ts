@@ -10,7 +10,7 @@ import {
   type Refused,
 } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 

@@ -3,43 +3,7 @@
  * file is imported when it runs, so that none waits for what another needs.
  */
 
-import type { Command } from "../settings.ts";
-import type { Environment, Options } from "./options.ts";
-
-/** What a command may use of the world outside. */
-export interface World {
-  readonly environment: Environment;
-  /**
-   * Prints all of a text to standard output. That its reader has gone is no error.
-   *
-   * @returns false when nobody reads it
-   * @throws {CommandError} when it cannot be written, as on a full disk
-   */
-  readonly print: (text: string) => boolean;
-  /** Prints what must not be lost: rejects with the error of the system, also when its reader has gone. */
-  readonly deliver: (text: string) => Promise<void>;
-  /** Prints to standard error, as far as that can be done. */
-  readonly complain: (text: string) => void;
-  /** Whether standard error is a terminal. */
-  readonly isTerminal: boolean;
-  /** Width of that terminal, in characters. */
-  readonly columns?: number | undefined;
-  /** Ends the process at once. */
-  readonly exit: (status: number) => never;
-}
-
-/** One command. */
-export interface CommandRow {
-  /** Its words, in order. */
-  readonly name: Command;
-  /** What stands behind the words, for help texts. */
-  readonly usage: string;
-  /** Words it takes beside its settings. */
-  readonly positionals: readonly string[];
-  readonly summary: string;
-  /** Does the work; resolves when done. */
-  readonly run: (options: Options, world: World) => Promise<void>;
-}
+import type { CommandRow } from "./command.ts";
 
 /** Every command. */
 export const COMMANDS: readonly CommandRow[] = [
@@ -125,6 +89,6 @@ export const COMMANDS: readonly CommandRow[] = [
     usage: "SHELL",
     positionals: ["SHELL"],
     summary: "Print completions for bash, zsh or fish.",
-    run: async (options, world) => (await import("./completion.ts")).completion(options, world),
+    run: async (options, world) => (await import("./completion.ts")).completion(options, world, COMMANDS),
   },
 ];

@@ -1,7 +1,7 @@
 /** `orrery completion SHELL`: what a shell needs to complete command lines, made from the tables of commands and settings. */
 
 import { type Setting, settingsOf } from "../settings.ts";
-import { COMMANDS, type World } from "./commands.ts";
+import type { CommandRow, World } from "./command.ts";
 import { type Options, UsageError } from "./options.ts";
 
 /** What may stand behind a flag: some words, on or off or nothing, a file, a folder, anything, or nothing at all. */
@@ -29,8 +29,8 @@ interface Row {
 
 const HELP = { flag: "help", meaning: "Show the options of the command.", argument: "none" } as const;
 
-function rows(): Row[] {
-  return COMMANDS.map(({ name, summary, positionals }) => ({
+function rowsOf(commands: readonly CommandRow[]): Row[] {
+  return commands.map(({ name, summary, positionals }) => ({
     name,
     summary,
     takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
@@ -239,9 +239,13 @@ function fish(all: readonly Row[]): string {
 const SHELLS: Readonly<Record<string, (all: readonly Row[]) => string>> = { bash, zsh, fish };
 
 /** Runs the command. */
-export async function completion(options: Options, world: World): Promise<void> {
+export async function completion(
+  options: Options,
+  world: World,
+  commands: readonly CommandRow[],
+): Promise<void> {
   const shell = options.positionals[0]!;
   const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (make === undefined) throw new UsageError(`SHELL: must be one of ${Object.keys(SHELLS).join(", ")}`);
-  world.print(make(rows()));
+  world.print(make(rowsOf(commands)));
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sampleFolder } from "../package.ts";
 import { systemErrorText } from "../system-error.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { makeKey } from "./new-key.ts";
 import { CommandError, type Options } from "./options.ts";

@@ -4,7 +4,7 @@ import { PERIODS } from "../model.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 

@@ -3,7 +3,7 @@
 import { OccupiedError } from "../generate/folder.ts";
 import { generateSnapshot } from "../generate/generate.ts";
 import { systemErrorText } from "../system-error.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { CommandError, type Options } from "./options.ts";
 
 /** Runs the command. */

@@ -1,7 +1,8 @@
 /** Help texts, made from the tables of commands and settings. */
 
 import { type Command, readsVariable, type Setting, settingsOf, variableOf } from "../settings.ts";
-import { COMMANDS, type CommandRow } from "./commands.ts";
+import type { CommandRow } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
 
 /** The overview. */
 export function overview(): string {

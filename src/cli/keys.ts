@@ -6,7 +6,7 @@ import { nearest } from "../nearest.ts";
 import { systemErrorText } from "../system-error.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { type AddedKey, addKey, changeRecords, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 

@@ -2,7 +2,7 @@
 
 import { createOpenApi } from "../derive/openapi.ts";
 import { ROUTES } from "../routes.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import type { Options } from "./options.ts";
 
 /** Runs the command. */

@@ -1,6 +1,6 @@
 /** A progress bar on a terminal's standard error; nothing elsewhere. */
 
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 
 const WIDTH = 30;
 /** What is over sooner than this needs no bar. */

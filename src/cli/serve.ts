@@ -10,7 +10,7 @@ import { type RunningServer, type ServerOptions, startServer } from "../serve/se
 import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
 import { SnapshotError } from "../serve/snapshots.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
-import type { World } from "./commands.ts";
+import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";

@@ -1,6 +1,8 @@
 /**
  * The node:http door: turns requests into asks and replies into responses, and
  * refuses what is not a request that this server can take.
+ *
+ * Long: which answer ends a connection and when is one chain of handlers that share its state.
  */
 
 import {

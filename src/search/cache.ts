@@ -2,15 +2,15 @@
 
 import type { Observe } from "../observe.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
-import { type Matches, pageOf } from "./matches.ts";
-import { type PendingSearches, UNBOUNDED } from "./pending.ts";
-import { createResults } from "./results.ts";
+import { pageOf, type ResultSet } from "./query/result-set.ts";
+import { createResultCache } from "./result-cache.ts";
+import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
 /** What became of the searches of a generation, and what the cache holds. */
 export interface CacheCounts {
   /** Answered from the cache. */
   readonly hits: number;
-  /** Waited for the same search, which was under way. */
+  /** Waited for the same search, which was running. */
   readonly joined: number;
   /** Searched. */
   readonly misses: number;
@@ -29,29 +29,29 @@ export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
 }
 
-/** @internal Finds what matches a term, or as much of it as a page takes. */
-export type FindMatches = (
+/** @internal Finds what matches a query, or as much of it as a page takes. */
+export type FindResults = (
   term: string,
   page: PageOf,
   caller: Caller,
-) => Matches | Busy | Promise<Matches | Busy>;
+) => ResultSet | Busy | Promise<ResultSet | Busy>;
 
 /** @internal Both searches, before the cache. */
-export interface MatchSearch {
-  readonly users: FindMatches;
-  readonly worlds: FindMatches;
+export interface UncachedSearch {
+  readonly users: FindResults;
+  readonly worlds: FindResults;
 }
 
 type FindPage = Search["users"];
 type Answer = ReturnType<FindPage>;
 
-function pageOrBusy(matches: Matches | Busy, page: PageOf): Found | Busy {
-  return matches === BUSY ? BUSY : pageOf(matches, page);
+function pageOrBusy(results: ResultSet | Busy, page: PageOf): Found | Busy {
+  return results === BUSY ? BUSY : pageOf(results, page);
 }
 
 /** A search whose result comes later, and who waits for it. */
 interface UnderWay {
-  readonly result: Promise<Matches | Busy>;
+  readonly result: Promise<ResultSet | Busy>;
   readonly callers: Caller[];
 }
 
@@ -63,11 +63,11 @@ interface UnderWay {
  * @internal
  */
 export function withCache(
-  search: MatchSearch,
+  search: UncachedSearch,
   maxBytes: number,
   pending: PendingSearches = UNBOUNDED,
 ): CachedSearch {
-  const results = createResults(maxBytes);
+  const cache = createResultCache(maxBytes);
   /**
    * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait in the
    * queue of the first.
@@ -77,28 +77,28 @@ export function withCache(
   let joined = 0;
   let misses = 0;
 
-  function cached(find: FindMatches, prefix: string): FindPage {
+  function cached(find: FindResults, prefix: string): FindPage {
     function search(key: string, term: string, page: PageOf, caller: Caller): Answer {
       misses++;
       const callers = [caller];
       const found = find(term, page, { key: caller.key, isGone: () => callers.every((one) => one.isGone()) });
       if (found === BUSY) return BUSY;
       if (!(found instanceof Promise)) {
-        results.keep(key, found, page);
+        cache.keep(key, found, page);
         return pageOf(found, page);
       }
-      if (maxBytes === 0) return found.then((matches) => pageOrBusy(matches, page));
+      if (maxBytes === 0) return found.then((results) => pageOrBusy(results, page));
       const joint = `${caller.key} ${key}`;
       const result = found
-        .then((matches) => {
-          if (matches !== BUSY) results.keep(key, matches, page);
-          return matches;
+        .then((results) => {
+          if (results !== BUSY) cache.keep(key, results, page);
+          return results;
         })
         .finally(() => {
           if (underWay.get(joint)?.result === result) underWay.delete(joint);
         });
       underWay.set(joint, { result, callers });
-      return result.then((matches) => pageOrBusy(matches, page));
+      return result.then((results) => pageOrBusy(results, page));
     }
 
     function join(
@@ -111,16 +111,16 @@ export function withCache(
       if (leave === undefined) return BUSY;
       joined++;
       callers.push(caller);
-      return result.finally(leave).then((matches) => {
+      return result.finally(leave).then((results) => {
         // What came may be another page; of all who wait for this one the first asks for it.
-        if (matches !== BUSY && matches.has(page)) return pageOf(matches, page);
+        if (results !== BUSY && results.has(page)) return pageOf(results, page);
         return caller.isGone() ? BUSY : findPage(term, page, caller);
       });
     }
 
     function findPage(term: string, page: PageOf, caller: Caller): Answer {
       const key = prefix + term;
-      const known = results.find(key, page);
+      const known = cache.find(key, page);
       if (known !== undefined) {
         hits++;
         return known;
@@ -134,6 +134,6 @@ export function withCache(
   return {
     users: cached(search.users, "u "),
     worlds: cached(search.worlds, "w "),
-    counts: () => ({ hits, joined, misses, ...results.size() }),
+    counts: () => ({ hits, joined, misses, ...cache.size() }),
   };
 }

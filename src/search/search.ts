@@ -2,31 +2,32 @@
 
 import type { PageOf, Store } from "../store/generation.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { Matches } from "./matches.ts";
-import type { Names } from "./names.ts";
-import type { Work } from "./slices.ts";
+import type { ResultSet } from "./query/result-set.ts";
+import type { NameIndex } from "./shared/name-index.ts";
+import type { Work } from "./shared/work.ts";
+import type { WorldIndex } from "./shared/world-index.ts";
 import { indexUsers, openUsers, searchUsers } from "./users.ts";
-import { indexWorlds, openWorlds, searchWorlds, type Worlds } from "./worlds.ts";
+import { indexWorlds, openWorlds, searchWorlds } from "./worlds.ts";
 
 /** What is indexed of a store. All of it lies in shared memory and can be handed to other threads. */
 export interface SearchIndex {
-  readonly users: Names;
-  readonly worlds: Worlds;
+  readonly users: NameIndex;
+  readonly worlds: WorldIndex;
 }
 
 /** Both searches as work that its caller runs, at once or in slices. Of what comes behind the page that is asked for less may be known. */
 export interface Searches {
-  users(term: string, page: PageOf): Work<Matches>;
-  worlds(term: string, page: PageOf): Work<Matches>;
+  users(term: string, page: PageOf): Work<ResultSet>;
+  worlds(term: string, page: PageOf): Work<ResultSet>;
 }
 
 /** Indexes the users of a store. */
-export function indexUsersOf({ users }: Store): Names {
+export function indexUsersOf({ users }: Store): NameIndex {
   return indexUsers(users.rows, (row) => displayNameOf(users, row));
 }
 
 /** Indexes the worlds of a store. */
-export function indexWorldsOf({ worlds, popular }: Store): Worlds {
+export function indexWorldsOf({ worlds, popular }: Store): WorldIndex {
   return indexWorlds(
     popular.all,
     (row) => worldNameOf(worlds, row),

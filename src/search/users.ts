@@ -1,12 +1,28 @@
-/** Search over display names. The number of a name is its user's row, so ascending numbers are list order. */
+/**
+ * Search over display names.
+ *
+ * Folded names are indexed by their trigrams. The number of a name is its
+ * user's row, so ascending numbers are list order.
+ */
 
 import type { PageOf } from "../store/generation.ts";
 import { fold } from "./fold.ts";
-import { indexGrams } from "./index-grams.ts";
-import type { Matches } from "./matches.ts";
-import { findNames, indexNames, type NameIndex, type Names, openNames } from "./names.ts";
-import type { Work } from "./slices.ts";
-import { TextsBuilder } from "./units.ts";
+import { SMALL } from "./index/frequent.ts";
+import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
+import { indexTrigrams } from "./index/trigrams.ts";
+import { hasEqual } from "./query/equal-names.ts";
+import { findNames, namesAt, type OpenNameIndex, openNames } from "./query/find-names.ts";
+import type { ResultSet } from "./query/result-set.ts";
+import type { NameIndex } from "./shared/name-index.ts";
+import { TextsBuilder } from "./shared/texts.ts";
+import { MOST_TABLE_SHARE, TABLE_PAGE } from "./shared/top-table.ts";
+import { rangeOf, type TrigramIndex } from "./shared/trigrams.ts";
+import { runNow, type Work } from "./shared/work.ts";
+
+/** The top-k names of an n-gram are found beforehand when it has so many postings. */
+const FREQUENT = 32;
+/** The same in a small index. */
+const FREQUENT_IN_SMALL = 1024;
 
 /**
  * Indexes users.
@@ -14,14 +30,37 @@ import { TextsBuilder } from "./units.ts";
  * @param nameOf display name by row
  * @param least see {@link indexNames}
  */
-export function indexUsers(rows: number, nameOf: (row: number) => string, least?: number): Names {
+export function indexUsers(rows: number, nameOf: (row: number) => string, least?: number): NameIndex {
   const names = new TextsBuilder();
   for (let row = 0; row < rows; row++) names.add(fold(nameOf(row)));
-  return indexNames(indexGrams(names.finish()), least);
+  return indexNames(indexTrigrams(names.finish()), least);
+}
+
+/**
+ * Adds the top-k table to the trigrams of names.
+ *
+ * @param least with so many postings an n-gram is frequent
+ */
+export function indexNames(
+  trigrams: TrigramIndex,
+  least = trigrams.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
+): NameIndex {
+  const index = openNames({ trigrams, topTable: emptyTopTable() });
+  const weigh = (from: number, to: number): number => to - from;
+  const topTable = buildTopTable(
+    trigrams,
+    { least, weigh, mostNgrams: trigrams.postings.length * MOST_TABLE_SHARE },
+    ({ ngram, postings }) => hasEqual(trigrams, postings, ngram),
+    ({ ngram, postings }) => {
+      const located = { range: rangeOf(trigrams, postings), offset: 0, isExact: true };
+      return runNow(namesAt(index, located, ngram, TABLE_PAGE));
+    },
+  );
+  return { trigrams, topTable };
 }
 
 /** Makes an index searchable on the calling thread. */
-export function openUsers(index: Names): NameIndex {
+export function openUsers(index: NameIndex): OpenNameIndex {
   return openNames(index);
 }
 
@@ -32,6 +71,6 @@ export function openUsers(index: Names): NameIndex {
  * @param page what is asked for; without it everything is found
  * @returns user rows: names equal to the term, names that begin with it, the rest
  */
-export function searchUsers(names: NameIndex, term: string, page?: PageOf): Work<Matches> {
+export function searchUsers(names: OpenNameIndex, term: string, page?: PageOf): Work<ResultSet> {
   return findNames(names, term, page);
 }

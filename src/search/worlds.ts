@@ -1,45 +1,36 @@
 /**
- * Search over names and descriptions of worlds. Documents are places in the
+ * Search over names and descriptions of worlds.
+ *
+ * Their words are indexed by trigrams. Documents are numbered in order of the
  * all-time ranking, so document order is popularity order.
  */
 
 import type { PageOf } from "../store/generation.ts";
-import { BitLoan } from "./bits.ts";
-import { AT_ONCE, countEntries, unite } from "./documents.ts";
-import { findAll, LONG, withoutContained } from "./find-all.ts";
 import { fold } from "./fold.ts";
-import { SMALL } from "./frequent.ts";
-import type { Matches } from "./matches.ts";
-import { sizeOfRange } from "./places.ts";
-import { type Asked, rank, rankList, rankWords } from "./ranked.ts";
-import { findNameRange, type Ranking, rankingOf } from "./ranking.ts";
-import { runNow, type Work } from "./slices.ts";
-import { type FoundTerm, findKnown, findTerm, gatherDocuments, wordsAt } from "./terms.ts";
-import { FIRST_TOPS, findTop, findTops, MOST_TOPS, noTops, type Tops } from "./tops.ts";
-import { TextsBuilder } from "./units.ts";
-import { openWords, WHITE_SPACE, type WordIndex, WordIndexBuilder, type Words } from "./words.ts";
+import { SMALL } from "./index/frequent.ts";
+import { orderNames } from "./index/name-order.ts";
+import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
+import { WordIndexBuilder } from "./index/word-index.ts";
+import { BitsetLoan } from "./query/bitset-pool.ts";
+import {
+  findWorlds,
+  type OpenWorldIndex,
+  openWorldIndex,
+  rankFound,
+  rankShort,
+} from "./query/find-worlds.ts";
+import { findNameRange } from "./query/name-order.ts";
+import type { ResultSet } from "./query/result-set.ts";
+import { findKnown, wordsAt } from "./query/term.ts";
+import { TextsBuilder } from "./shared/texts.ts";
+import { MOST_TABLE_SHARE, TABLE_PAGE, type TopTable } from "./shared/top-table.ts";
+import { runNow, type Work } from "./shared/work.ts";
+import type { WorldIndex } from "./shared/world-index.ts";
 
-/** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
-export interface Worlds {
-  readonly words: Words;
-  readonly ranking: Ranking;
-  readonly tops: Tops;
-}
-
-/** Worlds that can be searched. */
-export interface WorldIndex {
-  readonly words: WordIndex;
-  readonly ranking: Ranking;
-  readonly tops: Tops;
-}
-
-/** Makes an index searchable on the calling thread. */
-export function openWorlds({ words, ranking, tops }: Worlds): WorldIndex {
-  return { words: openWords(words), ranking, tops };
-}
-
-/** How many different terms of a query count. */
-const MAX_TERMS = 10;
+/** The top-k worlds of an n-gram are found beforehand when its words have so many postings together. */
+const FREQUENT = 64;
+/** The same in a small index. */
+const FREQUENT_IN_SMALL = 1024;
 
 /**
  * Indexes worlds.
@@ -47,15 +38,15 @@ const MAX_TERMS = 10;
  * @param ranking world rows, most popular first
  * @param nameOf name by row
  * @param descriptionOf description by row
- * @param least all documents of a short run, and the best of any run, are found beforehand when its words hold so many
- *   together
+ * @param least documents of short n-grams, and the top-k of any, are found beforehand when its words have so many
+ *   postings together
  */
 export function indexWorlds(
   ranking: Uint32Array,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
   least?: number,
-): Worlds {
+): WorldIndex {
   const builder = new WordIndexBuilder();
   const names = new TextsBuilder();
   for (const row of ranking) {
@@ -66,42 +57,43 @@ export function indexWorlds(
     builder.addField(fold(descriptionOf(row)), false);
   }
   const { words, entriesBefore } = builder.finish(least);
-  const index = { words, ranking: rankingOf(names.finish(), ranking) };
-  return { ...index, tops: topsOf(index, entriesBefore, least) };
+  const index = { words, nameOrder: orderNames(names.finish(), ranking) };
+  return { ...index, topTable: indexTop(index, entriesBefore, least) };
 }
 
-/** The best worlds of a run are found beforehand when its words hold so many worlds together; in a small index more. */
-const FREQUENT = 64;
-const FREQUENT_IN_SMALL = 1024;
-
-/** Finds the best worlds of all runs within words that are worth it. @param entriesBefore see {@link WordIndexBuilder} */
-function topsOf(
-  worlds: Omit<Worlds, "tops">,
+/** Makes the top-k table of n-grams within words. @param entriesBefore see {@link WordIndexBuilder} */
+function indexTop(
+  worlds: Omit<WorldIndex, "topTable">,
   entriesBefore: Float64Array,
-  least = worlds.words.postings.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
-): Tops {
-  const index = openWorlds({ ...worlds, tops: noTops() });
-  const { words, ranking } = index;
-  const { grams, postings } = words;
+  least = worlds.words.wordPostings.entries.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
+): TopTable {
+  const index = openWorldIndex({ ...worlds, topTable: emptyTopTable() });
+  const { words, nameOrder } = index;
+  const { trigrams, wordPostings } = words;
   const weigh = (from: number, to: number): number => entriesBefore[to]! - entriesBefore[from]!;
-  const most = Math.max(grams.places.length, postings.postings.length);
-  const loan = new BitLoan(words.pool);
-  return findTops(
-    grams,
-    { least, weigh, mostRuns: most * MOST_TOPS },
-    ({ run }) => {
-      const { from, equalEnd } = findNameRange(ranking, run);
+  const most = Math.max(trigrams.postings.length, wordPostings.entries.length);
+  const loan = new BitsetLoan(words.pool);
+  return buildTopTable(
+    trigrams,
+    { least, weigh, mostNgrams: most * MOST_TABLE_SHARE },
+    ({ ngram }) => {
+      const { from, equalEnd } = findNameRange(nameOrder, ngram);
       return from < equalEnd;
     },
-    ({ run, places }) => {
-      const found = findKnown(words, run) ?? runNow(wordsAt(grams, places));
-      const short = rankShort(index, found, run);
+    ({ ngram, postings }) => {
+      const found = findKnown(words, ngram) ?? runNow(wordsAt(trigrams, postings));
+      const short = rankShort(index, found, ngram);
       if (short !== undefined) return short;
-      const matches = runNow(rankFound(index, found, run, { term: run, page: FIRST_TOPS }, loan));
+      const results = runNow(rankFound(index, found, ngram, { term: ngram, page: TABLE_PAGE }, loan));
       loan.end();
-      return matches;
+      return results;
     },
   );
+}
+
+/** Makes an index searchable on the calling thread. */
+export function openWorlds(index: WorldIndex): OpenWorldIndex {
+  return openWorldIndex(index);
 }
 
 /**
@@ -112,59 +104,6 @@ function topsOf(
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function* searchWorlds(index: WorldIndex, term: string, page?: PageOf): Work<Matches> {
-  const top = page === undefined ? undefined : findTop(index.tops, term, page);
-  if (top !== undefined) return top;
-  const terms = termsOf(term);
-  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
-  // Most searches end here: nothing of what long ones need is made for them.
-  const short = found === undefined ? undefined : rankShort(index, found, term);
-  if (short !== undefined) return short;
-  const loan = new BitLoan(index.words.pool);
-  const asked = { term, page };
-  try {
-    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
-    const set = yield* findAll(index.words, terms, loan);
-    return rankShort(index, set, term) ?? (yield* rank(set, index.ranking, asked, loan));
-  } finally {
-    loan.end();
-  }
-}
-
-/** The terms that count. */
-function termsOf(query: string): readonly string[] {
-  const terms = query.split(WHITE_SPACE);
-  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
-}
-
-/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
-function rankShort({ words, ranking }: WorldIndex, found: FoundTerm, term: string): Matches | undefined {
-  if (found instanceof Uint32Array) {
-    const entries = countEntries(words.postings, found);
-    return entries <= AT_ONCE ? rankWords(words, found, entries, ranking, term) : undefined;
-  }
-  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
-  return rankList(found.entries, ranking, term);
-}
-
-/** Ranks what a single term was found in, with pauses. */
-function* rankFound(
-  { words, ranking }: WorldIndex,
-  found: FoundTerm,
-  term: string,
-  asked: Asked,
-  loan: BitLoan,
-): Work<Matches> {
-  if ("kind" in found) return yield* rank(found, ranking, asked, loan);
-  if ("range" in found) {
-    if (sizeOfRange(found.range) > LONG) yield "long";
-    return yield* rank(yield* gatherDocuments(words, found, term, loan), ranking, asked, loan);
-  }
-  const { starts, postings } = words.postings;
-  if (countEntries(words.postings, found) > LONG) yield "long";
-  if (found.length === 1) {
-    const list = postings.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
-    return yield* rank({ kind: "list", entries: list }, ranking, asked, loan);
-  }
-  return yield* rank(yield* unite(words.postings, found, words, loan), ranking, asked, loan);
+export function searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
+  return findWorlds(index, term, page);
 }

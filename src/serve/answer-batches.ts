@@ -1,11 +1,11 @@
 /** What a thread does that searches for others: it takes batches of questions, searches in slices, and answers in batches. */
 
 import { setImmediate } from "node:timers";
-import { Scheduler } from "../search/scheduler.ts";
-import type { Work } from "../search/slices.ts";
+import { Scheduler } from "../search/schedule/scheduler.ts";
+import type { Work } from "../search/shared/work.ts";
 import { BUSY, type Busy, type Found } from "../store/generation.ts";
-import { beginWork, standAside } from "./stand-aside.ts";
 import type { SearchAnswer, SearchBatch, SearchRequest } from "./thread-messages.ts";
+import { beginWork, yieldCpu } from "./yield-cpu.ts";
 
 /**
  * One search of a thread.
@@ -38,7 +38,7 @@ export function answerBatches(
 
   function giveAnswer(answer: SearchAnswer): void {
     if (answers.push(answer) === 1) setImmediate(sendAnswers);
-    standAside(sendAnswers);
+    yieldCpu(sendAnswers);
   }
 
   function answer(request: SearchRequest): void {

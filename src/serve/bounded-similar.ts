@@ -1,6 +1,6 @@
 /** The bound on searches for similar names that wait: the same as for any other. */
 
-import type { PendingSearches } from "../search/pending.ts";
+import type { PendingSearches } from "../search/schedule/pending.ts";
 import {
   BUSY,
   type Busy,

@@ -5,8 +5,8 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { pageOf } from "../search/matches.ts";
-import { createResults } from "../search/results.ts";
+import { pageOf } from "../search/query/result-set.ts";
+import { createResultCache } from "../search/result-cache.ts";
 import {
   indexStore,
   indexUsersOf,
@@ -15,14 +15,14 @@ import {
   type Searches,
   type SearchIndex,
 } from "../search/search.ts";
-import type { Worlds } from "../search/worlds.ts";
+import type { WorldIndex } from "../search/shared/world-index.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { reviveStore, type Store } from "../store/generation.ts";
 import { answerBatches, type ThreadSearch } from "./answer-batches.ts";
 import { indexLoaded } from "./index-loaded.ts";
-import { standingAside, stepBack } from "./stand-aside.ts";
 import type { SearchAnswer, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
+import { stepBack, yieldingCpu } from "./yield-cpu.ts";
 
 const port = parentPort!;
 
@@ -38,7 +38,7 @@ interface Ready {
 }
 
 /** Worlds are indexed by a thread that does nothing else. @throws why it could not start, or what it died of */
-function indexWorldsElsewhere(store: Store): Promise<Worlds> {
+function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
     const worker = startWorker("generation-thread", task);
@@ -75,15 +75,15 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
  * @param cacheBytes memory for results; they are kept whole
  */
 function searchesOf(searches: Searches, cacheBytes: number): ThreadSearch {
-  const results = createResults(cacheBytes);
+  const cache = createResultCache(cacheBytes);
   return function* search({ name, term, page }, sendAnswers) {
     const key = `${name} ${term}`;
     // Known by the time it begins, if another key asked the same.
-    const known = results.find(key, page);
+    const known = cache.find(key, page);
     if (known !== undefined) return known;
-    const matches = yield* standingAside(searches[name](term, page), sendAnswers);
-    results.keep(key, matches, page);
-    return pageOf(matches, page);
+    const results = yield* yieldingCpu(searches[name](term, page), sendAnswers);
+    cache.keep(key, results, page);
+    return pageOf(results, page);
   };
 }
 

@@ -1,6 +1,6 @@
 /** From a loaded snapshot to one that can be searched. */
 
-import { IndexLimitError } from "../search/index-grams.ts";
+import { IndexLimitError } from "../search/index/trigrams.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";
 
@@ -16,7 +16,7 @@ export interface Indexed {
  */
 export async function indexLoaded(
   folder: string,
-  { look }: Pick<Loaded, "look">,
+  { fingerprint }: Pick<Loaded, "fingerprint">,
   makeIndex: () => SearchIndex | Promise<SearchIndex>,
 ): Promise<Indexed | Refused> {
   const began = performance.now();
@@ -26,7 +26,7 @@ export async function indexLoaded(
     // Memory that is not there now may be there later; other limits stay.
     if (!(error instanceof RangeError)) throw error;
     const problems = [`${folder}: cannot be indexed for search: ${error.message}`];
-    if (error instanceof IndexLimitError) return { ok: false, problems, look };
-    return { ok: false, problems, look: undefined, died: true };
+    if (error instanceof IndexLimitError) return { ok: false, problems, fingerprint };
+    return { ok: false, problems, fingerprint: undefined, died: true };
   }
 }

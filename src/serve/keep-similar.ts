@@ -1,9 +1,9 @@
 /** Results of searches for similar names that are kept, so that to go from page to page takes one search. */
 
-import { ListedMatches, pageOf } from "../search/matches.ts";
-import { createResults } from "../search/results.ts";
+import { ListedResults, pageOf } from "../search/query/result-set.ts";
+import { createResultCache } from "../search/result-cache.ts";
+import type { Work } from "../search/shared/work.ts";
 import type { SimilarSearches } from "../search/similar/similar.ts";
-import type { Work } from "../search/slices.ts";
 import type { Found, PageOf } from "../store/generation.ts";
 import type { SearchName } from "./thread-messages.ts";
 
@@ -16,13 +16,13 @@ export function keepSimilar(
   searches: SimilarSearches,
   cacheBytes: number,
 ): (name: SearchName, term: string, page: PageOf) => Work<Found> {
-  const results = createResults(cacheBytes);
+  const cache = createResultCache(cacheBytes);
   return function* search(name, term, page) {
     const key = `${name} ${term}`;
-    const known = results.find(key, page);
+    const known = cache.find(key, page);
     if (known !== undefined) return { total: known.total, rows: known.rows };
-    const matches = new ListedMatches(yield* searches[name](term));
-    results.keep(key, matches, page);
-    return pageOf(matches, page);
+    const found = new ListedResults(yield* searches[name](term));
+    cache.keep(key, found, page);
+    return pageOf(found, page);
   };
 }

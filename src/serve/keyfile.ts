@@ -7,7 +7,7 @@ import type { Counters } from "../gate/limit.ts";
 import type { Observe } from "../observe.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 
-/** How often the file is looked at. */
+/** How often the file is checked. */
 const LOOK_MS = 500;
 
 /** File-system calls that reading keys makes; tests stand in for them. */
@@ -51,7 +51,7 @@ export async function readKeyRing(
   }
 }
 
-async function lookAtFile(file: string, files: KeyFiles): Promise<string> {
+async function fingerprintOfFile(file: string, files: KeyFiles): Promise<string> {
   try {
     const s = await files.stat(file);
     return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
@@ -73,17 +73,17 @@ export async function keepKeys(
   onKeys: (keys: KeyRing) => void,
   files: KeyFiles = realKeyFiles,
 ): Promise<KeysKeeper> {
-  /** What the file looked like before it was last read well; undefined when the next look must read. */
-  let look: string | undefined;
+  /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
+  let fingerprint: string | undefined;
   let problem = "";
   let stopped = false;
 
   async function load(): Promise<void> {
-    look = undefined;
-    const seen = await lookAtFile(file, files);
+    fingerprint = undefined;
+    const seen = await fingerprintOfFile(file, files);
     const keys = await readKeyRing(file, counters, files);
     onKeys(keys);
-    look = seen;
+    fingerprint = seen;
     problem = "";
     observe({ kind: "keys-loaded", keys: keys.size });
   }
@@ -99,7 +99,7 @@ export async function keepKeys(
     try {
       await load();
     } catch (error) {
-      // What could not be read is tried again at the next look; a problem is logged once.
+      // What could not be read is tried again at the next check; a problem is logged once.
       const before = problem;
       problem = String(error);
       if (problem === before) return;
@@ -113,8 +113,8 @@ export async function keepKeys(
   async function lookAgain(): Promise<void> {
     // What is being read, for a signal, need not be read again.
     await reading;
-    const known = look;
-    if ((await lookAtFile(file, files)) !== known) await reload();
+    const known = fingerprint;
+    if ((await fingerprintOfFile(file, files)) !== known) await reload();
     if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
   }
   return {

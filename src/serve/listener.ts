@@ -1,9 +1,6 @@
-/** What listens for requests: node:http, or on Bun its own server. */
+/** What serves requests of one thread, whatever the runtime. */
 
 import type { AddressInfo } from "node:net";
-import type { State } from "../answer.ts";
-import type { Observe } from "../observe.ts";
-import { createHttpServer, type HttpLimits, leave, listen, stopListening } from "./http.ts";
 import type { Sharing } from "./port.ts";
 
 /** A server of one thread. */
@@ -19,30 +16,4 @@ export interface Listener {
   readonly stopListening: () => Promise<void>;
   /** Resolves when what is in flight was answered and all connections have ended. */
   readonly leave: () => Promise<void>;
-}
-
-function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
-  const http = createHttpServer(state, limits);
-  return {
-    async listen(host, port, sharing) {
-      const address = await listen(http, host, port, sharing);
-      // From here on an error of the listener, such as EMFILE at accept, must not end the process.
-      http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
-      return address;
-    },
-    stopListening: () => stopListening(http),
-    leave: () => leave(http),
-  };
-}
-
-/**
- * Makes a listener; it does not listen yet.
- *
- * @param observe told of errors of the listener while it listens
- */
-export async function createListener(state: State, limits: HttpLimits, observe: Observe): Promise<Listener> {
-  if (process.versions.bun === undefined) return createNodeListener(state, limits, observe);
-  // Imported where it is needed.
-  const { createBunListener } = await import("./bun.ts");
-  return createBunListener(state, limits);
 }

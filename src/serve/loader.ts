@@ -1,12 +1,12 @@
 /** Folders to stores with their searches: what a loader is. */
 
-import type { MatchSearch } from "../search/cache.ts";
+import type { UncachedSearch } from "../search/cache.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, LoadOptions, Refused } from "../snapshot/load.ts";
 
 /** A snapshot that can be served, its searches included. */
 export interface LoadedSearchable extends Loaded {
-  readonly search: MatchSearch;
+  readonly search: UncachedSearch;
   /** For other threads that search. */
   readonly index: SearchIndex;
   /** What a cache in front of the search may take. */

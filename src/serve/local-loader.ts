@@ -1,11 +1,11 @@
 /** Loading and searching on the calling thread. */
 
-import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { indexStore, openSearch } from "../search/search.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { indexLoaded } from "./index-loaded.ts";
+import { createInlineSearch, createSlicedSearch } from "./inline-search.ts";
 import type { Loader } from "./loader.ts";
-import { createNearSearch, createSlicedSearch } from "./near-search.ts";
 
 /**
  * Makes a loader that loads and searches on the calling thread: for hosts without worker threads.
@@ -20,7 +20,7 @@ export function createLocalLoader(cacheBytes: number, pending: PendingSearches =
     const indexed = await indexLoaded(folder, result, () => indexStore(result.store));
     if ("problems" in indexed) return indexed;
     const searches = openSearch(indexed.index);
-    const search = createNearSearch(searches, createSlicedSearch(searches), pending);
+    const search = createInlineSearch(searches, createSlicedSearch(searches), pending);
     return { ...result, ...indexed, search, cacheBytes, retire: () => {} };
   };
 }

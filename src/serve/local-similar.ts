@@ -1,11 +1,11 @@
 /** Similar search on the calling thread: names are indexed and searched in slices. */
 
-import { Scheduler } from "../search/scheduler.ts";
+import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch } from "../search/search.ts";
 import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "../search/similar/similar.ts";
 import { BUSY, type Found } from "../store/generation.ts";
 import { keepSimilar } from "./keep-similar.ts";
-import type { SimilarEngine, SimilarOptions } from "./similar.ts";
+import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
 
 /** Makes the similar search of a generation. */
 export function openSimilarHere({ store, index, cacheBytes, observe }: SimilarOptions): SimilarEngine {

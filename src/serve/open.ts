@@ -7,7 +7,7 @@ import type { Prefixes } from "../gate/token.ts";
 import { createFixedHeaders } from "../headers.ts";
 import type { Observe } from "../observe.ts";
 import type { CacheCounts } from "../search/cache.ts";
-import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { defaultOf } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";

@@ -5,8 +5,8 @@ import type { State } from "../answer.ts";
 import { BASE_PATH } from "../model.ts";
 import { collectGarbage } from "./collect.ts";
 import { connectionLimit } from "./connection-limit.ts";
+import { createListener } from "./create-listener.ts";
 import type { HttpLimits } from "./http.ts";
-import { createListener } from "./listener.ts";
 import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { type Sharing, tryPort } from "./port.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Key } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
-import type { SharedPending } from "../search/pending.ts";
+import type { SharedPending } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";

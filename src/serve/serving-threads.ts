@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
-import { createSharedPending, releasePending } from "../search/pending.ts";
+import { createSharedPending, releasePending } from "../search/schedule/pending.ts";
 import { MOST_THREADS } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";
 import { takeBatch } from "./observation-batches.ts";

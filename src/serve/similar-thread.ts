@@ -2,13 +2,13 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { openSearch } from "../search/search.ts";
+import { runNow } from "../search/shared/work.ts";
 import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "../search/similar/similar.ts";
-import { runNow } from "../search/slices.ts";
 import { reviveStore } from "../store/generation.ts";
 import { answerBatches } from "./answer-batches.ts";
 import { keepSimilar } from "./keep-similar.ts";
 import type { FromSimilar, SimilarTask } from "./similar-messages.ts";
-import { beginWork, standingAside, stepBack } from "./stand-aside.ts";
+import { beginWork, stepBack, yieldingCpu } from "./yield-cpu.ts";
 
 const port = parentPort!;
 const task = workerData as SimilarTask;
@@ -22,7 +22,7 @@ function say(message: FromSimilar): void {
 function indexNames(): SimilarIndex | undefined {
   beginWork();
   try {
-    return runNow(standingAside(indexSimilar(store), () => {}));
+    return runNow(yieldingCpu(indexSimilar(store), () => {}));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     say({ kind: "refused", problem: error.message });
@@ -37,7 +37,7 @@ if (index !== undefined) {
   port.on(
     "message",
     answerBatches(
-      (request, sendAnswers) => standingAside(search(request.name, request.term, request.page), sendAnswers),
+      (request, sendAnswers) => yieldingCpu(search(request.name, request.term, request.page), sendAnswers),
       (answers) => say({ kind: "answers", answers }),
     ),
   );

@@ -11,7 +11,7 @@ import type { AskSimilar } from "./bounded-similar.ts";
 import { hasRoomForThread } from "./connection-limit.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
-import type { SimilarEngine, SimilarOptions } from "./similar.ts";
+import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
 import type { FromSimilar, SimilarTask } from "./similar-messages.ts";
 import { causeOfDeath, startWorker } from "./worker-options.ts";
 

@@ -5,30 +5,12 @@
  */
 
 import type { Observe } from "../observe.ts";
-import type { PendingSearches } from "../search/pending.ts";
+import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { SimilarSearch, Store } from "../store/generation.ts";
 import { type AskSimilar, boundedSimilar } from "./bounded-similar.ts";
+import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
 import { SimilarThread } from "./similar-worker.ts";
-
-/** What the similar search of a generation is made from. */
-export interface SimilarOptions {
-  readonly store: Store;
-  /** What the exact search runs over. */
-  readonly index: SearchIndex;
-  /** Memory for results. */
-  readonly cacheBytes: number;
-  readonly observe: Observe;
-}
-
-/** The similar search of one generation, wherever it is done. */
-export interface SimilarEngine {
-  readonly ask: AskSimilar;
-  /** Begins to index. */
-  start(): void;
-  /** Lets go of the index, behind the last answer. */
-  retire(): void;
-}
 
 /** The similar search of one generation, as it is served. */
 export interface OpenSimilar {

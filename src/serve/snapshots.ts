@@ -3,13 +3,15 @@
  *
  * A snapshot that fails to load changes nothing. A request to reload while a
  * load is under way becomes one more load behind it, however often it comes.
+ *
+ * Long: loading, watching and letting go share the state of one generation.
  */
 
 import type { Observe } from "../observe.ts";
 import { type CacheCounts, observeSearches, withCache } from "../search/cache.ts";
-import type { PendingSearches } from "../search/pending.ts";
+import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
-import { lookAt } from "../snapshot/files.ts";
+import { fingerprintOf } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
 import { systemErrorText } from "../system-error.ts";
@@ -69,7 +71,7 @@ export interface SnapshotKeeper {
 /** The first pause, in milliseconds, before a load that died is tried again though the files are the same. */
 const RETRY_MS = 5000;
 
-/** What the files look like when they cannot be looked at; no look is like it. */
+/** The fingerprint of files that cannot be read; no other is equal to it. */
 const UNSEEN = "unseen";
 
 const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
@@ -111,8 +113,8 @@ export async function keepSnapshot(
   let index: SearchIndex | undefined;
   let retire = (): void => {};
   let searchCounts = (): CacheCounts => NO_SEARCHES;
-  /** What the files looked like at the newest load; undefined when the next look must load. */
-  let loadedLook: string | undefined;
+  /** Fingerprint of the files at the newest load; undefined when the next check must load. */
+  let loadedFingerprint: string | undefined;
   let running: Promise<void> | undefined;
   let queued: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -173,19 +175,19 @@ export async function keepSnapshot(
       const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
       if (problems.length === 0) return result;
       result.retire();
-      return { ok: false, problems, look: result.look };
+      return { ok: false, problems, fingerprint: result.fingerprint };
     }
     result.retire();
     if (result.store.contents === generation.store.contents) return result;
     const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
-    return { ok: false, problems: [problem], look: result.look };
+    return { ok: false, problems: [problem], fingerprint: result.fingerprint };
   }
 
   async function load(): Promise<void> {
     const began = performance.now();
     clearTimeout(retry);
     // A load that dies cannot say what it read; it is that, or something newer.
-    loadedLook = await lookAt(folder, options.files).catch(() => UNSEEN);
+    loadedFingerprint = await fingerprintOf(folder, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
     if (closing.signal.aborted) {
       if (result.ok) result.retire();
@@ -193,7 +195,7 @@ export async function keepSnapshot(
     }
     const retryMs = result.ok || !result.died ? undefined : pauses.next();
     if (retryMs === undefined) {
-      loadedLook = result.look;
+      loadedFingerprint = result.fingerprint;
       pauses.reset();
     }
     if (!result.ok) {
@@ -209,7 +211,7 @@ export async function keepSnapshot(
 
   function tellOfRefused({ problems, changed }: Refused, serving: string, retryMs: number | undefined): void {
     if (retryMs === undefined) {
-      // Without a watch nobody looks again.
+      // Without a watch nobody checks again.
       const changing = changed && timer !== undefined ? ({ changing: true } as const) : {};
       observe({ kind: "snapshot-refused", problems, serving, ...changing });
       return;
@@ -235,13 +237,13 @@ export async function keepSnapshot(
     return queued;
   }
 
-  /** Two equal looks that differ from what is loaded: the writer is done. */
+  /** Two equal fingerprints that differ from what is loaded: the writer is done. */
   let lastLook: string | undefined;
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     if (running !== undefined) return;
     let seen: string;
     try {
-      seen = await lookAt(folder, options.files);
+      seen = await fingerprintOf(folder, options.files);
     } catch (error) {
       const problem = `${folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
       if (lastLook !== problem && generation !== undefined) {
@@ -252,7 +254,7 @@ export async function keepSnapshot(
     }
     const settled = seen === lastLook;
     lastLook = seen;
-    if (settled && seen !== loadedLook) await reload();
+    if (settled && seen !== loadedFingerprint) await reload();
   }
 
   function stop(): void {
@@ -270,7 +272,7 @@ export async function keepSnapshot(
     watch(everyMs) {
       const next = (): void => {
         timer = setTimeout(() => {
-          void look().finally(() => {
+          void check().finally(() => {
             if (timer !== undefined) next();
           });
         }, everyMs);

@@ -9,13 +9,13 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
-import { type PendingSearches, UNBOUNDED } from "../search/pending.ts";
+import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import { hasRoomForThread } from "./connection-limit.ts";
+import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
-import { createFarSearch, createNearSearch } from "./near-search.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
 import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
@@ -54,7 +54,7 @@ class GenerationThread {
   start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
     if (!hasRoomForThread()) {
       const problem = "no thread can be started: there are too few file descriptors left (EMFILE)";
-      return Promise.resolve({ ok: false, problems: [problem], look: undefined, died: true });
+      return Promise.resolve({ ok: false, problems: [problem], fingerprint: undefined, died: true });
     }
     return new Promise((resolve) => {
       const worker = startWorker("generation-thread", task);
@@ -90,12 +90,12 @@ class GenerationThread {
       worker.on("exit", (status) => {
         signal?.removeEventListener("abort", end);
         cause ||= `exit status ${status}`;
-        if (ready) this.#mourn(cause);
+        if (ready) this.#restart(cause);
         else
           resolve({
             ok: false,
             problems: [`the loading thread died: ${cause}`],
-            look: undefined,
+            fingerprint: undefined,
             died: true,
           });
       });
@@ -130,7 +130,7 @@ class GenerationThread {
   }
 
   /** The thread is gone: another takes its place, unless nobody needs it. */
-  #mourn(cause: string): void {
+  #restart(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
     this.#questions.fail((question) => ++question.deaths >= MOST_DEATHS, `the search thread died: ${cause}`);
@@ -175,14 +175,14 @@ const MOST_ALONE = 200_000;
  * reload the other processor is the requests'.
  *
  * @param cacheBytes memory for search results, in the thread and here
- * @param searchesHere whether short searches are done on the calling thread
+ * @param searchesInline whether short searches are done on the calling thread
  * @param pending bounds the searches that wait
  * @param mostAlone users and worlds that a thread indexes without help
  */
 export function createThreadedLoader(
   observe: Observe,
   cacheBytes: number,
-  searchesHere: boolean,
+  searchesInline: boolean,
   pending: PendingSearches = UNBOUNDED,
   mostAlone = MOST_ALONE,
 ): Loader {
@@ -202,10 +202,10 @@ export function createThreadedLoader(
     if ("problems" in started) return started.died ? withFolder(folder, started) : started;
     const loaded = started.loaded!;
     const searches = openSearch(started.index);
-    const far = createFarSearch(searches, (name, term, page, caller) =>
+    const offloaded = createOffloadedSearch(searches, (name, term, page, caller) =>
       thread.search(name, term, page, caller),
     );
-    const search = searchesHere ? createNearSearch(searches, far, pending) : far;
+    const search = searchesInline ? createInlineSearch(searches, offloaded, pending) : offloaded;
     return {
       ...loaded,
       store: reviveStore(loaded.store),

@@ -38,7 +38,7 @@ export interface FileSystem {
 /** The real file system. */
 export const realFiles: FileSystem = { open, stat };
 
-/** Files that a load has opened, by name, in the order in which they are looked at. */
+/** Files that a load has opened, by name, in the order in which they are checked. */
 export type Opened = Map<string, FileHandle>;
 
 function isMissing(error: unknown): boolean {
@@ -50,13 +50,13 @@ function lookOf(name: string, s: BigIntStats): string {
 }
 
 /**
- * What the folder's files look like from outside: equal looks, equal contents.
+ * The fingerprint of a folder: what its files look like from outside. Equal fingerprints, equal contents.
  *
  * @throws any error of the file system but "no such file"
  */
-export async function lookAt(folder: string, files: FileSystem = realFiles): Promise<string> {
+export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
   const names = [MANIFEST, ...ROW_FILES.flatMap((name) => ENDINGS.map(([ending]) => name + ending))];
-  const looks = await Promise.all(
+  const fingerprints = await Promise.all(
     names.map(async (name) => {
       try {
         return lookOf(name, await files.stat(join(folder, name), { bigint: true }));
@@ -66,18 +66,18 @@ export async function lookAt(folder: string, files: FileSystem = realFiles): Pro
       }
     }),
   );
-  return looks.filter((look) => look !== "").join("\n");
+  return fingerprints.filter((fingerprint) => fingerprint !== "").join("\n");
 }
 
 /**
- * What the opened files look like, in the form of {@link lookAt}: when both are
- * equal, what was opened is what was looked at, all of it.
+ * The fingerprint of the opened files, in the form of {@link fingerprintOf}: when both are
+ * equal, what was opened is what was there, all of it.
  */
-export async function lookAtOpened(opened: Opened): Promise<string> {
-  const looks = await Promise.all(
+export async function fingerprintOfOpened(opened: Opened): Promise<string> {
+  const fingerprints = await Promise.all(
     Array.from(opened, async ([name, handle]) => lookOf(name, await handle.stat({ bigint: true }))),
   );
-  return looks.join("\n");
+  return fingerprints.join("\n");
 }
 
 /**

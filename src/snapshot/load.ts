@@ -1,7 +1,9 @@
 /**
- * The snapshot river: folder, read, validate, keep the visible, encode, pack.
+ * The snapshot pipeline: folder, read, validate, keep the visible, encode, pack.
  *
  * A load either gives a whole store or a list of problems; nothing in between.
+ *
+ * Long: the steps of a load stand in the order in which they are taken, with every reason to refuse.
  */
 
 import { createHash } from "node:crypto";
@@ -14,8 +16,8 @@ import { systemErrorText } from "../system-error.ts";
 import {
   checkKinds,
   type FileSystem,
-  lookAt,
-  lookAtOpened,
+  fingerprintOf,
+  fingerprintOfOpened,
   type Opened,
   openManifest,
   openRowFiles,
@@ -77,8 +79,8 @@ export interface Loaded {
   /** Milliseconds that reading and validating took, and sorting and packing. */
   readonly readMs: number;
   readonly packMs: number;
-  /** What the files looked like; see {@link lookAt}. */
-  readonly look: string;
+  /** Fingerprint of the files; see {@link fingerprintOf}. */
+  readonly fingerprint: string;
 }
 
 /** A snapshot that cannot. */
@@ -86,9 +88,9 @@ export interface Refused {
   readonly ok: false;
   /** One line a problem. */
   readonly problems: readonly string[];
-  /** What the files looked like, or undefined when the next look should try again. */
-  readonly look: string | undefined;
-  /** It was the load that failed, not what it read: to try again at every look would cost much for nothing. */
+  /** Fingerprint of the files, or undefined when the next check should try again. */
+  readonly fingerprint: string | undefined;
+  /** It was the load that failed, not what it read: to try again at every check would cost much for nothing. */
   readonly died?: true;
   /** The files changed while they were being read. */
   readonly changed?: true;
@@ -168,32 +170,32 @@ function isSystemError(error: unknown): error is SystemError {
   return code !== undefined && syscall !== undefined;
 }
 
-/** A failure of the file system, which the next look should try again. */
+/** A failure of the file system, which the next check should try again. */
 function unreadable(file: string, error: SystemError): Refused {
   const problem = `${file}: cannot be read: ${systemErrorText(error)}`;
-  return { ok: false, problems: [problem], look: undefined };
+  return { ok: false, problems: [problem], fingerprint: undefined };
 }
 
 async function loadOpened(
   folder: string,
-  look: string,
+  fingerprint: string,
   opened: Opened,
   options: LoadOptions,
 ): Promise<Loaded | Refused> {
   const files = options.files ?? realFiles;
   const began = performance.now();
   const problems = new Problems();
-  const refuse = (): Refused => ({ ok: false, problems: problems.lines(), look });
+  const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
   const changed: Refused = {
     ok: false,
     problems: [`${folder}: changed while it was being read`],
-    look: undefined,
+    fingerprint: undefined,
     changed: true,
   };
 
   const handle = await openManifest(folder, files, opened);
   const stored = await openRowFiles(folder, files, problems, opened);
-  if ((await lookAtOpened(opened)) !== look) return changed;
+  if ((await fingerprintOfOpened(opened)) !== fingerprint) return changed;
   if (!(await checkKinds(opened, problems))) return refuse();
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
@@ -223,7 +225,7 @@ async function loadOpened(
     }
   }
   if (manifest && read.size === ROW_FILES.length) compareWithManifest(manifest, read, problems);
-  if ((await lookAt(folder, files)) !== look) return changed;
+  if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
   if (problems.count > 0) return refuse();
 
   const building = performance.now();
@@ -243,31 +245,40 @@ async function loadOpened(
   const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
   const readMs = building - began - packMs;
   packMs += performance.now() - building;
-  return { ok: true, store, reports, bytes, readMs, packMs, look };
+  return { ok: true, store, reports, bytes, readMs, packMs, fingerprint };
 }
 
 /**
  * Loads the snapshot in a folder.
  *
  * @returns the store, or what is wrong. Errors of the file system are problems
- *   too, but ones that the next look should try again.
+ *   too, but ones that the next check should try again.
  */
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
   const opened: Opened = new Map();
   try {
     if (!(await (options.files?.stat ?? stat)(folder)).isDirectory()) {
-      return { ok: false, problems: [`${folder}: is not a directory`], look: undefined };
+      return { ok: false, problems: [`${folder}: is not a directory`], fingerprint: undefined };
     }
-    const look = await lookAt(folder, options.files);
-    return await loadOpened(folder, look, opened, options);
+    const fingerprint = await fingerprintOf(folder, options.files);
+    return await loadOpened(folder, fingerprint, opened, options);
   } catch (error) {
     if (isSystemError(error)) {
       if (error.code !== "ENOENT") return unreadable(error.path ?? folder, error);
-      return { ok: false, problems: [`${folder}: directory does not exist (ENOENT)`], look: undefined };
+      return {
+        ok: false,
+        problems: [`${folder}: directory does not exist (ENOENT)`],
+        fingerprint: undefined,
+      };
     }
     const isAborted = options.signal?.aborted ?? false;
     if (isAborted || error instanceof RangeError) {
-      return { ok: false, problems: [`${folder}: ${(error as Error).message}`], look: undefined, died: true };
+      return {
+        ok: false,
+        problems: [`${folder}: ${(error as Error).message}`],
+        fingerprint: undefined,
+        died: true,
+      };
     }
     throw error;
   } finally {

@@ -6,6 +6,8 @@
  * survives its line. Hidden rows leave only their ids behind, to notice
  * duplicates and dangling references, and those are dropped before a
  * request can see them.
+ *
+ * Long: rows of all tables pass through the same arrays, and their references depend on the tables before.
  */
 
 import { ROW_FILES, type RowFile } from "../model.ts";

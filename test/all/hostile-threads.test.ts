@@ -1,13 +1,18 @@
 /** The tests on the wire, all of them once more, over servers of two threads. */
 
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 
 const node = findNode(24);
 
-test("hostile input over two serving threads", { skip: "missing" in node && node.missing }, () => {
-  assertPassesOn(node, "test/http.test.ts", {
-    variables: { ORRERY_TEST_SERVING_THREADS: "2" },
-    atLeast: 500,
-  });
+/** The files, and how many tests each has at least. */
+const FILES = { http: 430, "http-answers": 45, "http-connections": 35, "http-stop": 5 };
+
+describe("hostile input over two serving threads", { skip: "missing" in node && node.missing }, () => {
+  for (const [name, atLeast] of Object.entries(FILES)) {
+    test(name, () => {
+      const variables = { ORRERY_TEST_SERVING_THREADS: "2" };
+      assertPassesOn(node, `test/${name}.test.ts`, { variables, atLeast });
+    });
+  }
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { runNow, type Work } from "../../src/search/slices.ts";
+import { runNow, type Work } from "../../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 
 /** Times every stretch between two yields; the longest, in milliseconds of CPU time. */

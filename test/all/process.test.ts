@@ -1,14 +1,12 @@
 /** The server as a real process: signals, files that change under it, busy clients, and how it ends. */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import { readdirSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { KeyRecord } from "../../src/gate/keys.ts";
-import { id, snapshotFiles, user, withManifest, writeFiles, writeSnapshot } from "../support/folders.ts";
+import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
-import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "../support/place.ts";
+import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {
   errorOf,
   generationOf,
@@ -18,7 +16,6 @@ import {
   LISTENING,
   type LogLine,
   type Response,
-  runWell,
   type Served,
   serve,
   served,
@@ -26,6 +23,7 @@ import {
   until,
   untilReply,
 } from "../support/process.ts";
+import { rawClient } from "../support/raw-client.ts";
 
 after(killAll);
 
@@ -54,103 +52,6 @@ describe("processes", { concurrency: 4 }, () => {
     await server.logged("request");
     await server.stop();
   });
-
-  test("keys change under a running server within 2 s; a bad file changes nothing; counts stay", async (t) => {
-    const { folder, snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys, [...LONG_WINDOW, "--watch", "0"]);
-    const stats = `${server.url}/stats`;
-    const limited = "svc_sk_limited";
-    const withLimit = (limit: number): KeyRecord => keyRecord(limited, { limit });
-
-    const { stdout } = await runWell(["keys", "create", "--keys", keys, "--name", "live"]);
-    const token = stdout.trim();
-    await untilReply(server, token, ({ status }) => status === 200, "a new key to work", 2000);
-    const { id: liveId } = readKeys(keys).at(-1)!;
-    const steps: [word: string, fits: (response: Response) => boolean][] = [
-      ["disable", (r) => r.status === 401 && errorOf(r) === "API key is deactivated"],
-      ["enable", (r) => r.status === 200],
-      ["delete", (r) => r.status === 401 && errorOf(r) === "Invalid API key"],
-    ];
-    for (const [word, fits] of steps) {
-      await runWell(["keys", word, liveId, "--keys", keys]);
-      await untilReply(server, token, fits, `${word} to work`, 2000);
-    }
-
-    writeKeys(keys, keyRecord(TOKEN), withLimit(5));
-    const counted = async (): Promise<number> =>
-      Number((await get(stats, { token: limited })).headers["x-ratelimit-remaining"]);
-    await untilReply(server, TOKEN, () => server.logs("keys-loaded").length >= 6, "the limited key");
-    assert.equal(await counted(), 4);
-    assert.equal(await counted(), 3);
-
-    // A bad file: the old keys stay, and the log says so once.
-    const loads = server.logs("keys-loaded").length;
-    replace(keys, `{"keys":[${JSON.stringify(withLimit(99))}`);
-    const refused = await server.logged("keys-refused");
-    assert.equal(refused.level, "error");
-    assert.ok(String(refused.problem).includes(keys));
-    assert.equal(await counted(), 2);
-    unlinkSync(keys);
-    await server.logged("keys-refused", 2);
-    assert.equal(await counted(), 1);
-    assert.equal(server.logs("keys-loaded").length, loads);
-
-    // Another limit, the same count.
-    writeKeys(keys, withLimit(8), keyRecord(TOKEN));
-    await server.logged("keys-loaded", loads + 1);
-    assert.equal(await counted(), 3);
-    // Through a reload of the snapshot too.
-    writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
-    server.child.kill("SIGHUP");
-    await server.logged("snapshot-loaded", 2);
-    await server.logged("keys-loaded", loads + 2);
-    assert.equal(await counted(), 2);
-    // A key that is gone for a while does not come back fresh.
-    writeKeys(keys, keyRecord(TOKEN));
-    await server.logged("keys-loaded", loads + 3);
-    assert.equal((await get(stats, { token: limited })).status, 401);
-    writeKeys(keys, keyRecord(TOKEN), withLimit(8));
-    await untilReply(
-      server,
-      TOKEN,
-      () => server.logs("keys-loaded").length >= loads + 4,
-      "the key to be back",
-    );
-    assert.deepEqual([await counted(), await counted()], [1, 0]);
-    assert.equal((await get(stats, { token: limited })).status, 429);
-    assert.equal(server.logs("keys-refused").length, 2);
-    await server.stop();
-    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
-  });
-
-  test("a key expires while the server runs, without any reload", async (t) => {
-    const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys);
-    const [api, cli] = ["svc_sk_soon", "svcx_soon"];
-    let soon = "";
-    // On a busy machine the keys may have expired before they were read once: then they get longer.
-    for (let validFor = 2500, status = 0; status !== 200; validFor *= 2) {
-      soon = new Date(Date.now() + validFor).toISOString();
-      writeKeys(
-        keys,
-        keyRecord(api, { expiresAt: soon, id: "1" }),
-        keyRecord(cli, { expiresAt: soon, id: "2" }),
-      );
-      const loads = server.logs("keys-loaded").length;
-      await server.logged("keys-loaded", loads + 1);
-      ({ status } = await get(`${server.url}/stats`, { token: api }));
-      assert.ok(status === 200 || Date.now() >= Date.parse(soon), "a key that is valid is let in");
-    }
-    const loads = server.logs("keys-loaded").length;
-    const expired = await untilReply(server, api, ({ status }) => status === 401, "the key to expire");
-    assert.equal(errorOf(expired), "API key has expired");
-    assert.ok(Date.now() >= Date.parse(soon));
-    assert.equal(errorOf(await get(`${server.url}/stats`, { token: cli })), "CLI token has expired");
-    assert.equal(server.logs("keys-loaded").length, loads);
-    await server.stop();
-  });
-
-  // -------------------------------------------------------------- reloads
 
   test("the listening line is all of standard output; each event is one JSON line of log", async (t) => {
     const { snapshot, keys } = place(t);
@@ -427,62 +328,6 @@ describe("processes", { concurrency: 4 }, () => {
 
   // -------------------------------------------------------------- secrets, limits, other commands
 
-  test("a token is found in no log line and no file, whatever is done with it", async (t) => {
-    const { folder, snapshot, keys } = place(t);
-    const args = ["--access-log", "--log-level", "debug", "--watch", "0.2"];
-    const server = await serve(snapshot, keys, args);
-    const { stdout } = await runWell(["keys", "create", "--keys", keys, "--name", "canary"]);
-    const token = stdout.trim();
-    await untilReply(server, token, ({ status }) => status === 200, "the key", 2000);
-    const secret = token.slice("svc_sk_".length);
-    const wrong = "svc_sk_wrong-canary";
-    const paths = ["/worlds", "/stats?token=", "/worlds/", "/nowhere/", "/users/search?q=", "/users/"];
-    for (const path of paths) {
-      await get(server.url + path + (path.endsWith("=") || path.endsWith("/") ? token : ""), { token });
-      await get(`${server.url}${path}`, { token: wrong });
-      await get(`${server.url}${path}`, { headers: { Authorization: `Basic ${token}`, "If-Match": token } });
-    }
-    const broken = await rawClient(server.port);
-    broken.socket.write(`GET /${token} HTTP/9.9\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    await until(() => broken.ended(), "the refusal");
-    broken.socket.destroy();
-    writeFileSync(join(snapshot, "users.ndjson"), `{"id":"${id("a", 1)}","secret":"${token}"}\n{${token}`);
-    await server.logged("snapshot-refused");
-    replace(keys, `{"keys":[{"token":"${token}"`);
-    await server.logged("keys-refused");
-    await untilReply(server, token, ({ status }) => status === 200, "the old keys");
-    const requests = server.logs("request");
-    assert.ok(requests.length >= paths.length * 3);
-    for (const line of requests) {
-      // What the parser refused has no method.
-      assert.match(String(line.method), line.fault === "badRequest" ? /^$/ : /^[A-Z]+$/);
-      assert.equal(typeof line.status, "number");
-      assert.equal(typeof line.ms, "number");
-    }
-    assert.ok(
-      requests.some((line) => line.keyId === readKeyId(server)),
-      "the key's id is there instead",
-    );
-    await server.stop();
-    assert.equal(server.logs("defect").length, 0);
-    for (const text of [server.stdout(), server.stderr()]) {
-      assert.ok(!text.includes(secret) && !text.includes("wrong-canary"));
-    }
-    // What the test itself put there.
-    rmSync(join(snapshot, "users.ndjson"));
-    rmSync(keys);
-    const left = readdirSync(folder, { recursive: true, withFileTypes: true });
-    const files = left.filter((entry) => entry.isFile());
-    assert.equal(files.length, 3, "the other files of the snapshot are looked at");
-    for (const entry of files) {
-      assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(secret), entry.name);
-    }
-
-    function readKeyId({ logs }: Served): unknown {
-      return logs("request").find((line) => line.status === 200)!.keyId;
-    }
-  });
-
   test("of 200 requests at once exactly the limit passes", async (t) => {
     const { snapshot, keys } = place(t);
     writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_own", { limit: 3 }), keyRecord("svcx_free"));
@@ -514,30 +359,3 @@ describe("processes", { concurrency: 4 }, () => {
     await server.stop();
   });
 });
-
-interface RawClient {
-  readonly socket: Socket;
-  readonly text: () => string;
-  readonly ended: () => boolean;
-  readonly error: () => Error | undefined;
-}
-
-/** A connection whose bytes and end can be looked at. */
-async function rawClient(port: number): Promise<RawClient> {
-  const socket = connect(port, "127.0.0.1");
-  let text = "";
-  let ended = false;
-  let failure: Error | undefined;
-  socket.setEncoding("utf8");
-  socket.on("data", (part: string) => {
-    text += part;
-  });
-  socket.on("end", () => {
-    ended = true;
-  });
-  socket.on("error", (error) => {
-    failure = error;
-  });
-  await new Promise<void>((resolve) => socket.once("connect", resolve));
-  return { socket, text: () => text, ended: () => ended, error: () => failure };
-}

@@ -173,7 +173,7 @@ describe("faults", () => {
           } else {
             assert.equal(result.problems.length, 1, what);
             assert.match(result.problems[0]!, /^[^\n]+: /);
-            assert.equal(result.look, undefined, `${what}: the next look would not try again`);
+            assert.equal(result.fingerprint, undefined, `${what}: the next check would not try again`);
           }
         }
       }
@@ -281,7 +281,7 @@ describe("files that are replaced while they are read", () => {
             if (generation) assert.equal(result.store.id, `${generation}-${mark}`);
           } else {
             outcomes.refused++;
-            assert.equal(result.look, undefined, "the next look tries again");
+            assert.equal(result.fingerprint, undefined, "the next check tries again");
           }
         }
         assert.ok(outcomes.refused > 0 && outcomes.A > 0 && outcomes.B > 0, JSON.stringify(outcomes));

@@ -15,9 +15,9 @@
 import type { Store } from "../../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../../store/texts.ts";
 import { fold } from "../fold.ts";
-import { pageOf } from "../matches.ts";
+import { pageOf } from "../query/result-set.ts";
 import type { Searches } from "../search.ts";
-import type { Work } from "../slices.ts";
+import type { Work } from "../shared/work.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "./distance.ts";
 import { indexSimilarNames, type SimilarNames } from "./names.ts";
 

@@ -1,0 +1,41 @@
+/**
+ * N-grams of one to three code units: trigrams are in order, so those that begin
+ * with an n-gram are neighbours, and so are their posting lists.
+ */
+
+import { PAD_TEXT } from "../shared/texts.ts";
+import type { TrigramIndex } from "../shared/trigrams.ts";
+
+/** An n-gram of up to three code units and its range of postings: the lists of all trigrams that begin with it. */
+export interface ShortNgram {
+  readonly ngram: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The n-grams of so many code units, up to three, that are worth it.
+ *
+ * @param isWorth judges a range of postings
+ */
+export function* shortNgrams(
+  { pairs, thirds, starts }: TrigramIndex,
+  units: number,
+  isWorth: (from: number, to: number) => boolean,
+): Generator<ShortNgram> {
+  for (let trigram = 0, next = 0; trigram < pairs.length; trigram = next) {
+    const first = pairs[trigram]! >>> 16;
+    const second = pairs[trigram]! & 0xffff;
+    const third = thirds[trigram]!;
+    for (next = trigram + 1; next < pairs.length; next++) {
+      if (pairs[next]! >>> 16 !== first) break;
+      if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
+      if (units > 2 && thirds[next] !== third) break;
+    }
+    // Most are not, and to make their texts would take the longest.
+    if (!isWorth(starts[trigram]!, starts[next]!)) continue;
+    const ngram = String.fromCharCode(first, second, third).slice(0, units);
+    // What ends with a pad is a shorter n-gram. What ends with the half of a pair that looks like one is left out, too.
+    if (!ngram.includes(PAD_TEXT)) yield { ngram, from: starts[trigram]!, to: starts[next]! };
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Builds a trigram index.
+ *
+ * The trigram at each position is numbered, and numbers are given anew in order
+ * of the code units. Postings are distributed over the lists of their trigrams,
+ * and each list is sorted by the two trigrams that follow.
+ */
+
+import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
+import type { Texts } from "../shared/texts.ts";
+import { hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
+import { distributePostings } from "./posting-lists.ts";
+import { sortLists } from "./sort-postings.ts";
+import { fillSlots, numberTrigrams, sortTrigrams, TrigramNumbers } from "./trigram-numbers.ts";
+
+type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
+
+/** Where the further chunks of long texts are. */
+function cutChunks({ count, starts }: Texts): Chunks {
+  const texts = new Uint32Column();
+  const firsts = new Uint32Column();
+  for (let text = 0; text < count; text++) {
+    for (let at = starts[text]! + CHUNK; at < starts[text + 1]! - 1; at += CHUNK) {
+      texts.push(text);
+      firsts.push(at);
+    }
+  }
+  return { chunkTexts: sharedCopy(texts), chunkStarts: sharedCopy(firsts) };
+}
+
+/** Bits of the Bloom filter for each trigram: one that is nowhere is mostly seen to be so. */
+const SPARSENESS = 16;
+
+function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
+  let size = 32;
+  while (size < pairs.length * SPARSENESS) size *= 2;
+  const bits = sharedUint32(size / 32);
+  for (let trigram = 0; trigram < pairs.length; trigram++) {
+    const bit = hashOfTrigram(pairs[trigram]!, thirds[trigram]!) & (size - 1);
+    bits[bit >>> 5]! |= 1 << bit;
+  }
+  return bits;
+}
+
+/** There is more to index than an index can hold, however much memory there is. */
+export class IndexLimitError extends RangeError {
+  override name = "IndexLimitError";
+}
+
+/** Most texts, further chunks of long ones included: what the bits of a posting can tell apart. */
+const MOST_NUMBERS = 2 ** (32 - NUMBER_SHIFT);
+
+/**
+ * Indexes texts by their trigrams.
+ *
+ * @param sortBits see {@link sortLists}; with fewer than 64 lists are in order of fewer code units
+ * @throws {IndexLimitError} when there are more texts than postings can tell apart
+ */
+export function indexTrigrams(texts: Texts, sortBits = 64): TrigramIndex {
+  const chunks = cutChunks(texts);
+  const count = texts.count + chunks.chunkTexts.length;
+  if (count > MOST_NUMBERS) {
+    throw new IndexLimitError(`${count} names, or distinct words, where ${MOST_NUMBERS} are the most`);
+  }
+  const numbers = new TrigramNumbers();
+  const trigrams = numberTrigrams(texts, numbers);
+  const sorted = sortTrigrams(numbers);
+  const ranks = new Uint32Array(sorted.length);
+  const pairs = sharedUint32(sorted.length);
+  const thirds = sharedUint32(sorted.length);
+  for (let rank = 0; rank < sorted.length; rank++) {
+    const trigram = sorted[rank]!;
+    ranks[trigram] = rank;
+    pairs[rank] = numbers.pairs.values[trigram]!;
+    thirds[rank] = numbers.thirds.values[trigram]!;
+  }
+  for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
+  let size = 2;
+  while (size < pairs.length * 2) size *= 2;
+  const slots = sharedUint32(size);
+  fillSlots(slots, pairs, thirds, pairs.length);
+  // The trigram of pads alone was the first.
+  const lists = distributePostings(texts, trigrams, pairs.length, ranks[0]!);
+  const order = sortLists(lists, sortBits);
+  const bits = filterOf(pairs, thirds);
+  const { starts, postings } = lists;
+  return { texts, pairs, thirds, slots, bits, starts, postings, ...order, ...chunks };
+}

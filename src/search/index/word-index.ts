@@ -1,0 +1,132 @@
+/**
+ * Builds the word index.
+ *
+ * Every text is cut at white space, and each distinct word gets a number. The
+ * occurrences, a word and a document each, come in order of documents; counting
+ * them per word gives every posting list its range, and a second pass fills
+ * them (a counting sort). Before that the words are renumbered in order.
+ */
+
+import { enlarge, sharedUint32 } from "../../store/bytes.ts";
+import type { Texts } from "../shared/texts.ts";
+import { type TrigramIndex, textOf } from "../shared/trigrams.ts";
+import { isWhiteSpace } from "../shared/white-space.ts";
+import type { DocumentWords, WordIndex } from "../shared/word-index.ts";
+import type { WordPostings } from "../shared/word-postings.ts";
+import { indexNgramDocuments } from "./ngram-documents.ts";
+import { reorderTexts, sortTexts } from "./sort-texts.ts";
+import { indexTrigrams } from "./trigrams.ts";
+import { WordDictionary } from "./word-dictionary.ts";
+
+/** Takes documents in ascending order, then makes the index. */
+export class WordIndexBuilder {
+  readonly #dictionary = new WordDictionary();
+  /** A word and an entry, in turn, of every occurrence; those of one document are merged. */
+  #occurrences = new Uint32Array(8192);
+  #length = 0;
+  /** By word: where its newest occurrence is, plus one. */
+  #newest = new Uint32Array(1024);
+  #documents = 0;
+
+  /** Begins the next document; documents are numbered from 0. */
+  beginDocument(): void {
+    this.#documents++;
+  }
+
+  /** Adds a field of the document that was begun last. */
+  addField(folded: string, isName: boolean): void {
+    for (let at = 0; at < folded.length; ) {
+      if (isWhiteSpace(folded.charCodeAt(at))) {
+        at++;
+        continue;
+      }
+      const from = at;
+      while (at < folded.length && !isWhiteSpace(folded.charCodeAt(at))) at++;
+      this.#post(this.#dictionary.numberOf(folded, from, at), isName ? 1 : 0);
+    }
+  }
+
+  #post(number: number, flag: number): void {
+    if (number >= this.#newest.length) this.#newest = enlarge(this.#newest);
+    const document = this.#documents - 1;
+    const newest = this.#newest[number]! - 1;
+    if (newest >= 0 && this.#occurrences[newest + 1]! >>> 1 === document) {
+      this.#occurrences[newest + 1]! |= flag;
+      return;
+    }
+    if (this.#length === this.#occurrences.length) this.#occurrences = enlarge(this.#occurrences);
+    this.#occurrences[this.#length] = number;
+    this.#occurrences[this.#length + 1] = document * 2 + flag;
+    this.#newest[number] = this.#length + 1;
+    this.#length += 2;
+  }
+
+  /**
+   * Makes the index; the builder is of no more use.
+   *
+   * @param least see {@link indexNgramDocuments}
+   * @returns `entriesBefore`, by posting of the trigrams: how many entries the words of all postings before it have
+   */
+  finish(least?: number): { readonly words: WordIndex; readonly entriesBefore: Float64Array } {
+    const words = this.#sortWords();
+    const trigrams = indexTrigrams(words);
+    const wordPostings = this.#invert(words.count);
+    const byDocument = this.#listByDocument();
+    const entriesBefore = countEntriesBefore(trigrams, wordPostings);
+    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, entriesBefore, least);
+    return { words: { trigrams, wordPostings, ngramDocuments, byDocument }, entriesBefore };
+  }
+
+  /** Distributes the occurrences, which are in order of documents, over the posting lists of their words. */
+  #invert(words: number): WordPostings {
+    const starts = sharedUint32(words + 1);
+    for (let at = 0; at < this.#length; at += 2) starts[this.#occurrences[at]! + 1]!++;
+    for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
+    const next = starts.slice();
+    const entries = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) {
+      entries[next[this.#occurrences[at]!]!++] = this.#occurrences[at + 1]!;
+    }
+    return { documents: this.#documents, starts, entries };
+  }
+
+  /** The occurrences are in order of documents already. */
+  #listByDocument(): DocumentWords {
+    const starts = sharedUint32(this.#documents + 1);
+    const words = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) {
+      const entry = this.#occurrences[at + 1]!;
+      starts[(entry >>> 1) + 1]!++;
+      words[at / 2] = this.#occurrences[at]! * 2 + (entry & 1);
+    }
+    for (let document = 0; document < this.#documents; document++) starts[document + 1]! += starts[document]!;
+    return { starts, words };
+  }
+
+  /**
+   * Puts the words in order of their code units and gives the occurrences their
+   * new numbers. Words with the same prefix then have their postings side by
+   * side: to gather documents from all over the postings took twice the time.
+   */
+  #sortWords(): Texts {
+    const found = this.#dictionary.finish();
+    const sorted = sortTexts(found);
+    const ranks = new Uint32Array(sorted.length);
+    for (let rank = 0; rank < sorted.length; rank++) ranks[sorted[rank]!] = rank;
+    for (let at = 0; at < this.#length; at += 2) {
+      this.#occurrences[at] = ranks[this.#occurrences[at]!]!;
+    }
+    return reorderTexts(found, sorted);
+  }
+}
+
+/** By posting of the trigrams: how many entries the words of all postings before it have. */
+function countEntriesBefore(trigrams: TrigramIndex, { starts }: WordPostings): Float64Array {
+  const { postings } = trigrams;
+  const before = new Float64Array(postings.length + 1);
+  for (let at = 0; at < postings.length; at++) {
+    const word = textOf(trigrams, postings[at]!);
+    before[at + 1] = before[at]! + starts[word + 1]! - starts[word]!;
+  }
+  return before;
+}

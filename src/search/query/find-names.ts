@@ -1,0 +1,105 @@
+/**
+ * Names by how they match a term: equal to it, beginning with it, the rest.
+ *
+ * A first page of a frequent n-gram is looked up in the top-k table. Else the
+ * postings of the term are located. Of few postings all names are counted while
+ * the top-k are taken; a page behind those takes a list of all. Very many are
+ * gathered in bitsets.
+ */
+
+import type { PageOf } from "../../store/generation.ts";
+import { EntrySorter } from "../shared/entry-sorter.ts";
+import type { NameIndex } from "../shared/name-index.ts";
+import { TABLE_K } from "../shared/top-table.ts";
+import { GRAM, isBeginning, textOf } from "../shared/trigrams.ts";
+import type { Work } from "../shared/work.ts";
+import { BitsetPool } from "./bitset-pool.ts";
+import { equalNames } from "./equal-names.ts";
+import { listPostings } from "./list-postings.ts";
+import { type Located, locate } from "./locate.ts";
+import { gatherNames } from "./name-bitsets.ts";
+import { ListedResults, NO_RESULTS, ownBytes, type ResultSet, TopResults } from "./result-set.ts";
+import { repeatedNames, topNames } from "./top-names.ts";
+import { lookUpTop } from "./top-table.ts";
+import { postingsIn, sizeOfRange } from "./trigram-postings.ts";
+
+/** Names that can be searched. */
+export interface OpenNameIndex extends NameIndex {
+  /** Empty between two searches, and used without a pause. */
+  readonly sorter: EntrySorter;
+  /** Bitsets of names. */
+  readonly pool: BitsetPool;
+}
+
+/** Makes indexed names searchable on the calling thread. */
+export function openNames({ trigrams, topTable }: NameIndex): OpenNameIndex {
+  const { count } = trigrams.texts;
+  return { trigrams, topTable, sorter: new EntrySorter(count), pool: new BitsetPool(count) };
+}
+
+/**
+ * Finds every name that contains a term.
+ *
+ * @param term folded, not empty
+ * @param page what is asked for; of other results nothing need be known then
+ * @returns numbers of names: those equal to the term, those that begin with it, the rest, each ascending
+ */
+export function* findNames(index: OpenNameIndex, term: string, page?: PageOf): Work<ResultSet> {
+  const top = page === undefined ? undefined : lookUpTop(index.topTable, term, page);
+  return top ?? (yield* namesAt(index, locate(index.trigrams, term), term, page));
+}
+
+/** With more postings than these names are gathered in bitsets. Up to so many are listed without a pause. */
+const MANY = 16_384;
+
+/** Names by the postings of a term. */
+export function* namesAt(
+  index: OpenNameIndex,
+  located: Located,
+  term: string,
+  page: PageOf | undefined,
+): Work<ResultSet> {
+  const { trigrams } = index;
+  if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
+  const postings = located.isExact
+    ? postingsIn(trigrams, located.range)
+    : yield* listPostings(trigrams, located, term);
+  if (postings.length === 0) return NO_RESULTS;
+  const equal = equalNames(trigrams, postings, term);
+  // Of a shorter term the trigrams do not tell which texts hold it twice.
+  const repeated = term.length < GRAM ? undefined : repeatedNames(trigrams, postings);
+  if (repeated === undefined) return new ListedResults(listNames(index, postings, equal));
+  const total = postings.length - repeated.postings + repeated.names.length;
+  const top = topNames(trigrams, postings, equal, repeated.names, Math.min(TABLE_K, total));
+  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
+  return new TopResults(total, top, listBytes + ownBytes(postings), () => {
+    return new ListedResults(listNames(index, postings, equal));
+  });
+}
+
+/** All names, ranked. */
+function listNames(
+  { trigrams, sorter }: OpenNameIndex,
+  postings: Uint32Array,
+  equal: Uint32Array,
+): Uint32Array {
+  const entries = new Uint32Array(postings.length);
+  for (let at = 0; at < postings.length; at++) {
+    entries[at] = textOf(trigrams, postings[at]!) * 2 + (isBeginning(trigrams, postings[at]!) ? 1 : 0);
+  }
+  sorter.add(entries, 0, entries.length);
+  // Each name once; one that begins with the term may hold it once more.
+  const total = sorter.drain(entries);
+  const ranked = new Uint32Array(total);
+  ranked.set(equal);
+  let to = equal.length;
+  // Both are ascending.
+  for (let at = 0, skipped = 0; at < total; at++) {
+    const name = entries[at]! >>> 1;
+    if ((entries[at]! & 1) === 0) continue;
+    if (name === equal[skipped]) skipped++;
+    else ranked[to++] = name;
+  }
+  for (let at = 0; at < total; at++) if ((entries[at]! & 1) === 0) ranked[to++] = entries[at]! >>> 1;
+  return ranked;
+}

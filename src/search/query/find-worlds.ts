@@ -1,0 +1,106 @@
+/**
+ * Finds worlds by name and description.
+ *
+ * A first page of a frequent n-gram is looked up in the top-k table. Else a
+ * query is split into terms: the documents of a single one are found and ranked
+ * at once, those of several are intersected first. What is short is done
+ * without a pause and without the bitsets that long searches borrow.
+ */
+
+import type { PageOf } from "../../store/generation.ts";
+import { WHITE_SPACE } from "../shared/white-space.ts";
+import { countEntries } from "../shared/word-postings.ts";
+import type { Work } from "../shared/work.ts";
+import type { WorldIndex } from "../shared/world-index.ts";
+import { BitsetLoan } from "./bitset-pool.ts";
+import { findAll, LONG, withoutContained } from "./conjunction.ts";
+import { gatherDocuments } from "./gather.ts";
+import { type Asked, rank, rankList, rankWords } from "./rank.ts";
+import type { ResultSet } from "./result-set.ts";
+import { type FoundTerm, findTerm } from "./term.ts";
+import { lookUpTop } from "./top-table.ts";
+import { sizeOfRange } from "./trigram-postings.ts";
+import { AT_ONCE, unite } from "./unite.ts";
+import { type OpenWordIndex, openWords } from "./word-index.ts";
+
+/** Worlds that can be searched. */
+export interface OpenWorldIndex extends WorldIndex {
+  readonly words: OpenWordIndex;
+}
+
+/** Makes indexed worlds searchable on the calling thread. */
+export function openWorldIndex({ words, nameOrder, topTable }: WorldIndex): OpenWorldIndex {
+  return { words: openWords(words), nameOrder, topTable };
+}
+
+/** How many different terms of a query count. */
+const MAX_TERMS = 10;
+
+/**
+ * Finds the worlds that contain every term of a query in name or description.
+ *
+ * @param term folded and trimmed, not empty
+ * @param page what is asked for; without it everything is found
+ * @returns world rows: name equal to the query, name beginning with it, name
+ *   containing every term, the rest
+ */
+export function* findWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
+  const top = page === undefined ? undefined : lookUpTop(index.topTable, term, page);
+  if (top !== undefined) return top;
+  const terms = termsOf(term);
+  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
+  // Most searches end here: nothing of what long ones need is made for them.
+  const short = found === undefined ? undefined : rankShort(index, found, term);
+  if (short !== undefined) return short;
+  const loan = new BitsetLoan(index.words.pool);
+  const asked = { term, page };
+  try {
+    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
+    const set = yield* findAll(index.words, terms, loan);
+    return rankShort(index, set, term) ?? (yield* rank(set, index.nameOrder, asked, loan));
+  } finally {
+    loan.end();
+  }
+}
+
+/** The terms that count. */
+function termsOf(query: string): readonly string[] {
+  const terms = query.split(WHITE_SPACE);
+  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
+}
+
+/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
+export function rankShort(
+  { words, nameOrder }: OpenWorldIndex,
+  found: FoundTerm,
+  term: string,
+): ResultSet | undefined {
+  if (found instanceof Uint32Array) {
+    const entries = countEntries(words.wordPostings, found);
+    return entries <= AT_ONCE ? rankWords(words, found, entries, nameOrder, term) : undefined;
+  }
+  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
+  return rankList(found.entries, nameOrder, term);
+}
+
+/** Ranks what a single term was found in, with pauses. */
+export function* rankFound(
+  { words, nameOrder }: OpenWorldIndex,
+  found: FoundTerm,
+  term: string,
+  asked: Asked,
+  loan: BitsetLoan,
+): Work<ResultSet> {
+  if ("kind" in found) return yield* rank(found, nameOrder, asked, loan);
+  if ("range" in found) {
+    if (sizeOfRange(found.range) > LONG) yield "long";
+    return yield* rank(yield* gatherDocuments(words, found, term, loan), nameOrder, asked, loan);
+  }
+  const { starts, entries } = words.wordPostings;
+  if (countEntries(words.wordPostings, found) > LONG) yield "long";
+  if (found.length === 1) {
+    const list = entries.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
+    return yield* rank({ kind: "list", entries: list }, nameOrder, asked, loan);
+  }
+  return yield* rank(yield* unite(words.wordPostings, found, words, loan), nameOrder, asked, loan);
+}

@@ -1,0 +1,478 @@
+/** Connections on the wire: slow peers, versions, keeping and closing, pipelining, many peers. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { Found } from "../src/store/generation.ts";
+import {
+  AT_ONCE,
+  ask,
+  bearer,
+  good,
+  isBadRequest,
+  isBareRefusal,
+  isStats,
+  main,
+  OK,
+  PAGE,
+  SEARCH,
+  STATS,
+  slowSearches,
+} from "./support/hostile.ts";
+import { BASE, INSTANCE, serve, serveAlone, serveOpen, WORLD } from "./support/http-server.ts";
+import { within } from "./support/patience.ts";
+import { dial, errorOf, header, lastWord, type RawResponse, requestHead } from "./support/raw.ts";
+
+const quick = await serve({
+  http: {
+    headersTimeout: 200,
+    requestTimeout: 400,
+    checkInterval: 50,
+    keepAliveTimeout: 300,
+    socketTimeout: 5000,
+  },
+});
+
+// These take their time, so they begin here and are looked at later.
+const alone = { plain: serveAlone(), narrow: serveAlone(128) };
+for (const begun of [alone.plain, alone.narrow]) begun.catch(() => {});
+
+describe("slow peers", AT_ONCE, () => {
+  const slow = (response: RawResponse): void => isBareRefusal(response, 408, "Request timeout");
+
+  for (const [name, bytes] of [
+    ["silence", ""],
+    ["half a request line", "GET /api"],
+    ["half a head", OK],
+  ] as const) {
+    test(`${name}: 408`, async () => {
+      slow(await lastWord(quick.port, bytes));
+    });
+  }
+
+  test("a head that drips in: 408 although bytes keep coming", async () => {
+    const wire = await dial(quick.port);
+    void wire.send(OK);
+    const drip = setInterval(() => void wire.send("X"), 20).unref();
+    slow(await wire.response());
+    clearInterval(drip);
+    await wire.closed();
+  });
+
+  test("half a head behind a request that was answered: 408", async () => {
+    const wire = await dial(quick.port);
+    void wire.send(good(STATS) + OK);
+    isStats(await wire.response());
+    slow(await wire.response());
+    await wire.closed();
+  });
+
+  test("a body that never comes costs nobody a wait: one answer, and no 408 behind it", async () => {
+    const wire = await dial(quick.port);
+    void wire.send(requestHead(STATS, ["Content-Length: 10"], "POST"));
+    assert.equal((await wire.response()).status, 405);
+    await wire.closed();
+  });
+
+  test("an idle connection that was answered is closed without a word", async () => {
+    const wire = await dial(quick.port);
+    void wire.send(good(STATS));
+    isStats(await wire.response());
+    await wire.closed();
+  });
+});
+
+describe("versions and connections", AT_ONCE, () => {
+  const old = (target: string, ...headers: string[]): string =>
+    [`GET ${target} HTTP/1.0`, bearer("cli"), ...headers, "", ""].join("\r\n");
+
+  for (const target of [STATS, SEARCH]) {
+    test(`HTTP/1.0 ends the connection: ${target}`, async () => {
+      const response = await lastWord(main.port, old(target));
+      assert.equal(response.status, 200);
+      assert.equal(header(response, "Connection"), "close");
+    });
+
+    test(`HTTP/1.0 with keep-alive does not: ${target}`, async () => {
+      const wire = await dial(main.port);
+      for (let at = 0; at < 3; at++) {
+        void wire.send(old(target, "Connection: keep-alive"));
+        const response = await wire.response();
+        assert.equal(response.status, 200);
+        assert.equal(header(response, "Connection"), "keep-alive");
+      }
+      void wire.send(old(target));
+      assert.equal((await wire.response()).status, 200);
+      await wire.closed();
+    });
+
+    test(`Connection: close before a pipelined request: one response, FIN: ${target}`, async () => {
+      const response = await lastWord(main.port, good(target, ["Connection: close"]) + good(STATS));
+      assert.equal(response.status, 200);
+      assert.equal(header(response, "Connection"), "close");
+    });
+
+    test(`Connection: close before a flood: one response, FIN: ${target}`, async () => {
+      const wire = await dial(main.port);
+      wire.socket.pause();
+      await wire.send(good(target, ["Connection: close"]));
+      await within(wire.send(good(STATS).repeat(50_000)), "the flood to be taken");
+      wire.socket.resume();
+      assert.equal((await wire.response()).status, 200);
+      await wire.closed();
+    });
+
+    test(`Connection: close, and the peer goes on sending after the answer: ${target}`, async () => {
+      const wire = await dial(main.port);
+      void wire.send(good(target, ["Connection: close"]));
+      assert.equal((await wire.response()).status, 200);
+      await wire.sendSlowly(Array.from({ length: 8 }, () => good(STATS).repeat(500)));
+      await wire.closed();
+    });
+
+    test(`a client that half-closes behind its requests gets all answers: ${target}`, async () => {
+      const wire = await dial(main.port);
+      void wire.send(good(target) + good(STATS) + good(PAGE) + good(target) + good(STATS));
+      wire.end();
+      const statuses: number[] = [];
+      for (let at = 0; at < 5; at++) statuses.push((await wire.response()).status);
+      assert.deepEqual(statuses, [200, 200, 200, 200, 200]);
+      await wire.closed();
+    });
+  }
+
+  test("a client that half-closes before its search is done gets its answer", async () => {
+    const { later, finish, finishAll } = slowSearches();
+    const server = await serveOpen({}, { users: later, worlds: later });
+    const wire = await dial(server.port);
+    void wire.send(good(SEARCH) + good(STATS) + good(SEARCH));
+    wire.end();
+    // Connections are read in turn: when others were served, the end of this one was seen.
+    for (let at = 0; at < 3; at++) isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    assert.equal(finish.length, 2);
+    finishAll();
+    assert.equal(JSON.parse((await wire.response()).body).pagination.total, 3);
+    isStats(await wire.response());
+    assert.equal(JSON.parse((await wire.response()).body).pagination.total, 3);
+    await wire.closed();
+  });
+
+  test("a client that half-closes and reads slowly gets all it asked for", async () => {
+    const wire = await dial(main.port);
+    wire.socket.pause();
+    await wire.send(good(PAGE).repeat(100));
+    wire.end();
+    for (let at = 0; at < 3; at++) isStats(await ask(STATS, [bearer("cli")]));
+    wire.socket.resume();
+    for (let at = 0; at < 100; at++) assert.equal(JSON.parse((await wire.response()).body).data.length, 50);
+    await wire.closed();
+  });
+
+  test("a large reply arrives whole although its request closes the connection", async () => {
+    const response = await lastWord(main.port, good(PAGE, ["Connection: close"]));
+    assert.equal(JSON.parse(response.body).data.length, 50);
+  });
+
+  test("Upgrade is ignored", async () => {
+    isStats(await ask(STATS, [bearer("cli"), "Upgrade: websocket"]));
+    const h2c = [
+      "Connection: Upgrade, HTTP2-Settings",
+      "Upgrade: h2c",
+      "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA",
+    ];
+    isStats(await ask(STATS, [bearer("cli"), ...h2c]));
+  });
+
+  for (const target of ["orrery.test:443", STATS, "*"]) {
+    test(`CONNECT ${target}: 405 and the end`, async () => {
+      const bytes = requestHead(target, [], "CONNECT");
+      const response = await lastWord(main.port, `${bytes}\x16\x03\x01 tunnelled ${good(STATS)}`, "CONNECT");
+      isBareRefusal(response, 405, "Method not allowed");
+      assert.equal(header(response, "Allow"), "GET, HEAD, OPTIONS");
+    });
+  }
+
+  test("CONNECT, and the peer goes on sending: no reset", async () => {
+    const wire = await dial(main.port);
+    void wire.send(requestHead("orrery.test:443", [], "CONNECT"));
+    assert.equal((await wire.response("CONNECT")).status, 405);
+    await wire.sendSlowly(Array.from({ length: 16 }, () => Buffer.alloc(1_000_000)));
+    await wire.closed();
+  });
+
+  test("CONNECT behind good requests: 405 in its turn", async () => {
+    const wire = await dial(main.port);
+    void wire.send(good(SEARCH) + good(PAGE) + requestHead("orrery.test:443", [], "CONNECT") + good(STATS));
+    assert.equal((await wire.response()).status, 200);
+    assert.equal(JSON.parse((await wire.response()).body).data.length, 50);
+    assert.equal((await wire.response("CONNECT")).status, 405);
+    await wire.closed();
+  });
+
+  test("peers that reset harm nobody", async () => {
+    const server = await alone.plain;
+    const beginnings = [
+      "",
+      OK,
+      good(PAGE).repeat(20),
+      good(SEARCH).repeat(20),
+      requestHead("orrery.test:443", [], "CONNECT"),
+      good(PAGE).repeat(20) + requestHead("orrery.test:443", [], "CONNECT"),
+      "BREW / HTTP/1.1\r\n\r\n",
+      `${good(PAGE).repeat(20)}BREW / HTTP/1.1\r\n\r\n`,
+      requestHead(STATS, ["Content-Length: 100"], "POST"),
+    ];
+    await Promise.all(
+      beginnings.map(async (bytes) => {
+        const wire = await dial(server.port);
+        wire.socket.pause();
+        await wire.send(bytes);
+        wire.socket.resetAndDestroy();
+        await wire.gone;
+      }),
+    );
+    // A reset behind an answer meets a server that waits for the end of the connection.
+    for (const bytes of beginnings.slice(4)) {
+      const wire = await dial(server.port);
+      void wire.send(bytes);
+      await wire.response();
+      wire.socket.resetAndDestroy();
+      await wire.gone;
+    }
+    isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    assert.equal((await server.stop()).status, 0);
+  });
+
+  test("requests a connection are limited, the last answer says so", async () => {
+    const three = await serve({ http: { maxRequestsPerSocket: 3 } });
+    for (const target of [STATS, SEARCH]) {
+      for (const pipelined of [true, false]) {
+        const wire = await dial(three.port);
+        if (pipelined) void wire.send(good(target).repeat(5));
+        for (let at = 1; at <= 3; at++) {
+          if (!pipelined) void wire.send(good(target));
+          const response = await wire.response();
+          assert.equal(response.status, 200);
+          assert.equal(header(response, "Connection"), at < 3 ? "keep-alive" : "close");
+        }
+        await wire.closed();
+      }
+    }
+  });
+});
+
+describe("pipelining", AT_ONCE, () => {
+  const MIX = [
+    ["GET", STATS],
+    ["GET", SEARCH],
+    ["HEAD", SEARCH],
+    ["GET", `${BASE}/worlds/${WORLD}`],
+    ["GET", `${BASE}/worlds/search`],
+    ["HEAD", PAGE],
+    ["GET", `${BASE}/users/search?q=user&limit=1`],
+    ["OPTIONS", STATS],
+    ["GET", PAGE],
+    ["GET", "/nowhere"],
+    ["POST", STATS],
+    ["GET", `${BASE}/instances/${INSTANCE}`],
+  ] as const;
+
+  test("20 requests with HEAD and searches among them are answered in order", async () => {
+    const asks = Array.from({ length: 20 }, (_, at) => MIX[at % MIX.length]!);
+    const alone = await Promise.all(asks.map(([method, target]) => ask(target, [bearer("cli")], method)));
+    const wire = await dial(main.port);
+    void wire.send(asks.map(([method, target]) => good(target, [], method)).join(""));
+    for (const [at, [method, target]] of asks.entries()) {
+      const response = await wire.response(method);
+      const what = `${at}: ${method} ${target}`;
+      assert.equal(response.status, alone[at]!.status, what);
+      assert.equal(header(response, "Content-Length"), header(alone[at]!, "Content-Length"), what);
+      assert.equal(response.body, alone[at]!.body, what);
+    }
+    wire.end();
+    await wire.closed();
+  });
+
+  test("searches that are answered in reverse are sent in order", async () => {
+    const waiting: (() => void)[] = [];
+    const later = (): Promise<Found> =>
+      new Promise((resolve) => {
+        waiting.push(() => resolve({ total: 1, rows: Uint32Array.of(waiting.length % 60) }));
+        // Once all three wait, the newest is answered first.
+        if (waiting.length === 3) for (const go of waiting.toReversed()) void setImmediate().then(go);
+      });
+    const server = await serveOpen({}, { users: later, worlds: later });
+    const wire = await dial(server.port);
+    const one = good(`${SEARCH}&limit=1`);
+    const two = good(`${BASE}/users/search?q=a&limit=2`);
+    const three = good(`${SEARCH}&limit=3`, [], "HEAD");
+    void wire.send(`${one}${good(STATS)}${two}${three}${good(STATS)}BREW / HTTP/1.1\r\n\r\n`);
+    assert.equal(JSON.parse((await wire.response()).body).pagination.limit, 1);
+    isStats(await wire.response());
+    assert.equal(JSON.parse((await wire.response()).body).pagination.limit, 2);
+    assert.equal((await wire.response("HEAD")).status, 200);
+    isStats(await wire.response());
+    isBadRequest(await wire.response());
+    await wire.closed();
+    assert.equal(waiting.length, 3);
+  });
+
+  test("1,000 requests in one write", async () => {
+    const wire = await dial(main.port);
+    void wire.send(good(STATS).repeat(1000));
+    for (let at = 0; at < 1000; at++) isStats(await wire.response());
+    wire.end();
+    await wire.closed();
+  });
+
+  test("garbage behind more requests than are taken at once: all answered, then one 400", async () => {
+    const wire = await dial(main.port);
+    void wire.send(`${good(SEARCH).repeat(100)}BREW / HTTP/1.1\r\n\r\n`);
+    for (let at = 0; at < 100; at++) assert.equal((await wire.response()).status, 200);
+    isBadRequest(await wire.response());
+    await wire.closed();
+  });
+
+  test("requests behind slow ones are not even read, and answered in the end", async () => {
+    const { later, finish, finishAll } = slowSearches();
+    const server = await serveOpen({}, { users: later, worlds: later });
+    const wire = await dial(server.port);
+    const bytes = good(`${SEARCH}&limit=1`).repeat(5000);
+    const sent = wire.send(bytes);
+    while (finish.length === 0) isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    const taken = finish.length;
+    // Each answer that is out could let more in.
+    for (const done of finish.slice(0, taken - 1)) {
+      done();
+      assert.equal((await wire.response()).status, 200);
+      isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    }
+    assert.equal(finish.length, taken);
+    const read = server.sockets().map(({ bytesRead }) => bytesRead);
+    assert.ok(Math.max(...read) < 200_000 && bytes.length > 500_000, `${read} bytes were read`);
+    finishAll();
+    for (let at = taken - 1; at < 5000; at++) assert.equal((await wire.response()).status, 200);
+    await sent;
+    wire.end();
+    await wire.closed();
+  });
+
+  test("a search that fails is a 500 that says nothing; its neighbours are answered", async () => {
+    const secret = "the disk is on fire";
+    const server = await serveOpen(
+      {},
+      {
+        users: () => {
+          throw new Error(secret);
+        },
+        worlds: () => Promise.reject(new Error(secret)),
+      },
+    );
+    const wire = await dial(server.port);
+    void wire.send(good(STATS) + good(SEARCH) + good(`${BASE}/users/search?q=a`) + good(STATS));
+    isStats(await wire.response());
+    for (let at = 0; at < 2; at++) {
+      const response = await wire.response();
+      assert.equal(response.status, 500);
+      assert.equal(errorOf(response), "Internal server error");
+      assert.equal(header(response, "Access-Control-Allow-Origin"), "*");
+    }
+    isStats(await wire.response());
+    wire.end();
+    await wire.closed();
+    const defects = server.observations.filter(({ kind }) => kind === "defect");
+    assert.equal(defects.length, 2);
+  });
+});
+
+describe("many peers", AT_ONCE, () => {
+  test("peers that never read cost little memory and are cut off", async () => {
+    const server = await serveOpen({ accessLog: true, http: { socketTimeout: 1500, checkInterval: 100 } });
+    const size = (await ask(PAGE, [bearer("cli")], "GET", server)).body.length;
+    assert.ok(size > 100_000);
+    const before = server.observations.length;
+    const deaf = await Promise.all(Array.from({ length: 4 }, () => dial(server.port)));
+    for (const [who, wire] of deaf.entries()) {
+      wire.socket.pause();
+      // Behind a CONNECT node:http watches no longer.
+      if (who === 0) void wire.send(good(PAGE).repeat(40) + requestHead("orrery.test:443", [], "CONNECT"));
+      // More than the system's buffers hold: a write still waits when the server lets go, and tells of it.
+      void wire.send(good(PAGE).repeat(100_000));
+    }
+    // What was made and has not left the process; what the system's buffers took is not counted.
+    let most = 0;
+    const stalled = new Set<unknown>();
+    let made = 0;
+    const look = setInterval(() => {
+      for (const socket of server.sockets()) if (socket.writableLength > 0) stalled.add(socket);
+      if (server.sockets().length !== deaf.length) return;
+      made = server.observations.length - before;
+      let held = made * size;
+      for (const socket of server.sockets()) held -= socket.bytesWritten - socket.writableLength;
+      most = Math.max(most, held);
+    }, 10).unref();
+    const broken = await within(Promise.all(deaf.map(({ gone }) => gone)), "the peers to be cut off");
+    clearInterval(look);
+    while (server.sockets().length > 0) await setImmediate();
+    for (const error of broken) assert.match(error ?? "none", /^(ECONNRESET|EPIPE)$/);
+    assert.equal(stalled.size, deaf.length);
+    assert.ok(most > 0 && most < deaf.length * 2_000_000, `${most} bytes of replies were kept`);
+    const late = server.observations.length - before - made;
+    assert.ok(late < deaf.length * 32, `${late} replies were made for connections that were gone`);
+  });
+
+  test("others are served beside peers that never read", async () => {
+    const deaf = await Promise.all(Array.from({ length: 20 }, () => dial(main.port)));
+    for (const wire of deaf) {
+      wire.socket.pause();
+      void wire.send(good(PAGE).repeat(5000));
+    }
+    for (let at = 0; at < 50; at++) isStats(await ask(STATS, [bearer("cli")]));
+    for (const wire of deaf) wire.destroy();
+  });
+
+  test("1,000 idle connections: others are served beside them, and so are they", async () => {
+    const idle = await Promise.all(Array.from({ length: 1000 }, () => dial(main.port)));
+    for (let at = 0; at < 100; at++) isStats(await ask(STATS, [bearer("cli")]));
+    for (const wire of idle) void wire.send(good(STATS));
+    for (const wire of idle) isStats(await wire.response());
+    for (let at = 0; at < 100; at++) assert.equal((await ask(SEARCH, [bearer("cli")])).status, 200);
+    for (const wire of idle) wire.end();
+    await Promise.all(idle.map((wire) => wire.closed()));
+  });
+
+  test("file descriptors run out: connections that stand are served, and new ones again later", async () => {
+    const server = await alone.narrow;
+    const wire = await dial(server.port);
+    const stands = async (): Promise<void> => {
+      void wire.send(good(STATS));
+      isStats(await wire.response());
+    };
+    await stands();
+    const crowd = await Promise.all(
+      Array.from({ length: 300 }, async () => {
+        const one = await dial(server.port);
+        void one.send(good(STATS));
+        const served = await one.response().then(isStats, () => "refused");
+        return { one, refused: served === "refused" };
+      }),
+    );
+    const refused = crowd.filter((each) => each.refused).length;
+    assert.ok(refused > 0 && refused < crowd.length, `${refused} were refused`);
+    await stands();
+    for (const { one } of crowd) one.destroy();
+    await Promise.all(crowd.map(({ one }) => one.gone));
+    const again = async (): Promise<void> => {
+      const one = await dial(server.port);
+      void one.send(good(STATS));
+      const served = await one.response().then(isStats, () => "refused");
+      one.destroy();
+      if (served === "refused") await again();
+    };
+    await within(again(), "new connections to be accepted");
+    await stands();
+    wire.end();
+    await wire.closed();
+    assert.equal((await server.stop()).status, 0);
+  });
+});

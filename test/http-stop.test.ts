@@ -1,0 +1,193 @@
+/** Stopping on the wire: what is in flight, idle, pipelined, stuck, or on its way. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  AT_ONCE,
+  ask,
+  bearer,
+  good,
+  isBadRequest,
+  isStats,
+  OK,
+  PAGE,
+  SEARCH,
+  STATS,
+  slowSearches,
+} from "./support/hostile.ts";
+import { type Stopped, serve, serveAlone, serveOpen } from "./support/http-server.ts";
+import { assertInTime, within } from "./support/patience.ts";
+import { dial, header, Wire } from "./support/raw.ts";
+
+// It takes its time, so it begins here and is looked at later.
+const stuck = stopBesideStuckPeers();
+stuck.catch(() => {});
+
+async function stopBesideStuckPeers(): Promise<Stopped> {
+  const server = await serveAlone();
+  const deaf = await dial(server.port);
+  deaf.socket.pause();
+  void deaf.send(good(PAGE).repeat(1000));
+  const half = await dial(server.port);
+  isStats(await ask(STATS, [bearer("cli")], "GET", server));
+  void half.send(OK);
+  const stopped = within(server.stop(), "the stop");
+  await half.closed();
+  const result = await stopped;
+  deaf.destroy();
+  return result;
+}
+
+describe("a graceful stop", AT_ONCE, () => {
+  /** Asks again and again, until the server says that it is over. */
+  async function busy(wire: Wire, turns: number[], who: number): Promise<void> {
+    for (let at = 0; ; at++) {
+      const method = at % 5 === 4 ? "HEAD" : "GET";
+      void wire.send(good([STATS, SEARCH, PAGE][at % 3]!, [], method));
+      const response = await wire.response(method);
+      assert.equal(response.status, 200);
+      turns[who]!++;
+      if (header(response, "Connection") === "close") break;
+    }
+    await wire.closed();
+  }
+
+  /** Resolves when nobody listens. For a moment the system still lets some in, and they may be reset: nothing was asked. */
+  async function refused(port: number): Promise<void> {
+    const late = await dial(port).catch((error: NodeJS.ErrnoException) => error.code);
+    if (late instanceof Wire) late.destroy();
+    if (late !== "ECONNREFUSED") await refused(port);
+  }
+
+  test("40 busy clients: no request is lost, no connection reset, idle ones are ended, new ones refused", async () => {
+    const server = await serve({ threads: true });
+    const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
+    const used = await dial(server.port);
+    void used.send(good(STATS));
+    isStats(await used.response());
+    const wires = await Promise.all(Array.from({ length: 40 }, () => dial(server.port)));
+    const turns = wires.map(() => 0);
+    const all = wires.map((wire, who) => busy(wire, turns, who));
+    while (turns.some((count) => count < 10)) isStats(await ask(STATS, [bearer("cli")], "GET", server));
+
+    const began = performance.now();
+    const stopped = server.stop();
+    await within(refused(server.port), "new connections to be refused");
+    const before = [...turns];
+    await Promise.all(all);
+    // The answer that was on its way, and the one that says that it is the last.
+    for (const [who, count] of turns.entries()) assert.ok(count - before[who]! <= 2);
+    for (const wire of [...idle, used]) {
+      await wire.closed();
+      assert.ok(performance.now() - began > 1400, "idle connections are still served for a moment");
+      assertInTime(began, 8000, "the end of idle connections");
+    }
+    await within(stopped, "the stop", 10_000);
+    const kinds = server.observations.map(({ kind }) => kind);
+    // Each serving thread tells what became of its searches.
+    const last = kinds.slice(kinds.indexOf("stopping"));
+    assert.deepEqual([...new Set(last)], ["stopping", "search-cache", "stopped"]);
+    assert.ok(!kinds.includes("defect"));
+  });
+
+  test("what is in flight is answered, however long it takes within reason", async () => {
+    const { later, finish, finishAll } = slowSearches();
+    const server = await serveOpen({}, { users: later, worlds: later });
+    const wire = await dial(server.port);
+    const piped = await dial(server.port);
+    const crowded = await dial(server.port);
+    const garbled = await dial(server.port);
+    const idle = await dial(server.port);
+    void wire.send(good(SEARCH));
+    void piped.send(good(SEARCH) + good(STATS) + good(SEARCH) + good(PAGE));
+    void garbled.send(`${good(SEARCH)}BREW / HTTP/1.1\r\n\r\n`);
+    void crowded.send(good(SEARCH).repeat(50));
+    // Those of the first three, and one at least of the crowd.
+    while (finish.length < 5) isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    const stopped = server.stop();
+    // The idle one goes when the grace is over; only then the searches are done.
+    await idle.closed();
+    finishAll();
+    const response = await wire.response();
+    assert.equal(JSON.parse(response.body).pagination.total, 3);
+    assert.equal(header(response, "Connection"), "close");
+    await wire.closed();
+    for (let at = 0; at < 4; at++) assert.equal((await piped.response()).status, 200);
+    await piped.closed();
+    for (let at = 1; at <= 50; at++) {
+      assert.equal(header(await crowded.response(), "Connection"), at < 50 ? "keep-alive" : "close");
+    }
+    await crowded.closed();
+    assert.equal((await garbled.response()).status, 200);
+    isBadRequest(await garbled.response());
+    await garbled.closed();
+    await within(stopped, "the stop");
+  });
+
+  test("what arrives within the grace is answered; what crosses the end meets an end of file", async () => {
+    const server = await serve();
+    const [fresh, used, half, crossing] = [
+      await dial(server.port),
+      await dial(server.port),
+      await dial(server.port),
+      await dial(server.port),
+    ];
+    void used.send(good(STATS));
+    isStats(await used.response());
+    // One write: when the first answer is here, the beginning of the next request is there.
+    void half.send(good(STATS) + OK);
+    isStats(await half.response());
+    // Served and idle: the connection is accepted.
+    isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    const stopped = server.stop();
+    await within(refused(server.port), "new connections to be refused");
+    for (const [wire, bytes] of [
+      [fresh, good(STATS)],
+      [used, good(SEARCH) + good(STATS)],
+      [half, "\r\n"],
+    ] as const) {
+      void wire.send(bytes);
+      const response = await wire.response();
+      assert.equal(response.status, 200);
+      if (wire === used && header(response, "Connection") !== "close") isStats(await wire.response());
+      await wire.closed();
+    }
+    await crossing.fin();
+    await crossing.sendSlowly([good(STATS), good(STATS)]);
+    await crossing.closed();
+    await within(stopped, "the stop");
+  });
+
+  test("malformed requests are refused to the last", async () => {
+    const server = await serve();
+    const wire = await dial(server.port);
+    isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    const stopped = server.stop();
+    void wire.send("BREW / HTTP/1.1\r\n\r\n");
+    isBadRequest(await wire.response());
+    await wire.closed();
+    await within(stopped, "the stop");
+  });
+
+  test("peers that never finish or never read do not hold it up for 10 s", async () => {
+    const { status, ms } = await stuck;
+    assert.equal(status, 0);
+    // Had nobody been stuck, it would have been over after the grace.
+    assert.ok(ms > 4000, `${ms} ms`);
+    assertInTime(performance.now() - ms, 9900, "the stop");
+  });
+});
+
+// By itself: tests beside it would take the turns in which connections are taken.
+test("connections that are on their way when a stop begins are taken, and their requests answered", async () => {
+  const server = await serve();
+  const wires = Array.from({ length: 20 }, () => new Wire(server.port));
+  for (const wire of wires) void wire.send(good(STATS));
+  const stopped = server.stop();
+  for (const wire of wires) {
+    const response = await wire.response();
+    isStats(response);
+    await wire.closed();
+  }
+  await within(stopped, "the stop");
+});

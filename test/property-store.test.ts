@@ -1,0 +1,296 @@
+/** Times, ids and orders of any rows, against plain code. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { ArrivingIds, compareWords, createIdMap, findId, findWords } from "../src/store/ids.ts";
+import { groupRows, NO_GROUP, rowsOf } from "../src/store/lists.ts";
+import { countUp, newestFirst, sortByKey, sortHighestFirst } from "../src/store/order.ts";
+import { formatTime, parseTime } from "../src/time.ts";
+import { formatUuid, parseUuid } from "../src/uuid.ts";
+import { isModelUuid, modelTime, modelTimeText } from "./support/model.ts";
+
+describe("times", () => {
+  const two = (max: number) => fc.nat(max).map((value) => String(value).padStart(2, "0"));
+  const fraction = fc
+    .array(fc.constantFrom(..."0123456789"), { maxLength: 12 })
+    .map((digits) => `.${digits.join("")}`);
+  const seconds = fc.oneof(
+    fc.constant(""),
+    two(61).map((value) => `:${value}`),
+    fc.tuple(two(61), fraction).map(([value, rest]) => `:${value}${rest}`),
+  );
+  const zone = fc.oneof(
+    { weight: 3, arbitrary: fc.constant("Z") },
+    {
+      weight: 3,
+      arbitrary: fc.tuple(fc.constantFrom("+", "-"), two(24), two(60)).map(([s, h, m]) => `${s}${h}:${m}`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom("", "z", "+0100", "+01", " Z", "Z ", "−01:00", "+1:00", "-00:00", "UTC"),
+    },
+  );
+  const year = fc.oneof(
+    fc.constantFrom(
+      "0000",
+      "0001",
+      "0004",
+      "0100",
+      "0400",
+      "1600",
+      "1900",
+      "1969",
+      "1970",
+      "2000",
+      "2024",
+      "9999",
+    ),
+    fc.nat(9999).map((value) => String(value).padStart(4, "0")),
+  );
+  const likely = fc
+    .tuple(
+      year,
+      two(13),
+      fc.oneof(two(32), fc.constantFrom("28", "29", "30", "31")),
+      two(24),
+      two(60),
+      seconds,
+      zone,
+    )
+    .map(([y, month, day, hour, minute, rest, z]) => `${y}-${month}-${day}T${hour}:${minute}${rest}${z}`);
+  const damaged = fc
+    .tuple(likely, fc.nat(35), fc.constantFrom("", "x", " ", "0", "-", ":", "\n", "٣", "T", "+"), fc.nat(1))
+    .map(([whole, at, put, drop]) => whole.slice(0, at) + put + whole.slice(at + drop));
+
+  test("are read as the naive reader reads them", () => {
+    let good = 0;
+    fc.assert(
+      fc.property(fc.oneof({ weight: 4, arbitrary: likely }, { weight: 1, arbitrary: damaged }), (some) => {
+        const at = parseTime(some);
+        assert.equal(at, modelTime(some), some);
+        if (!Number.isNaN(at)) good++;
+      }),
+      { numRuns: 20_000 },
+    );
+    assert.ok(good > 5000, `only ${good} times are real`);
+  });
+
+  test("come back from their text", () => {
+    const first = Date.UTC(2000, 0, 1) - 730_485 * 86_400_000;
+    const milliseconds = fc.oneof(
+      fc.integer({ min: first, max: 253_402_300_799_999 }),
+      fc.constantFrom(first, -1, 0, 1, 253_402_300_799_999),
+    );
+    fc.assert(
+      fc.property(milliseconds, (at) => {
+        const written = formatTime(at);
+        assert.equal(written, modelTimeText(at));
+        assert.match(written, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+        assert.equal(parseTime(written), at);
+      }),
+      { numRuns: 5000 },
+    );
+    assert.equal(formatTime(first), "0000-01-01T00:00:00.000Z");
+    assert.ok(Number.isNaN(parseTime("0000-01-01T00:00:00+00:01")));
+    assert.ok(Number.isNaN(parseTime("9999-12-31T23:59:59-00:01")));
+  });
+});
+
+describe("ids", () => {
+  const word = fc.oneof(
+    fc.integer({ min: 0, max: 0xffff_ffff }),
+    fc.constantFrom(0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff),
+  );
+  const words = fc.tuple(word, word, word, word);
+  const uuid = words.map((four) => formatUuid(Uint32Array.from(four), 0));
+
+  test("come back from their text in any case", () => {
+    fc.assert(
+      fc.property(words, fc.nat(0xffff_ffff), (four, upper) => {
+        const lower = formatUuid(Uint32Array.from([9, ...four]), 1);
+        assert.ok(isModelUuid(lower) && lower === lower.toLowerCase());
+        assert.equal(
+          lower.replaceAll("-", ""),
+          four.map((value) => value.toString(16).padStart(8, "0")).join(""),
+          "digits in order",
+        );
+        const mixed = Array.from(lower, (c, at) => ((upper >>> (at % 32)) & 1 ? c.toUpperCase() : c)).join(
+          "",
+        );
+        const read = new Uint32Array(6);
+        assert.ok(parseUuid(mixed, read, 1));
+        assert.deepEqual([...read], [0, ...four, 0]);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("are told from everything else", () => {
+    const put = fc.constantFrom(
+      "",
+      "g",
+      "G",
+      "-",
+      " ",
+      "x",
+      "/",
+      ":",
+      "@",
+      "`",
+      "０",
+      "é",
+      "\u0130",
+      "\0",
+      "0",
+      "aa",
+    );
+    const almost = fc
+      .tuple(uuid, fc.nat(36), put, fc.nat(2))
+      .map(([id, at, insert, drop]) => id.slice(0, at) + insert + id.slice(at + drop));
+    let good = 0;
+    let bad = 0;
+    fc.assert(
+      fc.property(fc.oneof(almost, fc.string({ maxLength: 40 })), (some) => {
+        const isId = parseUuid(some, new Uint32Array(4), 0);
+        assert.equal(isId, isModelUuid(some), JSON.stringify(some));
+        if (isId) good++;
+        else bad++;
+      }),
+      { numRuns: 5000 },
+    );
+    assert.ok(good > 30 && bad > 1000, `${good} good, ${bad} bad`);
+  });
+
+  test("are found in the map where the naive map has them", () => {
+    // Few bits: many ids that differ in one word only.
+    const bits = fc.constantFrom(0, 1, 2, 0x10000, 0x8000_0000);
+    const near = fc.tuple(bits, bits, bits, fc.nat(40));
+    const list = fc.oneof(
+      fc.array(near, { maxLength: 300 }),
+      fc.array(words, { maxLength: 100 }),
+      // More than the map of arriving ids holds before it grows, twice.
+      fc.nat(9).map((seed) => Array.from({ length: 2300 }, (_, at) => [seed, at % 3, 7, at] as const)),
+    );
+    fc.assert(
+      fc.property(list, fc.array(near, { maxLength: 30 }), (given, probes) => {
+        const naive = new Map<string, number>();
+        const arriving = new ArrivingIds();
+        for (const four of given) {
+          const known = naive.get(String(four));
+          assert.equal(arriving.add(Uint32Array.from([5, ...four]), 1), known ?? -1);
+          if (known === undefined) naive.set(String(four), naive.size);
+        }
+        assert.equal(arriving.length, naive.size);
+        const packed = Uint32Array.from([...naive.keys()].flatMap((key) => key.split(",").map(Number)));
+        assert.deepEqual(arriving.words.slice(0, packed.length), packed);
+        const map = createIdMap(packed);
+        for (const four of [...given, ...probes]) {
+          const row = naive.get(String(four)) ?? -1;
+          const probe = Uint32Array.from(four);
+          assert.equal(arriving.find(probe, 0), row);
+          assert.equal(findWords(map, probe, 0), row);
+          assert.equal(findId(map, formatUuid(probe, 0).toUpperCase()), row);
+        }
+        assert.equal(findId(map, "no id"), -1);
+      }),
+      { numRuns: 120 },
+    );
+  });
+});
+
+describe("orders", () => {
+  const key = fc.oneof(
+    fc.nat(3),
+    fc.nat(200_000),
+    fc.constantFrom(0, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 48, 2 ** 48 - 1, 2 ** 53 - 1, 2 ** 53 - 2),
+    fc.maxSafeNat(),
+  );
+  const keys = fc.array(key, { maxLength: 60 });
+
+  test("by key are stable and the naive ones", () => {
+    fc.assert(
+      fc.property(keys, fc.boolean(), (values, reversed) => {
+        const start = values.map((_, row) => row);
+        if (reversed) start.reverse();
+        const typed = Float64Array.from(values);
+        const up = Uint32Array.from(start);
+        sortByKey(up, typed);
+        assert.deepEqual(
+          [...up],
+          start.toSorted((a, b) => values[a]! - values[b]!),
+        );
+        const down = Uint32Array.from(start);
+        sortHighestFirst(down, typed);
+        assert.deepEqual(
+          [...down],
+          start.toSorted((a, b) => values[b]! - values[a]!),
+        );
+        assert.deepEqual(
+          [...countUp(values.length)],
+          values.map((_, row) => row),
+        );
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("of some rows leave the others alone", () => {
+    fc.assert(
+      fc.property(keys, (values) => {
+        const some = values.map((_, row) => row).filter((row) => row % 3 !== 1);
+        const order = Uint32Array.from(some);
+        sortByKey(order, Float64Array.from(values));
+        assert.deepEqual(
+          [...order],
+          some.toSorted((a, b) => values[a]! - values[b]!),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("of lists are newest first, then by id", () => {
+    const row = fc.record({
+      time: fc.oneof(
+        fc.constantFrom(-62_167_219_200_000, -1, 0, 1, 253_402_300_799_999),
+        fc.integer({ min: -62_167_219_200_000, max: 253_402_300_799_999 }),
+      ),
+      id: fc.tuple(
+        fc.constantFrom(0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff),
+        fc.constantFrom(0, 0x8000_0000),
+        fc.nat(2),
+        fc.nat(0xffff_ffff),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 60 }), (rows) => {
+        const times = Float64Array.from(rows, ({ time: at }) => at);
+        const ids = Uint32Array.from(rows.flatMap(({ id }) => id));
+        const texts = rows.map((_, at) => formatUuid(ids, at * 4));
+        const naive = rows
+          .map((_, at) => at)
+          .sort(
+            (a, b) =>
+              rows[b]!.time - rows[a]!.time || (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0),
+          );
+        const compareIds = (a: number, b: number): number => compareWords(ids, a * 4, b * 4);
+        assert.deepEqual([...newestFirst(times, rows.length, compareIds)], naive);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("of groups are the naive ones", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.nat(6), fc.constant(NO_GROUP)), { maxLength: 50 }), (groupOf) => {
+        const lists = groupRows(Uint32Array.from(groupOf), 7);
+        for (let group = 0; group < 7; group++) {
+          const naive = groupOf.flatMap((given, row) => (given === group ? [row] : []));
+          assert.deepEqual([...rowsOf(lists, group)], naive);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,271 @@
+/** Searches where requests are answered: short ones inline, long ones offloaded, and the cache in front of them. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { sliceAll } from "../src/body.ts";
+import { createRandom } from "../src/generate/random.ts";
+import { withCache } from "../src/search/cache.ts";
+import { ListedResults, PartialResults, type ResultSet } from "../src/search/query/result-set.ts";
+import type { Work } from "../src/search/shared/work.ts";
+import { createInlineSearch, createOffloadedSearch } from "../src/serve/inline-search.ts";
+import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
+
+/** The same search, asked by one caller that waits for all of it. */
+function asOne<Result, More>(
+  search: More & Record<"users" | "worlds", (term: string, page: PageOf, caller: Caller) => Result>,
+) {
+  const caller: Caller = { key: 0, isGone: () => false };
+  const ask =
+    (name: "users" | "worlds") =>
+    (
+      term: string,
+      page: PageOf,
+    ): Exclude<Result, Busy | Promise<unknown>> | Promise<Exclude<Awaited<Result>, Busy>> => {
+      const found = search[name](term, page, caller);
+      return found as ReturnType<ReturnType<typeof ask>>;
+    };
+  return { ...search, users: ask("users"), worlds: ask("worlds") };
+}
+
+describe("searches where requests are answered", () => {
+  const PAGE = { limit: 2, offset: 0 };
+  /** Work of some milliseconds that finds one row. */
+  function* busy(milliseconds: number, row: number, isLong = false): Work<ResultSet> {
+    if (isLong) yield "long";
+    const until = performance.now() + milliseconds;
+    while (performance.now() < until) yield;
+    return new ListedResults(Uint32Array.of(row));
+  }
+
+  /** Terms are milliseconds; those that end in "!" say that they are long. */
+  function inlineSearch() {
+    const asked: string[] = [];
+    const begun: string[] = [];
+    const work = (term: string): Work<ResultSet> => {
+      begun.push(term);
+      if (term === "no") throw new Error("no");
+      return busy(Number.parseFloat(term), 1, term.endsWith("!"));
+    };
+    const searches = { users: work, worlds: work };
+    const offloaded = createOffloadedSearch(searches, async (name, term, page) => {
+      asked.push(`${name} ${term} ${page.limit} ${page.offset}`);
+      return term.startsWith("1") ? undefined : { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
+    });
+    return { inline: asOne(createInlineSearch(searches, offloaded)), asked, begun };
+  }
+
+  test("short ones are done inline, long ones are offloaded", async () => {
+    const { inline, asked } = inlineSearch();
+    const results = inline.users("0", PAGE);
+    assert.ok(!(results instanceof Promise));
+    assert.deepEqual([...results.page(PAGE)], [1]);
+    for (const term of ["0!", "30"]) {
+      await new Promise(setImmediate);
+      const far = await inline.worlds(term, PAGE);
+      assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
+    }
+    await inline.users("0!", { limit: 50, offset: 2000 });
+    // Where nobody is left to be asked, it is done here after all.
+    assert.deepEqual([...(await inline.users("1!", PAGE)).page(PAGE)], [1]);
+    assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000", "users 1! 1024 0"]);
+  });
+
+  test("many of them leave room for others in every turn, come in order, and fail alone", async () => {
+    const { inline, asked, begun } = inlineSearch();
+    const found = Array.from({ length: 30 }, (_, at) =>
+      inline.users(at === 20 ? "no" : `0.${200 + at}`, PAGE),
+    );
+    const soon = begun.length;
+    assert.ok(soon < 10, `${soon} in the first turn`);
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns++;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    const settled = await Promise.allSettled(found);
+    counting = false;
+    assert.ok(turns >= 5, `${turns} turns`);
+    assert.deepEqual(
+      settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : [])),
+      [20],
+    );
+    const inOrder = begun.filter((term) => term !== "no");
+    assert.deepEqual(inOrder.toSorted(), inOrder);
+    assert.ok(asked.length < 5, "a busy machine may make a few of them long");
+  });
+});
+
+describe("the cache", () => {
+  const rows = (count: number): ResultSet => new ListedResults(new Uint32Array(count));
+  const PAGE = { limit: 2, offset: 0 };
+  const nobody = (): ResultSet => rows(0);
+
+  /** A search that finds 1,000 rows, and what it was asked. */
+  function recorded() {
+    const asked: string[] = [];
+    const find = (term: string): ResultSet => {
+      asked.push(term);
+      return rows(1000);
+    };
+    return { asked, find };
+  }
+
+  test("searches once for many pages, users and worlds apart", () => {
+    const users = recorded();
+    const worlds = recorded();
+    const search = asOne(withCache({ users: users.find, worlds: worlds.find }, 1_000_000));
+    for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
+      const page = search.users("a", { limit: 2, offset }) as Found;
+      assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
+      search.worlds("a", { limit: 2, offset });
+    }
+    assert.deepEqual([users.asked, worlds.asked], [["a"], ["a"]]);
+    const { hits, joined, misses, entries } = search.counts();
+    assert.deepEqual({ hits, joined, misses, entries }, { hits: 8, joined: 0, misses: 2, entries: 2 });
+  });
+
+  test("is bounded in bytes, and forgets what was not asked for longest", () => {
+    const users = recorded();
+    const search = asOne(withCache({ users: users.find, worlds: nobody }, 20_000));
+    for (const term of "abcdefgh") search.users(term, PAGE);
+    assert.ok(search.counts().bytes <= 20_000);
+    assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
+    search.users("h", PAGE);
+    assert.equal(users.asked.length, 8);
+    search.users("a", PAGE);
+    assert.equal(users.asked.length, 9);
+  });
+
+  test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
+    for (const bytes of [0, 1000]) {
+      const users = recorded();
+      const search = asOne(withCache({ users: users.find, worlds: nobody }, bytes));
+      search.users("a", PAGE);
+      search.users("a", PAGE);
+      assert.equal(users.asked.length, 2);
+      assert.equal(search.counts().entries, 0);
+    }
+  });
+
+  test("keeps the JSON of a page that is asked for again and again, and gives it for no other", () => {
+    const users = recorded();
+    const numbers = (term: string): ResultSet => {
+      users.find(term);
+      return new ListedResults(
+        Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
+      );
+    };
+    const search = asOne(withCache({ users: numbers, worlds: nobody }, 1_000_000));
+    let kept = 0;
+    let given = 0;
+    const random = createRandom(7, "pages");
+    for (let turn = 0; turn < 3000; turn++) {
+      const term = "ab"[random.below(2)]!;
+      const page = { limit: 1 + random.below(3), offset: random.below(2) };
+      for (let again = random.below(5); again >= 0; again--) {
+        const { total, rows: shown, json, keepJson } = search.users(term, page) as Found;
+        const right = Array.from(
+          { length: page.limit },
+          (_, at) => at + page.offset + term.charCodeAt(0) * 10_000,
+        );
+        assert.deepEqual([total, ...shown], [1000, ...right]);
+        if (json !== undefined) given++;
+        assert.equal(String(json ?? right), String(right));
+        if (keepJson !== undefined) kept++;
+        keepJson?.(sliceAll(Buffer.from(String(right))));
+      }
+    }
+    assert.ok(kept > 500 && given > kept, `${kept} kept, ${given} given`);
+    assert.deepEqual(users.asked.toSorted(), ["a", "b"]);
+    const { bytes } = search.counts();
+    search.users("c", PAGE);
+    const before = search.counts().bytes;
+    search.users("c", PAGE);
+    (search.users("c", PAGE) as Found).keepJson!(sliceAll(Buffer.alloc(5000)));
+    assert.equal(search.counts().bytes - before, 5000);
+    assert.ok(bytes < before);
+  });
+
+  test("does not lose a result to the JSON of a page", () => {
+    const users = recorded();
+    const search = asOne(withCache({ users: users.find, worlds: nobody }, 5000));
+    for (let turn = 0; turn < 4; turn++)
+      (search.users("a", PAGE) as Found).keepJson?.(sliceAll(Buffer.alloc(2000)));
+    assert.equal(users.asked.length, 1);
+  });
+
+  test("waits for a search that is under way, and forgets one that failed", async () => {
+    let asked = 0;
+    let fail = true;
+    const search = asOne(
+      withCache(
+        {
+          users: async () => {
+            asked++;
+            await new Promise((resolve) => setTimeout(resolve, 5));
+            if (fail) throw new Error("no");
+            return rows(2);
+          },
+          worlds: nobody,
+        },
+        1_000_000,
+      ),
+    );
+    const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      ["rejected", "rejected"],
+    );
+    assert.equal(asked, 1);
+    fail = false;
+    assert.equal((await Promise.all([search.users("a", PAGE), search.users("a", PAGE)]))[1]!.total, 2);
+    assert.equal(asked, 2);
+    await search.users("a", PAGE);
+    const { hits, joined, misses } = search.counts();
+    assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
+  });
+
+  test("asks again for what another thread did not tell, and keeps what it told first", async () => {
+    const pages: PageOf[] = [];
+    const all = Uint32Array.from({ length: 100 }, (_, row) => row);
+    /** Tells ten rows where they are enough, or the page alone. */
+    const tell = async (total: number, { limit, offset }: PageOf): Promise<PartialResults> => {
+      const told = offset + limit <= 10 ? { limit: 10, offset: 0 } : { limit, offset };
+      pages.push(told);
+      const rows = all.subarray(0, total).subarray(told.offset, told.offset + told.limit);
+      return new PartialResults({ total, rows }, told.offset);
+    };
+    const search = asOne(
+      withCache(
+        { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
+        1_000_000,
+      ),
+    );
+    for (const offset of [0, 4, 8, 9, 50, 99, 100]) {
+      const { total, rows: shown } = await search.users("a", { limit: 2, offset });
+      assert.deepEqual([total, ...shown], [100, ...[offset, offset + 1].filter((row) => row < 100)]);
+    }
+    assert.deepEqual(
+      pages.map(({ offset }) => offset),
+      [0, 9, 50, 99],
+    );
+    // Who joins a search that tells too little asks once more.
+    const both = await Promise.all([
+      search.users("b", { limit: 2, offset: 0 }),
+      search.users("b", { limit: 2, offset: 50 }),
+    ]);
+    assert.deepEqual(
+      both.map(({ rows: shown }) => [...shown]),
+      [
+        [0, 1],
+        [50, 51],
+      ],
+    );
+    // A result that was told to its end is known.
+    assert.equal((await search.worlds("a", { limit: 2, offset: 0 })).total, 3);
+    assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
+    assert.deepEqual(search.counts(), { ...search.counts(), hits: 4, joined: 1, misses: 7 });
+  });
+});

@@ -1,0 +1,256 @@
+/** The manifest of a snapshot: what it must hold, and what it is compared with. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { ROW_FILES } from "../src/model.ts";
+import { listed, manifestOf, snapshotFiles, user } from "./support/folders.ts";
+import { lines, mustLoad, problemsOf } from "./support/loaded.ts";
+import { CANARY, load, MIB } from "./support/loading.ts";
+
+describe("manifest", () => {
+  const files = snapshotFiles({ "users.ndjson": `\ufeff\n${lines(user(1), user(2))}\r\n` });
+  type Draft = ReturnType<typeof manifestOf>;
+
+  async function loadWith(change: (draft: Draft) => unknown, stored = files) {
+    const draft = manifestOf(stored, "g-1");
+    const changed = change(draft) ?? draft;
+    const text = Buffer.isBuffer(changed) || typeof changed === "string" ? changed : JSON.stringify(changed);
+    return load(new Map(stored).set("manifest.json", Buffer.from(text)));
+  }
+
+  test("a right one names the generation", async () => {
+    for (const generation of ["g-1", "A", "2026-01-01T00.00.00Z", "_", "x".repeat(64), ".."]) {
+      if (!/^[A-Za-z0-9._-]+$/.test(generation)) continue;
+      const { store } = mustLoad(await loadWith((draft) => ({ ...draft, generation })));
+      assert.equal(store.id, generation);
+    }
+  });
+
+  test("a BOM, more fields, an upper-case hash and another order are fine", async () => {
+    const { store } = mustLoad(
+      await loadWith((draft) => {
+        const entries = Object.entries(draft.files as Record<string, { sha256: string }>).reverse();
+        const loud = entries.map(([name, entry]) => [
+          name,
+          { ...entry, sha256: entry.sha256.toUpperCase(), more: 1 },
+        ]);
+        return `\ufeff${JSON.stringify({ ...draft, files: Object.fromEntries(loud), more: [1] }, null, 2)}\n`;
+      }),
+    );
+    assert.equal(store.id, "g-1");
+  });
+
+  test("gzipped files are listed as stored", async () => {
+    const text = files.get("users.ndjson")!;
+    const zipped = gzipSync(text);
+    const stored = new Map(files).set("users.ndjson.gz", zipped);
+    stored.delete("users.ndjson");
+    const right = manifestOf(stored, "g-1");
+    right.files["users.ndjson.gz"] = { ...listed(zipped), rows: 2 };
+    assert.equal(mustLoad(await loadWith(() => right, stored)).store.id, "g-1");
+    // The name, size and hash of what is inside are not those of what is stored.
+    right.files["users.ndjson.gz"] = listed(text);
+    const inside = problemsOf(await loadWith(() => right, stored));
+    assert.match(
+      inside.join("|"),
+      /^manifest\.json: files: users\.ndjson\.gz: bytes: [^|]*\|.*sha256: [^|]*$/,
+    );
+    delete right.files["users.ndjson.gz"];
+    right.files["users.ndjson"] = { ...listed(zipped), rows: 2 };
+    assert.equal(problemsOf(await loadWith(() => right, stored)).length, 2);
+  });
+
+  const names = ROW_FILES as readonly string[];
+  function entryOf(draft: Draft, name: string): Record<string, unknown> {
+    return draft.files[name] as Record<string, unknown>;
+  }
+  const bad: [name: string, change: (draft: Draft) => unknown][] = [
+    ["not JSON", () => `{"format":"${CANARY}`],
+    ["empty", () => ""],
+    ["an array", () => "[]"],
+    ["null", () => "null"],
+    ["not UTF-8", (draft) => Buffer.from(JSON.stringify({ ...draft, more: "\xff" }), "latin1")],
+    ["larger than it could be", (draft) => JSON.stringify(draft) + " ".repeat(MIB)],
+    ["no format", (draft) => ({ ...draft, format: undefined })],
+    ["an unknown format", (draft) => ({ ...draft, format: "orrery-snapshot/2" })],
+    ["a format of another type", (draft) => ({ ...draft, format: ["orrery-snapshot/1"] })],
+    ["no generation", (draft) => ({ ...draft, generation: undefined })],
+    ["an empty generation", (draft) => ({ ...draft, generation: "" })],
+    ["a generation of 65", (draft) => ({ ...draft, generation: "x".repeat(65) })],
+    ["a generation with a quote", (draft) => ({ ...draft, generation: 'a"b' })],
+    ["a generation with a space", (draft) => ({ ...draft, generation: "a b" })],
+    ["a generation with a slash", (draft) => ({ ...draft, generation: "../x" })],
+    ["a generation with a newline", (draft) => ({ ...draft, generation: "g\n" })],
+    ["a generation of letters that are not ASCII", (draft) => ({ ...draft, generation: "gé" })],
+    ["a generation that is a number", (draft) => ({ ...draft, generation: 7 })],
+    ["a time that is none", (draft) => ({ ...draft, createdAt: "2026-02-31T00:00:00Z" })],
+    ["no files", (draft) => ({ ...draft, files: undefined })],
+    ["files in an array", (draft) => ({ ...draft, files: Object.keys(draft.files) })],
+    ["files that are null", (draft) => ({ ...draft, files: null })],
+    ["no file at all", (draft) => ({ ...draft, files: {} })],
+    ...names.map((name): [string, (draft: Draft) => unknown] => [
+      `${name} not listed`,
+      (draft) => void delete draft.files[name],
+    ]),
+    ...names.map((name): [string, (draft: Draft) => unknown] => [
+      `${name} listed as gzipped`,
+      (draft) => {
+        draft.files[`${name}.gz`] = draft.files[name];
+        delete draft.files[name];
+      },
+    ]),
+    [
+      "a gzipped file listed too",
+      (draft) => {
+        draft.files["users.ndjson.gz"] = listed(Buffer.alloc(0));
+      },
+    ],
+    [
+      "itself listed",
+      (draft) => {
+        draft.files["manifest.json"] = listed(Buffer.alloc(0));
+      },
+    ],
+    [
+      "a name with ../",
+      (draft) => {
+        draft.files["../users.ndjson"] = draft.files["users.ndjson"];
+      },
+    ],
+    [
+      "an absolute name",
+      (draft) => {
+        draft.files["/etc/passwd"] = listed(Buffer.alloc(0));
+      },
+    ],
+    [
+      "a name with ./",
+      (draft) => {
+        draft.files["./users.ndjson"] = draft.files["users.ndjson"];
+      },
+    ],
+    [
+      "an unknown name",
+      (draft) => {
+        draft.files["extra.ndjson"] = listed(Buffer.alloc(0));
+      },
+    ],
+    [
+      "a name that ends in .gz twice",
+      (draft) => {
+        draft.files["users.ndjson.gz.gz"] = listed(Buffer.alloc(0));
+      },
+    ],
+    [
+      "a name that objects have",
+      (draft) =>
+        JSON.stringify(draft).replace(
+          '"files":{',
+          '"files":{"__proto__":{"rows":0,"bytes":0,"sha256":"00"},',
+        ),
+    ],
+    [
+      "an entry that is null",
+      (draft) => {
+        draft.files["worlds.ndjson"] = null;
+      },
+    ],
+    [
+      "an entry that is a number",
+      (draft) => {
+        draft.files["worlds.ndjson"] = 1;
+      },
+    ],
+    [
+      "one row more",
+      (draft) => {
+        entryOf(draft, "users.ndjson").rows = 3;
+      },
+    ],
+    [
+      "rows counted with blank lines",
+      (draft) => {
+        entryOf(draft, "users.ndjson").rows = 4;
+      },
+    ],
+    ["no rows", (draft) => void delete entryOf(draft, "users.ndjson").rows],
+    [
+      "rows as text",
+      (draft) => {
+        entryOf(draft, "users.ndjson").rows = "2";
+      },
+    ],
+    [
+      "rows below zero",
+      (draft) => {
+        entryOf(draft, "users.ndjson").rows = -2;
+      },
+    ],
+    ["one byte less", (draft) => void (entryOf(draft, "instances.ndjson").bytes as number)--],
+    ["no bytes", (draft) => void delete entryOf(draft, "instances.ndjson").bytes],
+    [
+      "bytes that are not whole",
+      (draft) => {
+        entryOf(draft, "instances.ndjson").bytes = 0.5;
+      },
+    ],
+    [
+      "another hash",
+      (draft) => {
+        entryOf(draft, "worlds.ndjson").sha256 = "0".repeat(64);
+      },
+    ],
+    [
+      "a hash too short",
+      (draft) => {
+        entryOf(draft, "worlds.ndjson").sha256 = "0".repeat(63);
+      },
+    ],
+    [
+      "a hash that is no text",
+      (draft) => {
+        entryOf(draft, "worlds.ndjson").sha256 = 0;
+      },
+    ],
+    ["no hash", (draft) => void delete entryOf(draft, "worlds.ndjson").sha256],
+    [
+      "two files mixed up",
+      (draft) => {
+        const { "users.ndjson": users, "worlds.ndjson": worlds } = draft.files;
+        draft.files["users.ndjson"] = worlds;
+        draft.files["worlds.ndjson"] = users;
+      },
+    ],
+  ];
+  for (const [name, change] of bad) {
+    test(`bad: ${name}`, async () => {
+      const problems = problemsOf(await loadWith(change));
+      for (const problem of problems) {
+        assert.match(problem, /^manifest\.json: /);
+        assert.doesNotMatch(problem, /canary|user 1/);
+      }
+    });
+  }
+
+  test("problems of rows and of the manifest's own form are both told", async () => {
+    const problems = problemsOf(
+      await load({ "users.ndjson": null, "manifest.json": JSON.stringify({ format: "x" }) }),
+    );
+    assert.ok(problems.some((problem) => problem.startsWith("users.ndjson: ")));
+    assert.ok(problems.some((problem) => problem.startsWith("manifest.json: format: ")));
+  });
+
+  test("a changed row of the same length is noticed by the hash alone", async () => {
+    const stored = new Map(files);
+    const manifest = Buffer.from(JSON.stringify(manifestOf(files, "g-1")));
+    const users = files.get("users.ndjson")!.toString().replace("user 1", "user 7");
+    stored.set("users.ndjson", Buffer.from(users)).set("manifest.json", manifest);
+    assert.match(
+      problemsOf(await load(stored)).join("|"),
+      /^manifest\.json: files: users\.ndjson: sha256: [^|]*$/,
+    );
+  });
+});
+
+// ---------------------------------------------------------------- generations without a manifest

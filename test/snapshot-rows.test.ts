@@ -1,0 +1,447 @@
+/** Rows of a snapshot: lines, fields, counts and times, and how what is wrong with them is said. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { ROW_FILES, type RowFile, type User, type World } from "../src/model.ts";
+import { GOOD_ROWS, id, instance, type RawRow, user, world, worldStats } from "./support/folders.ts";
+import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
+import { assertProblems, CANARY, load, MIB } from "./support/loading.ts";
+
+describe("lines", () => {
+  const two = [user(1), user(2)].map((row) => JSON.stringify(row));
+  const good: [name: string, text: string, rows: number][] = [
+    ["no newline at the end", `${two[0]}\n${two[1]}`, 2],
+    ["CRLF", `${two[0]}\r\n${two[1]}\r\n`, 2],
+    ["CRLF and no newline at the end", `${two[0]}\r\n${two[1]}`, 2],
+    ["a BOM", `\ufeff${two[0]}\n${two[1]}\n`, 2],
+    ["a BOM before a blank line", `\ufeff\r\n${two[0]}\n`, 1],
+    ["blank lines everywhere", `\n \n${two[0]}\n\r\n\t\t\n${two[1]}\n\n\n`, 2],
+    ["white space around a row", ` \t${two[0]}  \n\r${two[1]}\t`, 2],
+  ];
+  for (const [name, text, rows] of good) {
+    test(`${name}: loads`, async () => {
+      const { store, reports } = mustLoad(await load({ "users.ndjson": text }));
+      assert.deepEqual([store.users.rows, reports[0]!.rows], [rows, rows]);
+      const zipped = mustLoad(await load({ "users.ndjson.gz": gzipSync(text) }));
+      assert.deepEqual([zipped.store.users.rows, zipped.reports[0]!.rows], [rows, rows]);
+    });
+  }
+
+  test("line numbers count blank lines and lines that end in CRLF", async () => {
+    await assertProblems(
+      { "users.ndjson": `\ufeff\n\r\n${two[0]}\r\n\n{}x\n${two[1]}\n[]` },
+      "users.ndjson:5: ",
+      "users.ndjson:7: ",
+    );
+  });
+
+  /** A user's row of exactly so many bytes; `fill` is what fills it. */
+  function rowOfBytes(bytes: number, fill = "x"): string {
+    const bare = Buffer.byteLength(JSON.stringify(user(1, { displayName: "" })));
+    const fillBytes = Buffer.byteLength(fill);
+    const text = fill.repeat(Math.floor((bytes - bare) / fillBytes)) + "y".repeat((bytes - bare) % fillBytes);
+    const row = JSON.stringify(user(1, { displayName: text }));
+    assert.equal(Buffer.byteLength(row), bytes);
+    return row;
+  }
+  const framed: [name: string, frame: (row: string) => string, line: number][] = [
+    ["alone", (row) => `${row}\n`, 1],
+    ["without a newline at the end", (row) => row, 1],
+    ["with CRLF", (row) => `${row}\r\n`, 1],
+    ["behind a BOM", (row) => `\ufeff${row}\n`, 1],
+    ["behind a BOM, with CRLF", (row) => `\ufeff${row}\r\n`, 1],
+    ["behind a BOM, without a newline at the end", (row) => `\ufeff${row}`, 1],
+    ["as the second line of three", (row) => `${two[1]}\n${row}\n${JSON.stringify(user(3))}\n`, 2],
+    ["as the last line, without a newline", (row) => `${two[1]}\n\n${row}`, 3],
+  ];
+  for (const [name, frame, line] of framed) {
+    test(`1 MiB ${name}: just fits; one byte more is too long`, async () => {
+      for (const fill of ["x", "é", "漢", "😀"]) {
+        mustLoad(await load({ "users.ndjson": frame(rowOfBytes(MIB, fill)) }));
+        mustLoad(await load({ "users.ndjson.gz": gzipSync(frame(rowOfBytes(MIB, fill)), { level: 1 }) }));
+        const long = frame(rowOfBytes(MIB + 1, fill));
+        const [problem] = await assertProblems({ "users.ndjson": long }, `users.ndjson:${line}: `);
+        assert.ok(problem!.length < 100, "a message about a long line is short");
+      }
+    });
+  }
+
+  test("a line of 5 MiB is one problem, and the lines behind it are read", async () => {
+    const text = `${"z".repeat(5 * MIB)}\n${two[0]}\n{"id":1}\n`;
+    const problems = problemsOf(await load({ "users.ndjson": text }));
+    assert.match(problems[0]!, /^users\.ndjson:1: /);
+    assert.ok(problems.slice(1).every((problem) => problem.startsWith("users.ndjson:3: ")));
+    assert.ok(problems[1]!.startsWith("users.ndjson:3: id: "));
+  });
+
+  const notUtf8: [name: string, bytes: number[]][] = [
+    ["a stray continuation byte", [0x80]],
+    ["a character cut short", [0xe6, 0xbc]],
+    ["an overlong form", [0xc0, 0xaf]],
+    ["a surrogate", [0xed, 0xa0, 0x80]],
+    ["above U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
+    ["0xFF", [0xff]],
+  ];
+  for (const [name, bytes] of notUtf8) {
+    test(`invalid UTF-8, ${name}: names the line and quotes nothing`, async () => {
+      const broken = Buffer.concat([
+        Buffer.from(`{"id":"${id("a", 2)}","displayName":"${CANARY}`),
+        Buffer.from(bytes),
+        Buffer.from(`","createdAt":"2026-01-01T00:00Z"}`),
+      ]);
+      const filler = Array.from({ length: 9000 }, (_, n) => JSON.stringify(user(n + 10)));
+      const text = Buffer.concat([
+        Buffer.from(`${two[0]}\n${filler.join("\n")}\n`),
+        broken,
+        Buffer.from(`\r\n${JSON.stringify(user(3))}\n`),
+      ]);
+      assert.ok(text.length > MIB, "the bad line is in a later block");
+      const [problem] = await assertProblems({ "users.ndjson": text }, "users.ndjson:9002: ");
+      assert.doesNotMatch(problem!, /canary/);
+    });
+  }
+
+  test("invalid UTF-8 in the last bytes of a file, and UTF-16", async () => {
+    await assertProblems({ "users.ndjson": Buffer.from(`${two[0]}\n\xe6`, "latin1") }, "users.ndjson:2: ");
+    const wide = Buffer.from(`\ufeff${two[0]}`, "utf16le");
+    await assertProblems({ "users.ndjson": wide }, "users.ndjson:1: ");
+  });
+
+  test("broken JSON names the line and quotes nothing of it", async () => {
+    const broken = [
+      `{"id":"${CANARY}`,
+      `{"displayName":"${CANARY}",}`,
+      `{'id':'${CANARY}'}`,
+      `${JSON.stringify(user(1, { email: CANARY }))}${JSON.stringify(user(2))}`,
+      `"${CANARY}"`,
+      `["${CANARY}"]`,
+      `null`,
+      `4711`,
+      `{"id":"${CANARY}\u0001"}`,
+      `\ufeff ${CANARY}`,
+    ];
+    for (const file of ROW_FILES) {
+      const starts = broken.map((_, at) => `${file}:${at + 1}: `);
+      const problems = await assertProblems({ [file]: lines(...broken) }, ...starts);
+      for (const problem of problems) assert.doesNotMatch(problem, /canary|4711|\{|\[/);
+    }
+  });
+
+  test("at most 20 lines, then how many more", async () => {
+    const bad = (count: number): string => lines(...Array.from({ length: count }, () => "nonsense"));
+    assert.equal(problemsOf(await load({ "users.ndjson": bad(20) })).length, 20);
+    const many = problemsOf(await load({ "users.ndjson": bad(15), "instances.ndjson": bad(10_000) }));
+    assert.equal(many.length, 21);
+    assert.match(many[14]!, /^users\.ndjson:15: /);
+    assert.match(many[19]!, /^instances\.ndjson:5: /);
+    assert.equal(many[20], "… and 9995 more");
+    assert.equal(problemsOf(await load({ "users.ndjson": bad(21) }))[20], "… and 1 more");
+  });
+});
+
+// ---------------------------------------------------------------- fields
+
+const UUIDS_WRONG: unknown[] = [
+  undefined,
+  null,
+  5,
+  true,
+  {},
+  [],
+  "",
+  "aaaaaaaa000040008000000000000001",
+  "{aaaaaaaa-0000-4000-8000-000000000001}",
+  "aaaaaaaa-0000-4000-8000-00000000000g",
+  "aaaaaaaa-0000-4000-8000-00000000001",
+  " aaaaaaaa-0000-4000-8000-00000000001",
+  "aaaaaaaa-0000-4000-8000-0000000000001",
+  "aaaaaaaa-00004-000-8000-000000000001",
+  "aaaaaaaa-0000-4000-8000-00000000000１",
+  [id("a", 1)],
+];
+const TEXTS_WRONG: unknown[] = [undefined, null, 5, true, {}, [], ["text"], { text: "text" }];
+const OPTIONAL_TEXTS_WRONG: unknown[] = [0, 5, false, true, {}, [], ["text"]];
+const BOOLEANS_WRONG: unknown[] = [undefined, null, 0, 1, "", "true", "false", {}, [], [true]];
+const COUNTS_WRONG: unknown[] = [
+  undefined,
+  null,
+  -1,
+  1.5,
+  2 ** 53,
+  1e21,
+  "5",
+  "",
+  true,
+  false,
+  {},
+  [],
+  [5],
+  -0.5,
+];
+const TIMES_WRONG: unknown[] = [undefined, null, 0, 1_767_225_600_000, true, {}, [], "", "now", "2026-01-01"];
+
+const FIELDS: Readonly<Record<RowFile, Readonly<Record<string, unknown[]>>>> = {
+  "users.ndjson": {
+    id: UUIDS_WRONG,
+    displayName: TEXTS_WRONG,
+    userIconUrl: OPTIONAL_TEXTS_WRONG,
+    createdAt: TIMES_WRONG,
+  },
+  "worlds.ndjson": {
+    id: UUIDS_WRONG,
+    name: TEXTS_WRONG,
+    description: OPTIONAL_TEXTS_WRONG,
+    ownerId: UUIDS_WRONG,
+    isPublic: BOOLEANS_WRONG,
+    status: TEXTS_WRONG,
+    createdAt: TIMES_WRONG,
+    updatedAt: TIMES_WRONG,
+  },
+  "world-stats.ndjson": {
+    worldId: UUIDS_WRONG,
+    totalVisits: COUNTS_WRONG,
+    uniqueVisitors: COUNTS_WRONG,
+    visitsLast7Days: COUNTS_WRONG,
+    visitsLast30Days: COUNTS_WRONG,
+  },
+  "instances.ndjson": {
+    id: UUIDS_WRONG,
+    worldId: UUIDS_WRONG,
+    isPublic: BOOLEANS_WRONG,
+    isActive: BOOLEANS_WRONG,
+    createdAt: TIMES_WRONG,
+  },
+};
+
+/** A valid row whose every other value can be recognised in a message. */
+function markedRow(file: RowFile): RawRow {
+  const row: RawRow = { ...GOOD_ROWS[file], email: `${CANARY}@example.org`, dailyVisits: [314_159] };
+  for (const [field, value] of Object.entries(row)) {
+    if (typeof value !== "string" || /id$/i.test(field) || /At$/.test(field)) continue;
+    row[field] = `${CANARY} ${field}`;
+  }
+  // None of the wrong ids above holds it.
+  if ("ownerId" in row) row.ownerId = id("e", 1);
+  return row;
+}
+
+describe("wrong types", () => {
+  for (const file of ROW_FILES) {
+    for (const [field, wrong] of Object.entries(FIELDS[file])) {
+      test(`${file}: ${field}`, async () => {
+        const row = markedRow(file);
+        const rows = wrong.map((value) => ({ ...row, [field]: value }));
+        const starts = rows.map((_, at) => `${file}:${at + 1}: ${field}: `);
+        const problems = await assertProblems({ [file]: rows }, ...starts);
+        const others = Object.entries(row).filter(([name]) => name !== field);
+        for (const [at, problem] of problems.entries()) {
+          const said = problem.slice(starts[at]!.length);
+          assert.doesNotMatch(said, /canary|314159|example/);
+          for (const [name, value] of others) {
+            if (typeof value === "boolean") continue;
+            assert.ok(!said.includes(String(value)), `${problem} quotes ${name}`);
+          }
+        }
+      });
+    }
+  }
+
+  test("hidden rows are validated too, and every problem of a row is told", async () => {
+    await assertProblems(
+      { "worlds.ndjson": [world(1, { isPublic: false, updatedAt: "soon", description: 5 })] },
+      "worlds.ndjson:1: description: ",
+      "worlds.ndjson:1: updatedAt: ",
+    );
+    await assertProblems(
+      { "instances.ndjson": [instance(1, { isActive: false, isPublic: 0 })] },
+      "instances.ndjson:1: isPublic: ",
+    );
+    await assertProblems(
+      { "world-stats.ndjson": [worldStats(99, { totalVisits: -1 })] },
+      "world-stats.ndjson:1: totalVisits: ",
+    );
+  });
+
+  test("a row of nothing names every field that is needed", async () => {
+    await assertProblems(
+      { "users.ndjson": "{}\n", "world-stats.ndjson": "{}\n" },
+      "users.ndjson:1: id: ",
+      "users.ndjson:1: displayName: ",
+      "users.ndjson:1: createdAt: ",
+      "world-stats.ndjson:1: worldId: ",
+      "world-stats.ndjson:1: totalVisits: ",
+      "world-stats.ndjson:1: uniqueVisitors: ",
+      "world-stats.ndjson:1: visitsLast7Days: ",
+      "world-stats.ndjson:1: visitsLast30Days: ",
+    );
+  });
+
+  test("fields that objects inherit are no fields of a row", async () => {
+    const row = '{"__proto__":{"id":"x","displayName":"x","createdAt":"x"},"constructor":1}\n';
+    await assertProblems(
+      { "users.ndjson": row },
+      "users.ndjson:1: id: is missing",
+      "users.ndjson:1: displayName: is missing",
+      "users.ndjson:1: createdAt: is missing",
+    );
+  });
+
+  test("the wrong value is shown short, on one line, and cannot command a terminal", async () => {
+    const nasty = `\u001b[2J\u009b2J\u007f\n\r\u2028\u2029\u0085${"x".repeat(5000)}`;
+    const [problem] = await assertProblems(
+      { "users.ndjson": [user(1, { id: nasty })] },
+      'users.ndjson:1: id: must be a UUID, is "\\u001b[2J',
+    );
+    assert.ok(problem!.length < 200);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be there
+    assert.doesNotMatch(problem!, /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+  });
+});
+
+test("counts: whole JSON numbers from 0 to 2^53-1, however written", async () => {
+  const written: [json: string, served: number | undefined][] = [
+    ["0", 0],
+    ["-0", 0],
+    ["5.0", 5],
+    ["1e3", 1000],
+    ["9007199254740991", Number.MAX_SAFE_INTEGER],
+    ["9007199254740992", undefined],
+    ["9007199254740993", undefined],
+    ["1e400", undefined],
+    ["-1", undefined],
+    ["-1e400", undefined],
+    ["1.0000001", undefined],
+    ["1e-3", undefined],
+  ];
+  for (const [json, served] of written) {
+    const row = JSON.stringify(worldStats(1)).replace("1004", json);
+    const result = await load({ "world-stats.ndjson": `${row}\n` });
+    if (served === undefined) {
+      assert.match(problemsOf(result).join("|"), /^world-stats\.ndjson:1: totalVisits: [^|]*$/, json);
+    } else {
+      const { store } = mustLoad(result);
+      const text = store.worldStats.bytes.toString("latin1", 0, store.worldStats.starts[1]! - 1);
+      assert.match(text, new RegExp(`"totalVisits":${served},`), json);
+    }
+  }
+});
+
+// ---------------------------------------------------------------- times
+
+describe("times", () => {
+  const good: [written: string, served: string][] = [
+    ["2026-01-31T09:30:00.000Z", "2026-01-31T09:30:00.000Z"],
+    ["2026-01-31T09:30Z", "2026-01-31T09:30:00.000Z"],
+    ["2026-01-31T09:30:59Z", "2026-01-31T09:30:59.000Z"],
+    ["2026-01-31T09:30:59.1Z", "2026-01-31T09:30:59.100Z"],
+    ["2026-01-31T09:30:59.12Z", "2026-01-31T09:30:59.120Z"],
+    ["2026-01-31T09:30:59.9999999999Z", "2026-01-31T09:30:59.999Z"],
+    ["1969-12-31T23:59:59.9999Z", "1969-12-31T23:59:59.999Z"],
+    ["1969-12-31T23:59:59.0001Z", "1969-12-31T23:59:59.000Z"],
+    ["2026-01-31T09:30+09:00", "2026-01-31T00:30:00.000Z"],
+    ["2026-01-31T23:30-09:45", "2026-02-01T09:15:00.000Z"],
+    ["2026-01-01T00:00:00+23:59", "2025-12-31T00:01:00.000Z"],
+    ["2026-12-31T23:59:59.999-23:59", "2027-01-01T23:58:59.999Z"],
+    ["2026-01-31T09:30:00-00:00", "2026-01-31T09:30:00.000Z"],
+    ["2024-02-29T00:00Z", "2024-02-29T00:00:00.000Z"],
+    ["2000-02-29T12:00Z", "2000-02-29T12:00:00.000Z"],
+    ["0000-02-29T00:00Z", "0000-02-29T00:00:00.000Z"],
+    ["0000-01-01T00:00:00.000Z", "0000-01-01T00:00:00.000Z"],
+    ["0000-01-01T00:00-00:01", "0000-01-01T00:01:00.000Z"],
+    ["0099-03-01T00:00Z", "0099-03-01T00:00:00.000Z"],
+    ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999Z"],
+    ["9999-12-31T23:59:59.999+00:01", "9999-12-31T23:58:59.999Z"],
+    ["2026-04-30T00:00:00Z", "2026-04-30T00:00:00.000Z"],
+  ];
+  const bad = [
+    "2026-02-31T00:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "1900-02-29T00:00:00Z",
+    "2100-02-29T00:00:00Z",
+    "2026-04-31T00:00:00Z",
+    "2026-00-01T00:00:00Z",
+    "2026-13-01T00:00:00Z",
+    "2026-01-00T00:00:00Z",
+    "2026-01-32T00:00:00Z",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T23:60:00Z",
+    "2016-12-31T23:59:60Z",
+    "2026-01-01T00:00:00+24:00",
+    "2026-01-01T00:00:00+00:60",
+    "2026-01-01T00:00:00-24:00",
+    "0000-01-01T00:00:00+00:01",
+    "9999-12-31T23:59:59-00:01",
+    "2026-01-01T00:00:00z",
+    "2026-01-01t00:00:00Z",
+    "2026-01-01 00:00:00Z",
+    "2026-01-01T00:00:00",
+    "2026-01-01T00Z",
+    "2026-01-01",
+    "2026-01-01T00:00:00.Z",
+    "2026-01-01T00:00.5Z",
+    "2026-01-01T00:00:00,5Z",
+    "2026-01-01T00:00:00+0900",
+    "2026-01-01T00:00:00+09",
+    "2026-01-01T00:00:00Z ",
+    " 2026-01-01T00:00:00Z",
+    "2026-01-01T00:00:00Z\n",
+    "2026-1-01T00:00:00Z",
+    "20260101T000000Z",
+    "+002026-01-01T00:00:00Z",
+    "-000001-01-01T00:00:00Z",
+    "12026-01-01T00:00:00Z",
+    "2026-W01-1T00:00:00Z",
+    "２０２６-01-01T00:00:00Z",
+    "1767225600000",
+  ];
+
+  test("good ones are served as UTC milliseconds, cut, not rounded", async () => {
+    const { store } = mustLoad(
+      await load({
+        "users.ndjson": good.map(([createdAt], n) => user(n, { createdAt })),
+        "worlds.ndjson": good.map(([updatedAt], n) => world(n, { updatedAt })),
+      }),
+    );
+    const byId = new Map(rowsOf<User>(store.users).map((row) => [row.id, row.createdAt]));
+    assert.deepEqual(
+      good.map(([written], n) => [written, byId.get(id("a", n))]),
+      good,
+    );
+    const worlds = new Map(rowsOf<World>(store.worlds).map((row) => [row.id, row.updatedAt]));
+    assert.deepEqual(
+      good.map(([written], n) => [written, worlds.get(id("b", n))]),
+      good,
+    );
+  });
+
+  test("bad ones are refused, each with its value", async () => {
+    for (let from = 0; from < bad.length; from += 20) {
+      const some = bad.slice(from, from + 20);
+      const problems = await assertProblems(
+        { "instances.ndjson": some.map((createdAt, n) => instance(n, { createdAt })) },
+        ...some.map((_, n) => `instances.ndjson:${n + 1}: createdAt: `),
+      );
+      for (const [at, problem] of problems.entries()) assert.ok(problem.includes(JSON.stringify(some[at])));
+    }
+  });
+
+  test("order is by the served value: what differs below a millisecond is a tie", async () => {
+    const { store } = mustLoad(
+      await load({
+        "users.ndjson": [
+          user(3, { createdAt: "2026-01-01T00:00:00.0019Z" }),
+          user(2, { createdAt: "2026-01-01T00:00:00.0011Z" }),
+          user(9, { createdAt: "2026-01-01T01:00:00.002+01:00" }),
+          user(1, { createdAt: "2026-01-01T00:00:00.001Z" }),
+        ],
+      }),
+    );
+    assert.deepEqual(
+      rowsOf<User>(store.users).map((row) => row.id),
+      [9, 1, 2, 3].map((n) => id("a", n)),
+    );
+  });
+});
+
+// ---------------------------------------------------------------- duplicates

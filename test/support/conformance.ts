@@ -1,0 +1,199 @@
+/** Worlds, keys and cases of the conformance suite. */
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import type { DoorName, Got, Step } from "./doors.ts";
+import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
+import { COMMAND, IS_GIVEN } from "./program.ts";
+import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
+
+/** What runs the server; of a program that was named by its file. */
+export const RUNTIME =
+  ["bun", "deno"].find((name) => IS_GIVEN && path.basename(COMMAND[0]) === name) ?? "node";
+
+export const IS_BUN = RUNTIME === "bun";
+
+// ---------------------------------------------------------------- what is served
+
+/** How many keys there are whose limit is small; each is used up by one case. */
+const SMALL_KEYS = 120;
+
+export function makeKeys(api: string, cli: string): TestKey[] {
+  const all = ["read:worlds", "read:users", "read:instances"];
+  const key = (id: string, more: Partial<TestKey> = {}): TestKey => ({
+    id,
+    kind: "api",
+    token: `${api}${id}`,
+    scopes: all,
+    limit: null,
+    active: true,
+    expiresAt: null,
+    ...more,
+  });
+  const token = (id: string, more: Partial<TestKey> = {}): TestKey =>
+    key(id, { kind: "cli", token: `${cli}${id}`, scopes: [], ...more });
+  const past = "2001-02-03T04:05:06.789+01:00";
+  return [
+    key("full"),
+    key("own", { limit: 5_000_000 }),
+    key("worlds", { scopes: ["read:worlds"] }),
+    key("users", { scopes: ["read:users"] }),
+    key("instances", { scopes: ["read:instances"] }),
+    key("none", { scopes: [] }),
+    key("odd", { scopes: ["read:everything", "READ:WORLDS", "*"] }),
+    key("odd-characters", { token: `${api}A1-._~+/=:;,@!"'%20` }),
+    key("disabled", { active: false }),
+    key("expired", { expiresAt: past }),
+    key("disabled-expired", { active: false, expiresAt: past }),
+    key("later", { expiresAt: "9999-12-31T23:59:59Z" }),
+    token("cli"),
+    token("cli-disabled", { active: false }),
+    token("cli-expired", { expiresAt: past }),
+    token("cli-disabled-expired", { active: false, expiresAt: past }),
+    token("cli-later", { expiresAt: "9999-12-31T23:59:59Z" }),
+    // Each of these has the other kind's prefix, so nothing finds it.
+    key("api-in-disguise", { token: `${cli}api-in-disguise` }),
+    token("cli-in-disguise", { token: `${api}cli-in-disguise` }),
+    ...Array.from({ length: SMALL_KEYS }, (_, at) => key(`small-${at}`, { limit: (at % 4) + 1 })),
+    ...Array.from({ length: SMALL_KEYS }, (_, at) =>
+      key(`small-none-${at}`, { limit: (at % 4) + 1, scopes: [] }),
+    ),
+  ];
+}
+
+export interface World {
+  rows: SnapshotRows;
+  keys: TestKey[];
+  settings: ModelSettings;
+  write: WriteOptions;
+}
+
+/** So long that no window ends while the tests run: the next does in 2029. */
+const LONG_WINDOW = 315_360_000;
+
+/** Default prefixes, CORS on, a manifest, nothing plain. */
+export const nasty: World = {
+  rows: nastyRows(),
+  keys: makeKeys("svc_sk_", "svcx_"),
+  settings: {
+    apiPrefix: "svc_sk_",
+    cliPrefix: "svcx_",
+    rateLimit: 1_000_000,
+    rateWindow: LONG_WINDOW,
+    cors: true,
+    generation: "Gen.1_nasty-x",
+  },
+  write: { generation: "Gen.1_nasty-x" },
+};
+
+/** Other prefixes, CORS off, no manifest, untidy gzipped files, more than a page of everything. */
+export const bulk: World = {
+  rows: bulkRows(60),
+  keys: makeKeys("orr-", "or_cli-"),
+  settings: {
+    apiPrefix: "orr-",
+    cliPrefix: "or_cli-",
+    rateLimit: 1_000_000,
+    rateWindow: LONG_WINDOW,
+    cors: false,
+    generation: "",
+  },
+  write: { gzip: true, untidy: true },
+};
+
+// ---------------------------------------------------------------- cases
+
+export interface Case {
+  name: string;
+  /** Only these doors; all that can when absent. */
+  doors?: readonly DoorName[];
+  steps: readonly CaseStep[];
+}
+
+export interface CaseStep extends Step {
+  /** What the case itself knows of the answer, beside what the model says. */
+  status?: number;
+  error?: string;
+  check?: (got: Got) => void;
+}
+
+export type Group = (world: World) => Case[];
+
+export const bearer = (token: string): [string, string] => ["Authorization", `Bearer ${token}`];
+export const at = (below: string): string => `${MODEL_BASE}${below}`;
+
+export function as({ keys }: World, id: string): [string, string] {
+  const key = keys.find((known) => known.id === id);
+  assert.ok(key, `no key ${id}`);
+  return bearer(key.token);
+}
+
+export function one(name: string, step: CaseStep, doors?: readonly DoorName[]): Case {
+  return doors ? { name, steps: [step], doors } : { name, steps: [step] };
+}
+
+/** Ids of rows that are visible and have something below them. */
+export function someIds({ rows }: World): { world: string; user: string; instance: string } {
+  const visible = rows.worlds.filter((row) => row.isPublic && row.status === "ACTIVE");
+  const instance = rows.instances.find(
+    (row) =>
+      row.isPublic &&
+      row.isActive &&
+      visible.some((world) => world.id.toLowerCase() === row.worldId.toLowerCase()),
+  )!;
+  const world = visible.find((row) => row.id.toLowerCase() === instance.worldId.toLowerCase())!;
+  const user = rows.users.find((row) =>
+    visible.some((owned) => owned.ownerId.toLowerCase() === row.id.toLowerCase()),
+  )!;
+  return { world: world.id, user: user.id, instance: instance.id };
+}
+
+/** A target of an operation that answers 200. */
+export function goodTarget(world: World, route: string): string {
+  const { world: worldId, user, instance } = someIds(world);
+  const id = route.startsWith("/worlds") ? worldId : route.startsWith("/users") ? user : instance;
+  return at(`${route.replace(":id", id)}${route.endsWith("/search") ? "?q=e" : ""}`);
+}
+
+export const isList = (route: string): boolean =>
+  /^\/(worlds|instances)$|search$|popular$|\/instances$|\/worlds$/.test(route);
+
+const WORLD_KEYS = ["id", "name", "description", "ownerId", "isPublic", "createdAt", "updatedAt"];
+const USER_KEYS = ["id", "displayName", "userIconUrl", "createdAt"];
+const INSTANCE_KEYS = ["id", "worldId", "createdAt"];
+
+/** Fields under `data`, and the scope, of every operation. */
+export const SHAPES: Readonly<Record<string, { keys: string[]; scope: string | null }>> = {
+  "/worlds": { keys: WORLD_KEYS, scope: "read:worlds" },
+  "/worlds/search": { keys: ["id", "name", "description"], scope: "read:worlds" },
+  "/worlds/popular": { keys: WORLD_KEYS, scope: "read:worlds" },
+  "/worlds/:id": { keys: WORLD_KEYS, scope: "read:worlds" },
+  "/worlds/:id/stats": {
+    keys: ["worldId", "totalVisits", "uniqueVisitors", "visitsLast7Days", "visitsLast30Days"],
+    scope: "read:worlds",
+  },
+  "/worlds/:id/instances": { keys: INSTANCE_KEYS, scope: "read:instances" },
+  "/users/search": { keys: USER_KEYS, scope: "read:users" },
+  "/users/:id": { keys: USER_KEYS, scope: "read:users" },
+  "/users/:id/worlds": { keys: WORLD_KEYS, scope: "read:worlds" },
+  "/instances": { keys: INSTANCE_KEYS, scope: "read:instances" },
+  "/instances/:id": { keys: INSTANCE_KEYS, scope: "read:instances" },
+  "/stats": { keys: ["totalUsers", "totalPublicWorlds", "totalPublicInstances"], scope: null },
+};
+
+export function checkShape(route: string): (got: Got) => void {
+  return ({ body }) => {
+    const value = JSON.parse(body);
+    const { keys } = SHAPES[route]!;
+    if (!isList(route)) {
+      assert.deepEqual(Object.keys(value), ["data"]);
+      assert.deepEqual(Object.keys(value.data), keys);
+      return;
+    }
+    const top = route === "/worlds/popular" ? ["data", "pagination", "period"] : ["data", "pagination"];
+    assert.deepEqual(Object.keys(value), top);
+    assert.deepEqual(Object.keys(value.pagination), ["total", "limit", "offset"]);
+    assert.ok(value.data.length > 0, "a list with nothing in it shows nothing");
+    for (const item of value.data) assert.deepEqual(Object.keys(item), keys);
+  };
+}

@@ -1,0 +1,94 @@
+/** What tests on the wire share: a server with nothing to wait for, good requests, and what refusals look like. */
+
+import assert from "node:assert/strict";
+import { after } from "node:test";
+import type { Found, PageOf } from "../../src/store/generation.ts";
+import { BASE, cleanUp, serve, type TestServer, TOKENS, type TokenName } from "./http-server.ts";
+import { closeWires, dial, errorOf, header, type RawResponse, requestHead } from "./raw.ts";
+
+export const STATS = `${BASE}/stats`;
+export const PAGE = `${BASE}/worlds?limit=50`;
+export const SEARCH = `${BASE}/worlds/search?q=world`;
+
+export function bearer(token: TokenName): string {
+  return `Authorization: Bearer ${TOKENS[token]}`;
+}
+
+/** A good request. */
+export function good(target: string, headers: readonly string[] = [], method = "GET"): string {
+  return requestHead(target, [bearer("cli"), ...headers], method);
+}
+
+/** Sends one request and hangs up like a client that is done; the server must leave the connection open until then. */
+export async function ask(
+  target: string,
+  headers: readonly string[] = [],
+  method = "GET",
+  { port }: Pick<TestServer, "port"> = main,
+): Promise<RawResponse> {
+  const wire = await dial(port);
+  void wire.send(requestHead(target, headers, method));
+  const response = await wire.response(method);
+  assert.equal(header(response, "Connection"), "keep-alive");
+  wire.end();
+  await wire.closed();
+  return response;
+}
+
+export function isStats(response: RawResponse): void {
+  assert.equal(response.status, 200);
+  assert.deepEqual(JSON.parse(response.body), {
+    data: { totalUsers: 30, totalPublicWorlds: 60, totalPublicInstances: 1 },
+  });
+}
+
+/** A refusal that is none of the API's: it ends the connection and carries no CORS headers. */
+export function isBareRefusal(response: RawResponse, status: number, error: string): void {
+  assert.equal(response.status, status);
+  assert.equal(errorOf(response), error);
+  assert.equal(header(response, "Connection"), "close");
+  assert.equal(header(response, "Cache-Control"), "no-store");
+  const extra = response.headers.filter(([name]) => /^(access-control-|x-ratelimit-|etag$)/i.test(name));
+  assert.deepEqual(extra, []);
+}
+
+export const isBadRequest = (response: RawResponse): void => isBareRefusal(response, 400, "Bad request");
+
+export const HOST = "Host: orrery.test\r\n";
+export const AUTH = `${bearer("cli")}\r\n`;
+export const OK = `GET ${STATS} HTTP/1.1\r\n${HOST}${AUTH}`;
+
+// Its timeouts are longer than anybody's patience here: what is answered was not waited for.
+export const main = await serve({
+  threads: true,
+  http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000 },
+});
+
+after(async () => {
+  closeWires();
+  await cleanUp();
+});
+
+/** More at once would keep this process from answering a server of its own in time, on a machine that is busy. */
+export const AT_ONCE = { concurrency: 16 };
+
+/** Searches that wait until the test lets them finish. */
+export function slowSearches() {
+  const finish: (() => void)[] = [];
+  let slow = true;
+  return {
+    finish,
+    later(_term: string, { limit, offset }: PageOf): Found | Promise<Found> {
+      const found = { total: 3, rows: Uint32Array.of(1, 2, 3).subarray(offset, offset + limit) };
+      return slow ? new Promise((resolve) => finish.push(() => resolve(found))) : found;
+    },
+    finishAll() {
+      slow = false;
+      for (const done of finish) done();
+    },
+  };
+}
+
+export function rateOf(response: RawResponse): (string | undefined)[] {
+  return ["Limit", "Remaining", "Reset"].map((name) => header(response, `X-RateLimit-${name}`));
+}

@@ -1,0 +1,383 @@
+/** Rows, texts and requests drawn for property tests, and a replica beside the model. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before } from "node:test";
+import fc from "fast-check";
+import { openOrrery } from "../../src/mod.ts";
+import { askAndCompare, type Door, directDoor } from "./doors.ts";
+import {
+  keysFileText,
+  MODEL_BASE,
+  Model,
+  type ModelSettings,
+  type SnapshotRows,
+  type TestKey,
+} from "./model.ts";
+import { removeFolder, temporaryFolder, UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
+
+/** Pieces whose folding, case, width, order or length is special. */
+const PIECES: readonly string[] = [
+  ..."abcABCzZ019 ._-%&+'\"\\/<>",
+  ..."éÉèñÅåÄöüÇ",
+  ..."東京都中文漢字",
+  ..."かがカガきぎー。、",
+  ..."ｶｷﾞﾟｱ",
+  ..."서울안녕가각",
+  "가".normalize("NFD"),
+  "각".normalize("NFD"),
+  "\u1100",
+  "\u1161",
+  "\u11a8",
+  "😀",
+  "👍🏽",
+  "👨‍👩‍👧",
+  "🇯🇵",
+  "\u200d",
+  "\ufe0f",
+  "𠮷",
+  "𝔸",
+  "𝟙",
+  "\u0301",
+  "\u0300",
+  "\u0327",
+  "\u036f",
+  "\u0370",
+  "\u0345",
+  "\u3099",
+  "\u309a",
+  "\u0307",
+  "İ",
+  "I",
+  "ı",
+  "i",
+  "i\u0307",
+  "ß",
+  "ẞ",
+  "ss",
+  "Σ",
+  "σ",
+  "ς",
+  "ΑΣ",
+  "ﬁ",
+  "ﬀ",
+  "ﬃ",
+  "Ａ",
+  "ｂ",
+  "１",
+  "％",
+  "　",
+  "①",
+  "²",
+  "½",
+  "ǅ",
+  "ŉ",
+  "ﷺ",
+  "K",
+  "Å",
+  "ё",
+  "Й",
+  "й",
+  "ב",
+  "שּׁ",
+  "ش",
+  "ก็",
+  "क्ष",
+  "\u00a0",
+  "\u2003",
+  "\u2028",
+  "\u1680",
+  "\ufeff",
+  "\u0085",
+  "\u200b",
+  "\u180e",
+  "\t",
+  "\n",
+  "\r\n",
+  "\u000b",
+  "\u0000",
+  "\u001f",
+  "\u007f",
+  "\ufffd",
+  "\uffff",
+  "\ud800",
+  "\udc00",
+  "\udbff\udfff",
+  "__proto__",
+];
+
+const SHORT_ALPHABETS = [
+  "ab",
+  "ab ",
+  "aá b",
+  "가나 ",
+  "東京 ",
+  "σς Σ",
+  "iİı ",
+  "カｶﾞガ",
+  "😀👍 a",
+  "a\u0301 \u0301",
+];
+
+function textOf(pieces: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> {
+  return fc.array(pieces, { maxLength, size: "max" }).map((parts) => parts.join(""));
+}
+
+const textIn = (letters: string) => textOf(fc.constantFrom(...letters), 8);
+const shortAlphabetText = fc.constantFrom(...SHORT_ALPHABETS).chain(textIn);
+
+/** A display name, a world's name or its description. */
+export const text: fc.Arbitrary<string> = fc.oneof(
+  { weight: 4, arbitrary: textOf(fc.constantFrom(..."ab", " "), 7) },
+  { weight: 3, arbitrary: shortAlphabetText },
+  { weight: 4, arbitrary: textOf(fc.constantFrom(...PIECES), 8) },
+  {
+    weight: 1,
+    arbitrary: textOf(
+      fc.nat(0xffff).map((unit) => String.fromCharCode(unit)),
+      5,
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 5 }) },
+);
+
+/** How a query is made from texts that are there; several kinds so that matches are frequent. */
+interface Ask {
+  kind: "part" | "whole" | "parts" | "other" | "long" | "many";
+  picks: number[];
+  cuts: number[];
+  glue: string;
+  text: string;
+}
+
+export const ask: fc.Arbitrary<Ask> = fc.record({
+  kind: fc.constantFrom("part", "part", "whole", "parts", "parts", "other", "long", "many"),
+  picks: fc.array(fc.nat(), { minLength: 14, maxLength: 14 }),
+  cuts: fc.array(fc.nat(12), { minLength: 28, maxLength: 28 }),
+  glue: fc.constantFrom(" ", " ", "", "  ", "\t", "　", "\u2028"),
+  text,
+});
+
+export function queryOf({ kind, picks, cuts, glue, text: other }: Ask, texts: readonly string[]): string {
+  const pick = (at: number): string => (texts.length === 0 ? other : texts[picks[at]! % texts.length]!);
+  const part = (at: number): string => {
+    const whole = pick(at);
+    const from = cuts[at * 2]! % (whole.length + 1);
+    return whole.slice(from, from + 1 + (cuts[at * 2 + 1]! % 3));
+  };
+  switch (kind) {
+    case "part":
+      return part(0);
+    case "whole":
+      return [pick(0), pick(0).toUpperCase(), pick(0).normalize("NFD"), ` ${pick(0)} `][cuts[0]! % 4]!;
+    case "parts":
+      return `${part(0)}${glue}${part(1)}${cuts[3]! % 2 === 0 ? "" : glue + part(2)}`;
+    case "other":
+      return other;
+    case "long":
+      // The cut falls somewhere into the last piece, often between the halves of a pair.
+      return `${pick(0)}${glue}`.padEnd(250 + (cuts[0]! % 7), part(1) || "ab") + other + pick(2);
+    case "many":
+      return Array.from({ length: 14 }, (_, at) => part(at)).join(glue || " ");
+  }
+}
+
+export const target = (below: string, parameters: Record<string, string>): string =>
+  `${MODEL_BASE}${below}?${new URLSearchParams(parameters).toString()}`;
+
+// ---------------------------------------------------------------- snapshots
+
+const time = fc.oneof(
+  fc.constantFrom("2024-01-01T00:00:00.000Z", "2024-01-01T01:00:00.0005+01:00", "2024-01-01T00:00Z"),
+  fc.constantFrom("0000-01-01T00:00Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+  fc.integer({ min: 0, max: 5 }).map((ms) => `2024-01-01T00:00:00.00${ms}Z`),
+);
+
+/** Ids of few bits, so that neighbours and ties are frequent; unique within one table. */
+const shortId = fc
+  .tuple(fc.constantFrom(0, 1, 0x7fffffff, 0x80000000, 0xffffffff), fc.nat(3), fc.nat(0xffff), fc.boolean())
+  .map(([first, third, last, upper]) => {
+    const hex = `${first.toString(16).padStart(8, "0")}-0000-4000-800${third}-${last.toString(16).padStart(12, "0")}`;
+    return upper ? hex.toUpperCase() : hex;
+  });
+
+const uniqueBy = (field: string) => ({
+  minLength: 3,
+  maxLength: 24,
+  size: "max" as const,
+  selector: (row: Record<string, unknown>) => String(row[field]).toLowerCase(),
+});
+
+export const count = fc.oneof(
+  fc.nat(2),
+  fc.nat(70_000),
+  fc.constantFrom(65_535, 65_536, 2 ** 32, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER),
+);
+
+interface Raw {
+  users: { id: string; displayName: string; createdAt: string }[];
+  worlds: {
+    id: string;
+    name: string;
+    description: string | null;
+    owner: number;
+    isPublic: boolean;
+    status: string;
+    createdAt: string;
+  }[];
+  counts: number[][];
+  instances: { id: string; world: number; isPublic: boolean; isActive: boolean; createdAt: string }[];
+}
+
+const mostly = (value: boolean) => fc.nat(7).map((number) => (number === 0 ? !value : value));
+
+const snapshotOf = (text: fc.Arbitrary<string>): fc.Arbitrary<SnapshotRows> =>
+  fc
+    .record({
+      users: fc.uniqueArray(fc.record({ id: shortId, displayName: text, createdAt: time }), uniqueBy("id")),
+      worlds: fc.uniqueArray(
+        fc.record({
+          id: shortId,
+          name: text,
+          description: fc.option(text),
+          owner: fc.nat(5),
+          isPublic: mostly(true),
+          status: fc.nat(7).map((number) => (number === 0 ? "HIDDEN" : "ACTIVE")),
+          createdAt: time,
+        }),
+        uniqueBy("id"),
+      ),
+      counts: fc.array(fc.array(count, { minLength: 4, maxLength: 4 }), { maxLength: 24, size: "max" }),
+      instances: fc.uniqueArray(
+        fc.record({
+          id: shortId,
+          world: fc.nat(5),
+          isPublic: mostly(true),
+          isActive: mostly(true),
+          createdAt: time,
+        }),
+        uniqueBy("id"),
+      ),
+    })
+    .map(rowsOfRaw);
+
+/** Half of the snapshots draw all their texts from a few letters, so that most queries match much. */
+export const snapshot = fc.oneof(
+  snapshotOf(text),
+  fc.constantFrom(...SHORT_ALPHABETS).chain((letters) => snapshotOf(textIn(letters))),
+);
+
+function rowsOfRaw({ users, worlds, counts, instances }: Raw): SnapshotRows {
+  return {
+    users: users.map((user) => ({ ...user, userIconUrl: user.displayName })),
+    worlds: worlds.map(({ owner, ...world }) => ({
+      ...world,
+      ownerId: users[owner]?.id ?? UNKNOWN_ID,
+      updatedAt: world.createdAt,
+    })),
+    stats: worlds.slice(0, counts.length).map(({ id }, at) => ({
+      worldId: id.toUpperCase(),
+      totalVisits: counts[at]![0]!,
+      uniqueVisitors: counts[at]![1]!,
+      visitsLast7Days: counts[at]![2]!,
+      visitsLast30Days: counts[at]![3]!,
+    })),
+    instances: instances.map(({ world, ...instance }) => ({
+      ...instance,
+      worldId: worlds[world]?.id ?? UNKNOWN_ID,
+    })),
+  };
+}
+
+export const TOKEN = "svcx_property";
+const KEYS: TestKey[] = [
+  { id: "cli", kind: "cli", token: TOKEN, scopes: [], limit: null, active: true, expiresAt: null },
+  {
+    id: "api",
+    kind: "api",
+    token: "svc_sk_all",
+    scopes: ["read:worlds", "read:users", "read:instances"],
+    limit: 5,
+    active: true,
+    expiresAt: null,
+  },
+  {
+    id: "some",
+    kind: "api",
+    token: "svc_sk_some",
+    scopes: ["read:users"],
+    limit: null,
+    active: true,
+    expiresAt: "2001-09-09T01:46:45Z",
+  },
+];
+const SETTINGS: ModelSettings = {
+  apiPrefix: "svc_sk_",
+  cliPrefix: "svcx_",
+  rateLimit: 7,
+  rateWindow: 3,
+  cors: true,
+  generation: "g-1",
+};
+export const CLI = [["Authorization", `Bearer ${TOKEN}`]] as const;
+
+/** Loads rows into a replica and a model, and closes both. */
+export async function withRows(
+  folder: string,
+  rows: SnapshotRows,
+  run: (door: Door, model: Model) => Promise<void>,
+): Promise<void> {
+  await writeSnapshot(folder, rows, { generation: "g-1" });
+  const orrery = await openOrrery({
+    snapshot: folder,
+    keys: path.join(folder, "keys.json"),
+    rateLimit: SETTINGS.rateLimit,
+    rateWindow: SETTINGS.rateWindow,
+    threads: false,
+  });
+  try {
+    await run(directDoor(orrery.ask), new Model(rows, KEYS, SETTINGS));
+  } finally {
+    orrery.close();
+  }
+}
+
+export let folder: string;
+
+before(async () => {
+  folder = await temporaryFolder();
+  await writeFile(path.join(folder, "keys.json"), keysFileText(KEYS));
+});
+
+after(() => removeFolder(folder));
+
+/** Runs of a property that loads a snapshot each: a failure must not be shrunk for minutes. */
+export function loading(numRuns: number): fc.Parameters<unknown> {
+  return { numRuns, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true };
+}
+
+/** Reads a list page by page; every page is compared with the model. */
+export async function crawl(
+  door: Door,
+  model: Model,
+  below: string,
+  more: Record<string, string>,
+  limit: number,
+) {
+  const ids: string[] = [];
+  let total: number | undefined;
+  for (let offset = 0; offset === 0 || offset < total!; offset += limit) {
+    const step = {
+      target: target(below, { ...more, limit: String(limit), offset: String(offset) }),
+      headers: CLI,
+    };
+    const { status, body } = await askAndCompare(door, model, step);
+    if (status !== 200) return { status, ids, total: 0 };
+    const page = JSON.parse(body) as { data: { id: string }[]; pagination: { total: number } };
+    total ??= page.pagination.total;
+    assert.equal(page.pagination.total, total, "the total changes between pages");
+    ids.push(...page.data.map(({ id }) => id));
+  }
+  return { status: 200, ids, total: total! };
+}

@@ -1,0 +1,131 @@
+/** What a search should find, by a scan of all texts; texts and queries that are hard to search. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { fold } from "../../src/search/fold.ts";
+import type { ResultSet } from "../../src/search/query/result-set.ts";
+import { lookUpTop } from "../../src/search/query/top-table.ts";
+import { TABLE_K, type TopTable } from "../../src/search/shared/top-table.ts";
+import { runNow, type Work } from "../../src/search/shared/work.ts";
+import type { PageOf } from "../../src/store/generation.ts";
+
+/** Snippets in which scripts, foldings and code units differ most. */
+const SNIPPETS = [
+  ..."aaAbeEiIoO 19-_.",
+  ..."áÉñçøßſẞİıǅǆŉ",
+  ..."σΣςΆάё中猫世界さがかゾぞ한글각ㄱالعن",
+  "\u0301\u0308",
+  "e\u0301",
+  "か\u3099",
+  "ﬁ",
+  "ﬀ",
+  "ﷺ",
+  "㍿",
+  "Ａｂ",
+  "ｶﾞ",
+  "K",
+  "Å",
+  "①",
+  "½",
+  "😀",
+  "🐀",
+  "𠀀",
+  "👩‍👩‍👧",
+  "🏳️‍🌈",
+  "𝔸𝕓",
+  "𠮷",
+  "\u00a0",
+  "\u3000",
+  "\t",
+  "\u200b",
+  "\u0000",
+  "%",
+  "_",
+  "''",
+  "\\",
+  "the ",
+  "world",
+  "night",
+  "straße",
+  "ΟΔΥΣΣΕΥΣ",
+  "İstanbul",
+  "DŽ",
+];
+const snippet = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...SNIPPETS) },
+  fc.string({ unit: "binary", maxLength: 3 }),
+);
+export const someText = fc
+  .oneof(
+    { weight: 8, arbitrary: fc.array(snippet, { maxLength: 8 }) },
+    { weight: 1, arbitrary: fc.array(snippet, { minLength: 40, maxLength: 120 }) },
+    fc.nat(300).map((times) => ["a".repeat(times)]),
+  )
+  .map((snippets) => snippets.join("").toWellFormed());
+
+/** Queries that hit: parts of texts, cut anywhere, folded or not. */
+export function queriesOf(texts: readonly string[]): fc.Arbitrary<string> {
+  const part = fc.tuple(fc.constantFrom("", ...texts), fc.nat(40), fc.nat(12)).map(([text, from, length]) => {
+    const at = from % (text.length + 1);
+    return text.slice(at, at + length + 1);
+  });
+  return fc.oneof(
+    part,
+    part.map(fold),
+    fc.tuple(part, part).map(([a, b]) => `${a} ${b}`),
+    someText,
+  );
+}
+
+export function classOf(name: string, term: string): number {
+  return name === term ? 0 : name.startsWith(term) ? 1 : 2;
+}
+
+/** Numbers of what matches, by class; -1 is none. */
+export function scan(count: number, classAt: (at: number) => number): number[] {
+  return Array.from({ length: count }, (_, at) => at)
+    .filter((at) => classAt(at) >= 0)
+    .sort((a, b) => classAt(a) - classAt(b) || a - b);
+}
+
+/** All pages of some results, a first one of few, and one from anywhere. */
+export function checkResults(results: ResultSet, naive: readonly number[], message: string): void {
+  assert.equal(results.total, naive.length, message);
+  const offset = naive.length >> 1;
+  for (const page of [
+    { limit: 3, offset: 0 },
+    { limit: 50, offset },
+    { limit: 2 ** 20, offset: 0 },
+  ]) {
+    assert.ok(results.has(page));
+    assert.deepEqual([...results.page(page)], naive.slice(page.offset, page.offset + page.limit), message);
+  }
+}
+
+/** Pages as they are asked for; the best results of a frequent n-gram are known beforehand, and end within one of these. */
+const PAGES = [
+  { limit: 20, offset: 0 },
+  { limit: 5, offset: 3 },
+  { limit: TABLE_K, offset: 0 },
+  { limit: 20, offset: 20 },
+  { limit: 50, offset: 0 },
+];
+
+/** Checks what a search finds that is told which page is asked for. @returns how many pages were known beforehand */
+export function checkPages(
+  find: (page: PageOf) => Work<ResultSet>,
+  table: TopTable,
+  term: string,
+  naive: readonly number[],
+  message: string,
+): number {
+  let known = 0;
+  for (const page of PAGES) {
+    const results = runNow(find(page));
+    assert.equal(results.total, naive.length, message);
+    assert.ok(results.has(page));
+    assert.deepEqual([...results.page(page)], naive.slice(page.offset, page.offset + page.limit), message);
+    if (lookUpTop(table, term, page) !== undefined) known++;
+  }
+  return known;
+}
