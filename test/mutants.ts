@@ -86,8 +86,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a CLI token's record is found by an API key",
     file: "src/gate/token.ts",
-    text: 'if (key === undefined || key.kind !== "api") return',
-    becomes: "if (key === undefined) return",
+    text: "if (key !== undefined && key.kind === kind) return key;",
+    becomes: "if (key !== undefined) return key;",
     tests: [["test/gate.test.ts", "→ apiKeyUnknown"]],
   },
   {
