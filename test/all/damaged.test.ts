@@ -124,10 +124,12 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
       else assertTold(outcome, DAMAGED, file);
     }
     assert.ok(files.length > 30, `only ${files.length} files`);
-    // What the library alone needs, such as what loads without a thread, or Bun.
+    // What the library alone needs, such as what loads without a thread, or Bun, or similar search.
     assert.ok(unneeded.length < files.length / 6, unneeded.join());
     assert.ok(
-      unneeded.every((file) => /^(local-loader|local-similar|similar|(server-)?bun|chunk)-/.test(file)),
+      unneeded.every((file) =>
+        /^((server-)?(local-similar|similar|bun)|local-loader|chunk)-|^similar-thread\./.test(file),
+      ),
       unneeded.join(),
     );
   });

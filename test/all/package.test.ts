@@ -134,7 +134,7 @@ function bytesOnDisk(place: string): number {
   const sizes = readdirSync(place, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => statSync(join(entry.parentPath, entry.name)).size);
-  assert.ok(sizes.length > 500);
+  assert.ok(sizes.length > 150);
   return sizes.reduce((sum, size) => sum + Math.ceil(size / 4096) * 4096, 0);
 }
 
@@ -205,7 +205,7 @@ describe("the package", () => {
       packages: object;
     };
     const count = Object.keys(lock.packages).length;
-    assert.ok(count > 5 && count <= 40, `${count} packages`);
+    assert.ok(count > 4 && count <= 40, `${count} packages`);
   });
 
   it("passes on the licences of what is built in", () => {
