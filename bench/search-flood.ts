@@ -1,5 +1,5 @@
 /**
- * What a flood of the dearest searches costs everybody else.
+ * What a flood of the most expensive searches costs everybody else.
  *
  *     npx tsx bench/search-flood.ts [--smoke] [--worlds 250000] [--seconds 20] [--threads 1]
  *

@@ -1,5 +1,5 @@
 /**
- * The dearest searches, found by hill climbing.
+ * The most expensive searches, found by hill climbing.
  *
  *     npx tsx bench/search-worst.ts [--smoke] [--worlds 250000] [--users 1000000] [--seconds 60]
  *

@@ -14,7 +14,14 @@ import { readParameters } from "./derive/parameters.ts";
 import { createRouter, splitTarget } from "./derive/router.ts";
 import { FAULTS, type FaultName } from "./fault.ts";
 import { type Admission, admit, type Gate } from "./gate/admit.ts";
-import { FAULT_BODIES, type FixedHeaders, notModifiedHeaders, okHeaders, quotaHeaders } from "./headers.ts";
+import {
+  FAULT_BODIES,
+  type FixedHeaders,
+  notModifiedHeaders,
+  okHeaders,
+  quotaHeaders,
+  untaggedHeaders,
+} from "./headers.ts";
 import type { Ask, Reply } from "./message.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
@@ -103,6 +110,10 @@ function conclude(
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
     return { status, headers, body: "", route: path, keyId, etag, quota };
+  }
+  if (outcome.isPassing) {
+    const headers = untaggedHeaders(outcome.body.length, state.headers) + quotaHeaders(quota);
+    return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
   }
   const headers = okHeaders(etag, outcome.body.length, state.headers) + quotaHeaders(quota);
   return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };

@@ -66,6 +66,11 @@ export function okHeaders(etag: string, length: number, fixed: FixedHeaders): st
   return `${JSON_TYPE}${notModifiedHeaders(etag, fixed)}Content-Length: ${length}\r\n`;
 }
 
+/** The same of a body that its generation's ETag does not name. */
+export function untaggedHeaders(length: number, { cors }: FixedHeaders): string {
+  return `${JSON_TYPE}Cache-Control: no-store\r\n${cors}Content-Length: ${length}\r\n`;
+}
+
 /** Headers of a 304. */
 export function notModifiedHeaders(etag: string, { cors }: FixedHeaders): string {
   return `ETag: ${etag}\r\nCache-Control: private, no-cache\r\n${cors}`;

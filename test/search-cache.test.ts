@@ -93,7 +93,7 @@ describe("searches where requests are answered", () => {
     );
     const inOrder = begun.filter((term) => term !== "no");
     assert.deepEqual(inOrder.toSorted(), inOrder);
-    assert.ok(asked.length < 5, "a busy machine may make a few of them long");
+    assert.ok(asked.length < 29, "a busy machine may make some of them long, not all");
   });
 });
 

@@ -3,13 +3,14 @@
 import { answer, type State } from "../answer.ts";
 import { createResponder } from "./web-response.ts";
 
-/** A handler for one web-standard request. Never rejects. */
+/** A handler for one web-standard request. Rejects only what is none. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** @internal Makes the door to a state. */
 export function createFetchHandler(state: State): FetchHandler {
   const respond = createResponder();
   return async (request) => {
+    if (!(request instanceof Request)) throw new TypeError("fetch takes a Request");
     const { method, url, headers } = request;
     const fragment = url.indexOf("#");
     const reply = await answer(

@@ -37,7 +37,13 @@ export interface Call extends Caller {
 }
 
 /** What an operation answers: a body, or an error. */
-export type Outcome = { readonly body: Body } | { readonly fault: FaultName };
+export type Outcome =
+  | {
+      readonly body: Body;
+      /** Whether the same generation will answer otherwise before long, so that its ETag does not name this body. */
+      readonly isPassing?: boolean;
+    }
+  | { readonly fault: FaultName };
 
 /** Shape of a 200: one object, a list, or a list with its period. */
 export type Envelope = "one" | "list" | "ranking";

@@ -11,6 +11,11 @@ function matchText(match: Match): string {
   return `,"match":"${match}"`;
 }
 
+/** What the exact search answers in place of the similar one, which may find more in the same generation. */
+function passing(outcome: Outcome): Outcome {
+  return "fault" in outcome ? outcome : { ...outcome, isPassing: true };
+}
+
 /**
  * Answers a search. Similar names are an answer only where the server has them;
  * while there is no index of them yet the exact search answers and says so.
@@ -30,10 +35,11 @@ export function searchPage(
   if (parameters.match !== "similar" || similar === undefined) {
     return foundPage(block, exact(), parameters, tail);
   }
-  const show = (found: FoundSimilar): Outcome | Promise<Outcome> =>
-    found === undefined
-      ? foundPage(block, exact(), parameters, tail, matchText("exact"))
-      : foundPage(block, found, parameters, tail, matchText("similar"));
+  const show = (found: FoundSimilar): Outcome | Promise<Outcome> => {
+    if (found !== undefined) return foundPage(block, found, parameters, tail, matchText("similar"));
+    const instead = foundPage(block, exact(), parameters, tail, matchText("exact"));
+    return instead instanceof Promise ? instead.then(passing) : passing(instead);
+  };
   const page: PageOf = { limit: parameters.limit, offset: parameters.offset };
   const found = similar[table](term, page, call);
   return found instanceof Promise ? found.then(show) : show(found);

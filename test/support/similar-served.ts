@@ -106,6 +106,9 @@ export async function answersWhileIndexing(t: TestContext, threads: boolean): Pr
     const { body } = await ask(target);
     assert.equal(similar.body, body.replace(/\}$/, ',"match":"exact"}'));
     assert.equal(similar.headers["content-length"], String(Buffer.byteLength(similar.body)));
+    // The same generation will answer otherwise: its ETag would let clients keep this for as long as it is served.
+    assert.equal(similar.headers.etag, undefined);
+    assert.equal(similar.headers["cache-control"], "no-store");
   };
   await asExact();
   await observed("similar-ready");
