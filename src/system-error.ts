@@ -30,8 +30,15 @@ export function damaged(why: string): string {
 /** What is wrong with the installation, if it is that: a file of the program is missing or cut off. Undefined for other errors. */
 export function damageOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  // The stack of a file that cannot be parsed begins with its place.
-  const isUnreadable = error instanceof SyntaxError && /^(file:|\/|[A-Z]:)/.test(error.stack ?? "");
-  if (!MISSING_FILES.has(codeOf(error)) && !isUnreadable) return undefined;
+  if (!MISSING_FILES.has(codeOf(error)) && !(error instanceof SyntaxError && isOfModule(error)))
+    return undefined;
   return damaged(error.message);
+}
+
+/** Whether a file of the program could not be parsed: the stack begins with its place, or with what loads modules. */
+function isOfModule({ stack = "" }: SyntaxError): boolean {
+  return (
+    /^(file:|\/|[A-Z]:)/.test(stack) ||
+    /^\s+at .*/m.exec(stack)?.[0].includes("node:internal/modules/") === true
+  );
 }

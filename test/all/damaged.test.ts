@@ -154,6 +154,19 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
     });
   }
 
+  it("has a file that is cut off and imported only where a setting asks for it", async () => {
+    for (const part of [/^server-similar-\w+\.js$/, /^server-serving-threads-\w+\.js$/]) {
+      const file = readdirSync(join(whole, "dist")).find((name) => part.test(name))!;
+      breakIt((path) => {
+        const text = readFileSync(path(`dist/${file}`), "utf8");
+        writeFileSync(path(`dist/${file}`), text.slice(0, text.lastIndexOf("{") + 1));
+      });
+      const outcome = await run([...needing(file), "--similar", "on"]);
+      assert.ok(outcome, file);
+      assertTold(outcome, DAMAGED, file);
+    }
+  });
+
   it("lacks the sample, a part of it, package.json, or all of dist/", async () => {
     for (const [file, args, line] of [
       ["data/sample", ["demo", "--port", "0"], /sample/],
