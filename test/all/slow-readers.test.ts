@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { user, world, writeSnapshot } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import {
   generationOf,
@@ -72,7 +73,7 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     const { folder, snapshot, keys } = place(t);
     writeKeys(keys, keyRecord(CLI));
     writeRows(snapshot, 0);
-    const server = await serve(snapshot, keys, ["--watch", "0", "--socket-timeout", "10"]);
+    const server = await serve(snapshot, keys, ["--watch", "0", "--socket-timeout", "5"]);
     const agent = keepAlive(1);
     t.after(() => agent.destroy());
     const reload = async (generation: number): Promise<LogLine> => {
@@ -83,6 +84,7 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     };
     await reload(1);
     await reload(2);
+    await get(`${server.url}/stats`, { token: CLI, agent });
     const start = residentBytes(server);
     const files = descriptors(server);
 
@@ -103,7 +105,7 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     ];
     const words = crowds.flatMap(([count, make], kind) => {
       const file = join(folder, `crowd-${kind}`);
-      writeFileSync(file, times(1000, make));
+      writeFileSync(file, times(kind === 0 ? 1000 : 4000, make));
       return [`${count}`, file];
     });
     const crowd = spawn("python3", [CROWD_PROGRAM, `${server.port}`, ...words], {
@@ -135,11 +137,9 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     assert.equal(server.logs("snapshot-refused").length, 0);
 
     crowd.stdin.end("enough\n");
-    await until(() => crowd.exitCode !== null, "the timeout to end them");
-    await until(() => state().open === 0, "the last word");
-    assert.ok(state().reset >= 1040);
-    assert.equal(state().other, 0);
-    await until(() => descriptors(server) <= files, "the descriptors");
+    // A peer from which a few bytes leave now and then is ended later than one from which none do.
+    await until(() => descriptors(server) <= files, "the timeout to end them", 2 * PATIENCE_MS);
+    assert.ok(state().reset > 0 && state().other === 0, said.split("\n").at(-2));
     // No reload helps: one would give memory back by itself.
     await until(() => residentBytes(server) < start + KEPT, `the memory to come back to ${start + KEPT}`);
     t.diagnostic(`RSS in MB: ${[start, peak, residentBytes(server)].map((n) => Math.round(n / 1e6))}`);
@@ -205,7 +205,7 @@ function compareAnswers(
 describe("20,000 requests in one pipeline of a peer that reads nothing", { skip }, () => {
   const COUNT = 20_000;
   /** What one connection may hold is less than the noise: garbage that the engine has not collected yet. */
-  const NOISE = 100e6;
+  const NOISE = 48e6;
   const { snapshot, keys } = place({ after });
   let server: Served;
 

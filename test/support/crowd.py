@@ -1,7 +1,7 @@
 """Clients that send and never read, for tests of what they can make a server hold.
 
-Segments and receive buffers as small as the system allows: so the server's system takes little of an answer, and
-what it does not take is the server's to hold.
+Segments are the smallest there are, and receive buffers small: so the server's system takes little of the answers,
+and what it does not take is the server's to hold. Smaller buffers still would let answers trickle.
 
 Arguments: the port, then pairs of a number of connections and a file of bytes that each of them sends. A
 connection that ends is made again, until a line on standard input says that those that end are not missed. Prints
@@ -25,7 +25,7 @@ replaces = True
 def begin(text):
     peer = socket.socket()
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
     peer.connect(("127.0.0.1", port))
     peer.setblocking(False)
     open_by_file[peer.fileno()] = [peer, text, 0]
