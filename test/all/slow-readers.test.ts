@@ -144,6 +144,7 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     await until(() => residentBytes(server) < start + KEPT, `the memory to come back to ${start + KEPT}`);
     t.diagnostic(`RSS in MB: ${[start, peak, residentBytes(server)].map((n) => Math.round(n / 1e6))}`);
     assert.ok(peak < most, `${peak} bytes, ${start} before`);
+    clearInterval(looking);
     agent.destroy();
     await server.stop();
   });
