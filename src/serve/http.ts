@@ -90,9 +90,9 @@ const MAX_DISCARDED = 16_777_216;
  */
 function releaseDiscarded(server: Server, { connections }: NodeDoor): void {
   let discarded = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let isDue = false;
   const release = (): void => {
-    timer = undefined;
+    isDue = false;
     discarded = 0;
     collectGarbage();
   };
@@ -101,7 +101,9 @@ function releaseDiscarded(server: Server, { connections }: NodeDoor): void {
     socket.once("close", () => {
       discarded += discardedBytes(connection);
       // Those that came with it go with it.
-      if (discarded >= MAX_DISCARDED) timer ??= setTimeout(release, RELEASE_MS).unref();
+      if (discarded < MAX_DISCARDED || isDue) return;
+      isDue = true;
+      setTimeout(release, RELEASE_MS).unref();
     });
   });
 }
