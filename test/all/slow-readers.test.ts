@@ -93,7 +93,9 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     const looking = setInterval(() => {
       peak = Math.max(peak, residentBytes(server));
       // Without a bound it would be tens of gigabytes.
-      if (peak > most) server.child.kill("SIGKILL");
+      if (peak <= most) return;
+      clearInterval(looking);
+      server.child.kill("SIGKILL");
     }, 50);
     t.after(() => clearInterval(looking));
 
