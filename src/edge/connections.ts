@@ -128,6 +128,16 @@ export function isBusy({ newest }: Connection): boolean {
   return newest !== undefined && !newest.writableFinished && !newest.destroyed;
 }
 
+/** Most that one read brings, in bytes. */
+const READ_BYTES = 65_536;
+
+/** About how many bytes a connection that is closed held of what was never sent, and of requests that were never answered. */
+export function discardedBytes(connection: Connection): number {
+  const { newest, unsent } = connection;
+  const wasSent = newest === undefined || newest.writableFinished;
+  return (wasSent ? 0 : unsent) + (isDrained(connection) ? 0 : READ_BYTES);
+}
+
 function isFull(connection: Connection): boolean {
   if (connection.begun < MAX_BEGUN && connection.unsent < MAX_UNSENT_BYTES) return false;
   if (isBusy(connection)) return true;

@@ -1,14 +1,15 @@
 /** The listening server: its limits, and a shutdown that loses nothing. */
 
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, type ListenOptions, Server as NetServer } from "node:net";
+import { type AddressInfo, type ListenOptions, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../answer.ts";
-import { close, isBusy, isDrained, linger } from "../edge/connections.ts";
+import { close, connectionOf, discardedBytes, isBusy, isDrained, linger } from "../edge/connections.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
 import { respondAs } from "../edge/respond.ts";
 import type { Observe } from "../observe.ts";
 import { defaultOf } from "../settings.ts";
+import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 
 /** Limits of the HTTP server. Times are milliseconds. */
@@ -74,8 +75,37 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
   // Node would answer requests past this limit with a 503 of its own and keep the connection; the door ends it.
   const door = createNodeDoor(state, limits.maxRequestsPerSocket, respondAs(limits.keepAliveTimeout));
   attachNodeDoor(server, door);
+  releaseDiscarded(server, door);
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   return { server, door, closed };
+}
+
+/** So much was discarded with its connections when garbage is collected for it, in bytes. */
+const MAX_DISCARDED = 16_777_216;
+
+/**
+ * Gives memory back behind peers that did not read. What was made for them is
+ * garbage that has lived long; a server without much else to do would keep it
+ * until its next reload.
+ */
+function releaseDiscarded(server: Server, { connections }: NodeDoor): void {
+  let discarded = 0;
+  let isDue = false;
+  const release = (): void => {
+    isDue = false;
+    discarded = 0;
+    collectGarbage();
+  };
+  server.on("connection", (socket: Socket) => {
+    const connection = connectionOf(connections, socket);
+    socket.once("close", () => {
+      discarded += discardedBytes(connection);
+      // Those that came with it go with it.
+      if (discarded < MAX_DISCARDED || isDue) return;
+      isDue = true;
+      setTimeout(release, RELEASE_MS).unref();
+    });
+  });
 }
 
 /** The log is told of connections that are refused, once in so many milliseconds. */
