@@ -9,7 +9,7 @@ import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
 import { respondAs } from "../edge/respond.ts";
 import type { Observe } from "../observe.ts";
 import { defaultOf } from "../settings.ts";
-import { collectGarbage, RELEASE_MS } from "./collect.ts";
+import { collectGarbage } from "./collect.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 
 /** Limits of the HTTP server. Times are milliseconds. */
@@ -83,6 +83,9 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
 /** So much was discarded with its connections when garbage is collected for it, in bytes. */
 const MAX_DISCARDED = 16_777_216;
 
+/** So long after that, in milliseconds: nobody may make the server collect more often, which takes turns from others. */
+const COLLECT_DISCARDED_MS = 10_000;
+
 /**
  * Gives memory back behind peers that did not read. What was made for them is
  * garbage that has lived long; a server without much else to do would keep it
@@ -103,7 +106,7 @@ function releaseDiscarded(server: Server, { connections }: NodeDoor): void {
       // Those that came with it go with it.
       if (discarded < MAX_DISCARDED || isDue) return;
       isDue = true;
-      setTimeout(release, RELEASE_MS).unref();
+      setTimeout(release, COLLECT_DISCARDED_MS).unref();
     });
   });
 }
