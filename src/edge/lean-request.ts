@@ -54,7 +54,8 @@ export class LeanRequest extends IncomingMessage {
   isStream = false;
 
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
-    if (chunk === null && !this.isStream) {
+    const isWatched = this.listenerCount("readable") > 0 || this.listenerCount("end") > 0;
+    if (chunk === null && !this.isStream && !isWatched) {
       this.isOver = true;
       return false;
     }
