@@ -5,7 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, test } from "node:test";
+import type { State } from "../src/answer.ts";
 import { LeanRequest } from "../src/edge/lean-request.ts";
+import { createHttpServer, DEFAULT_LIMITS } from "../src/serve/http.ts";
 
 const HEAD =
   "Host: a\r\nAccept: text/html\r\naccept: b\r\nCookie: c=1\r\nCookie: d=2\r\nIf-Match: e\r\nIf-Match: f\r\nX-G: h\r\n";
@@ -41,6 +43,12 @@ function builtHeaders(request: IncomingMessage): unknown {
 }
 
 describe("a lean request", () => {
+  test("is what our servers take", () => {
+    const { server } = createHttpServer({} as State, DEFAULT_LIMITS);
+    const options = Object.getOwnPropertySymbols(server).map((key) => Reflect.get(server, key) as unknown);
+    assert.ok(options.includes(LeanRequest));
+  });
+
   test("has node's headers, in every way of reading them", async () => {
     const seen: unknown[] = [];
     const look: Handle = ({ headers }, response) => {
