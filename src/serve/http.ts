@@ -5,8 +5,9 @@ import { type AddressInfo, type ListenOptions, Server as NetServer, type Socket 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../answer.ts";
 import { close, connectionOf, discardedBytes, isBusy, isDrained, linger } from "../edge/connections.ts";
+import { LeanRequest } from "../edge/lean-request.ts";
 import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
-import { respondAs } from "../edge/respond.ts";
+import { IS_NODE, respondAs } from "../edge/respond.ts";
 import type { Observe } from "../observe.ts";
 import { defaultOf } from "../settings.ts";
 import { collectGarbage } from "./collect.ts";
@@ -67,6 +68,7 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
     maxHeaderSize: limits.maxHeadBytes,
     // The door checks it, to answer in its own words.
     requireHostHeader: false,
+    ...(IS_NODE ? { IncomingMessage: LeanRequest } : {}),
   });
   server.timeout = limits.socketTimeout;
   if (limits.maxConnections !== undefined) limitConnections(server, limits.maxConnections, state.observe);
