@@ -35,7 +35,7 @@ export const madeEncoders: Plugin = {
 };
 
 /** What of `node:http` the program uses. */
-const HTTP = ["createServer", "maxHeaderSize", "STATUS_CODES"];
+const HTTP = ["createServer", "IncomingMessage", "maxHeaderSize", "STATUS_CODES"];
 
 /** To import `node:http` as a module makes all of its exports, among them a WebSocket client, which takes as long as all else in it. */
 export const leanHttp: Plugin = {
