@@ -2,19 +2,19 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createRandom } from "../src/generate/random.ts";
-import { WordIndexBuilder } from "../src/search/index/word-index.ts";
-import { BitsetLoan } from "../src/search/query/bitset-pool.ts";
-import { findAll } from "../src/search/query/conjunction.ts";
-import { gatherDocuments } from "../src/search/query/gather.ts";
-import { locate } from "../src/search/query/locate.ts";
-import { mergeTerms } from "../src/search/query/merge-terms.ts";
-import { PostingReader } from "../src/search/query/posting-reader.ts";
-import { listOfBits } from "../src/search/query/unite.ts";
-import { type OpenWordIndex, openWords } from "../src/search/query/word-index.ts";
-import { addRange } from "../src/search/shared/bitset.ts";
-import type { DocumentSet } from "../src/search/shared/document-set.ts";
-import { runNow } from "../src/search/shared/work.ts";
+import { createRandom } from "../../src/generate/random.ts";
+import { WordIndexBuilder } from "../../src/search/index/word-index.ts";
+import { BitsetLoan } from "../../src/search/query/bitset-pool.ts";
+import { findAll } from "../../src/search/query/conjunction.ts";
+import { gatherDocuments } from "../../src/search/query/gather.ts";
+import { locate } from "../../src/search/query/locate.ts";
+import { mergeTerms } from "../../src/search/query/merge-terms.ts";
+import { PostingReader } from "../../src/search/query/posting-reader.ts";
+import { listOfBits } from "../../src/search/query/unite.ts";
+import { type OpenWordIndex, openWords } from "../../src/search/query/word-index.ts";
+import { addRange } from "../../src/search/shared/bitset.ts";
+import type { DocumentSet } from "../../src/search/shared/document-set.ts";
+import { runNow } from "../../src/search/shared/work.ts";
 
 const random = createRandom(1, "alike");
 
