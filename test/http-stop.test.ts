@@ -183,6 +183,8 @@ test("connections that are on their way when a stop begins are taken, and their 
   const server = await serve();
   const wires = Array.from({ length: 20 }, () => new Wire(server.port));
   for (const wire of wires) void wire.send(good(STATS));
+  // Node connects in the next tick; without one, threads that are quick would have stopped listening by then.
+  await new Promise((resolve) => process.nextTick(resolve));
   const stopped = server.stop();
   for (const wire of wires) {
     const response = await wire.response();
