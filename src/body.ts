@@ -74,11 +74,13 @@ function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: 
  * @param target has room for them
  * @param at where they begin
  * @param end ASCII to write behind them
- * @returns where all of it ends
  */
-export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): number {
+export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): void {
   const { bytes, ranges, between, behind } = slices;
-  if (areShort(slices)) return at + target.write(joinAsText(slices) + end, at, "latin1");
+  if (areShort(slices)) {
+    target.write(joinAsText(slices) + end, at, "latin1");
+    return;
+  }
   let place = at;
   for (let index = 0; index < ranges.length; index += 2) {
     const from = ranges[index]!;
@@ -88,7 +90,7 @@ export function copySlices(slices: Slices, target: Buffer, at: number, end = "")
     copyRange(bytes, from, to, target, place);
     place += to - from;
   }
-  return place + target.write(behind + end, place, "latin1");
+  target.write(behind + end, place, "latin1");
 }
 
 /**
@@ -104,6 +106,11 @@ export function copyBody(body: Body, target: Buffer, before = ""): void {
   }
   const { head, slices, end } = body;
   copySlices(slices, target, target.write(before + head, "latin1"), end);
+}
+
+/** Whether a body is a text of ASCII: that is its own UTF-8, and need not be copied. */
+export function isAscii(body: Body): body is string {
+  return typeof body === "string" && Buffer.byteLength(body) === body.length;
 }
 
 /** The bytes of a body, in memory of their own. */

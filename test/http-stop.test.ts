@@ -16,7 +16,7 @@ import {
   STATS,
   slowSearches,
 } from "./support/hostile.ts";
-import { type Stopped, serve, serveAlone, serveOpen } from "./support/http-server.ts";
+import { SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "./support/http-server.ts";
 import { assertInTime, within } from "./support/patience.ts";
 import { dial, header, Wire } from "./support/raw.ts";
 
@@ -185,7 +185,7 @@ test("connections that are on their way when a stop begins are taken, and their 
   const wires = Array.from({ length: 20 }, () => new Wire(server.port));
   for (const wire of wires) void wire.send(good(STATS));
   // Threads may stop listening before this one has connected at all; here nothing is taken while it does not wait.
-  if (process.env.ORRERY_TEST_SERVING_THREADS) {
+  if (SERVING_THREADS > 1) {
     await Promise.all(wires.map(({ socket }) => once(socket, "connect")));
   }
   const stopped = server.stop();

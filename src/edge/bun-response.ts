@@ -1,6 +1,6 @@
 /** Replies as responses of Bun's server, which adds the length of a body by itself. */
 
-import { type Body, bodyBytes, copyBody } from "../body.ts";
+import { type Body, bodyBytes, copyBody, isAscii } from "../body.ts";
 import type { RateLimit } from "../message.ts";
 import { createResponder, headersOf, type Init, type Responder } from "./web-response.ts";
 
@@ -24,7 +24,7 @@ const SCRATCH_BYTES = 262_144;
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 
 function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> {
-  if (typeof body === "string" && Buffer.byteLength(body) === body.length) return body;
+  if (isAscii(body)) return body;
   if (body.length > SCRATCH_BYTES) return bodyBytes(body);
   copyBody(body, scratch);
   // Plain arrays are made quicker than Buffers.

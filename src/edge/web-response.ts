@@ -1,6 +1,6 @@
 /** Replies as web-standard responses, with as few objects as can be. */
 
-import { type Body, bodyBytes } from "../body.ts";
+import { type Body, bodyBytes, isAscii } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
 import type { Reply } from "../message.ts";
 
@@ -36,9 +36,9 @@ function commonOf({ status, headers: lines }: Reply): Common {
   return { status, headers: headersOf(common), lines: common };
 }
 
-/** A body's bytes, in the form that costs least: a text of ASCII is its own UTF-8 and need not be copied. */
+/** A body's bytes, in the form that costs least. */
 function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> {
-  return typeof body === "string" && Buffer.byteLength(body) === body.length ? body : bodyBytes(body);
+  return isAscii(body) ? body : bodyBytes(body);
 }
 
 /** Makes a response of a reply. */

@@ -39,10 +39,13 @@ export function connectionLimit(listeners: number): number | undefined {
 }
 
 /**
- * Whether there are enough descriptors to start a thread. One that finds too few
- * dies, and on Bun, whose server takes connections without a limit, the process with it.
+ * Why no thread can be started now: there are not enough descriptors. One that finds too few dies, and on Bun, whose
+ * server takes connections without a limit, the process with it.
+ *
+ * @returns undefined where there are enough
  */
-export function hasRoomForThread(): boolean {
+export function whyNoThread(): string | undefined {
   const free = freeDescriptors();
-  return free === undefined || free >= THREAD_RESERVE;
+  if (free === undefined || free >= THREAD_RESERVE) return undefined;
+  return "no thread can be started: there are too few file descriptors left (EMFILE)";
 }

@@ -8,7 +8,7 @@
 import type { Worker } from "node:worker_threads";
 import { codeOf } from "../system-error.ts";
 import type { AskSimilar } from "./bounded-similar.ts";
-import { hasRoomForThread } from "./connection-limit.ts";
+import { whyNoThread } from "./connection-limit.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
 import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
@@ -58,8 +58,9 @@ export class SimilarThread implements SimilarEngine {
 
   start(): void {
     if (this.#retired) return;
-    if (!hasRoomForThread()) {
-      this.#fail("no thread can be started: there are too few file descriptors left (EMFILE)", true);
+    const problem = whyNoThread();
+    if (problem !== undefined) {
+      this.#fail(problem, true);
       return;
     }
     const began = performance.now();

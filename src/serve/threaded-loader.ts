@@ -13,7 +13,7 @@ import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";
-import { hasRoomForThread } from "./connection-limit.ts";
+import { whyNoThread } from "./connection-limit.ts";
 import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
 import type { LoadedSearchable, Loader } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
@@ -52,8 +52,8 @@ class GenerationThread {
 
   /** Starts a thread; resolves with its first word, or with how it died before it. A signal ends it before that. */
   start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
-    if (!hasRoomForThread()) {
-      const problem = "no thread can be started: there are too few file descriptors left (EMFILE)";
+    const problem = whyNoThread();
+    if (problem !== undefined) {
       return Promise.resolve({ ok: false, problems: [problem], fingerprint: undefined, died: true });
     }
     return new Promise((resolve) => {

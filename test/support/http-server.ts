@@ -118,7 +118,7 @@ async function writeKeys(file: string): Promise<void> {
 }
 
 /** Threads of the servers that are started as the command does it; `test/all/hostile-threads.test.ts` asks for more than one. */
-const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
+export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
 
 let folder: Promise<string> | undefined;
 

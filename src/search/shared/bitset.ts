@@ -24,13 +24,6 @@ export function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** Numbers as so many words of bits. */
-export function bitsOf(numbers: Uint32Array, words: number): Uint32Array {
-  const bits = new Uint32Array(words);
-  for (let at = 0; at < numbers.length; at++) bits[numbers[at]! >>> 5]! |= 1 << numbers[at]!;
-  return bits;
-}
-
 /** Sets the bits of numbers from one up to another. */
 export function addRange(bits: Uint32Array, from: number, to: number): void {
   const first = Math.min((from + 31) & ~31, to);
