@@ -40,6 +40,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["routes.ts"],
   ["routes/"],
   ["gate/"],
+  ["source/"],
   ["generate/", "snapshot/"],
   ["search/"],
   ["store/"],
