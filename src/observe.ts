@@ -54,6 +54,29 @@ export type Observation =
       entries: number;
       bytes: number;
     }
+  | {
+      /** A new snapshot has come from the source. */
+      kind: "source-downloaded";
+      generation: string;
+      /** Files that were downloaded, their bytes, and files that were here. */
+      files: number;
+      bytes: number;
+      reused: number;
+      ms: number;
+    }
+  | {
+      /** The source cannot be used; told once for the same problem. The newest copy is served. */
+      kind: "source-failed";
+      problem: string;
+      /** Generation of the copy, and how long ago the source last confirmed it. */
+      copy: string;
+      ageSeconds: number;
+      /** When the source is asked again, if it is asked at all. */
+      retryMs: number;
+    }
+  | { kind: "source-recovered"; ms: number }
+  /** A copy is not what was downloaded; what is wrong is downloaded again. */
+  | { kind: "source-damaged"; place: string }
   /** From now on searches for similar names are answered as such. */
   | { kind: "similar-ready"; generation: string; names: number; ms: number }
   | {

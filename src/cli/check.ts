@@ -13,6 +13,7 @@ import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { fetchSnapshot } from "./source.ts";
 
 function hiddenIn({ hidden }: FileReport): number {
   return [...hidden.values()].reduce((sum, count) => sum + count, 0);
@@ -66,12 +67,15 @@ async function loadAsServed(folder: string, options: LoadOptions): Promise<Loade
 
 /** Runs the command. */
 export async function check(options: Options, world: World): Promise<void> {
+  const { folder, repair } = await fetchSnapshot(options, world, options.positionals[0]!);
   const bar = startProgress(world, "reading");
   const load = options.flag("no-index") ? loadSnapshot : loadAsServed;
-  const result = await load(options.positionals[0]!, {
-    maxBytes: options.integer("max-snapshot-bytes"),
-    onProgress: bar.show,
-  });
+  const loadOptions = { maxBytes: options.integer("max-snapshot-bytes"), onProgress: bar.show };
+  let result = await load(folder, loadOptions);
+  if (!result.ok) {
+    const repaired = await repair();
+    if (repaired !== undefined) result = await load(repaired, loadOptions);
+  }
   bar.end();
   const json = options.flag("json");
   if (!result.ok) {

@@ -13,6 +13,8 @@ import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { fingerprintOf } from "../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../snapshot/load.ts";
+import { SourceError } from "../source/problem.ts";
+import type { Occasion, Source } from "../source/url.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
 import { systemErrorText } from "../system-error.ts";
 import { RELEASE_MS } from "./collect.ts";
@@ -23,6 +25,8 @@ import type { SimilarSearching } from "./similar.ts";
 /** @internal What to keep current, and who is told. */
 export interface SnapshotOptions extends LoadOptions {
   readonly folder: string;
+  /** Gives the folder instead, and brings what belongs into it. */
+  readonly source?: Source;
   readonly load: Loader;
   /** Makes the similar search of a generation; there is none when absent. */
   readonly openSimilar?: SimilarSearching["open"];
@@ -108,7 +112,8 @@ export async function keepSnapshot(
   options: SnapshotOptions,
   onGeneration: (generation: Generation, index: SearchIndex) => Promise<void> | undefined,
 ): Promise<SnapshotKeeper> {
-  const { folder, observe } = options;
+  const { source, observe } = options;
+  let folder = options.folder;
   let generation: Generation | undefined;
   let index: SearchIndex | undefined;
   let retire = (): void => {};
@@ -168,8 +173,40 @@ export async function keepSnapshot(
     }
   }
 
+  /**
+   * Has the source bring what it has, before the folder is looked at.
+   *
+   * @returns what is wrong when there is nothing that could be loaded
+   */
+  async function refresh(occasion: Occasion): Promise<string | undefined> {
+    if (source === undefined) return undefined;
+    try {
+      folder = await source.refresh(occasion, closing.signal);
+      return undefined;
+    } catch (error) {
+      closing.signal.throwIfAborted();
+      if (error instanceof SourceError) return error.message;
+      throw error;
+    }
+  }
+
+  async function loadFolder(): Promise<LoadedSearchable | Refused> {
+    const loadOptions = { ...options, signal: closing.signal };
+    const result = await options.load(folder, loadOptions);
+    if (result.ok || result.died || source === undefined) return result;
+    try {
+      const repaired = await source.repair(folder, closing.signal);
+      if (repaired === undefined) return result;
+      folder = repaired;
+      return await options.load(folder, loadOptions);
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      return { ...result, problems: [error.message, ...result.problems] };
+    }
+  }
+
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
-    const result = await options.load(folder, { ...options, signal: closing.signal });
+    const result = await loadFolder();
     if (!result.ok || generation === undefined) return result;
     if (result.store.id !== generation.store.id) {
       const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
@@ -186,6 +223,12 @@ export async function keepSnapshot(
   async function load(): Promise<void> {
     const began = performance.now();
     clearTimeout(retry);
+    const missing = await refresh(generation === undefined ? "start" : "reload");
+    if (missing !== undefined) {
+      if (generation === undefined) throw new SnapshotError([missing]);
+      observe({ kind: "snapshot-refused", problems: [missing], serving: generation.store.id });
+      return;
+    }
     // A load that dies cannot say what it read; it is that, or something newer.
     loadedFingerprint = await fingerprintOf(folder, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
@@ -243,6 +286,9 @@ export async function keepSnapshot(
     if (running !== undefined) return;
     let seen: string;
     try {
+      const missing = await refresh("watch");
+      // Somebody may have asked for a load meanwhile.
+      if (missing !== undefined || running !== undefined) return;
       seen = await fingerprintOf(folder, options.files);
     } catch (error) {
       const problem = `${folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
@@ -252,7 +298,8 @@ export async function keepSnapshot(
       lastLook = problem;
       return;
     }
-    const settled = seen === lastLook;
+    // What comes from a source is whole when it comes.
+    const settled = seen === lastLook || source !== undefined;
     lastLook = seen;
     if (settled && seen !== loadedFingerprint) await reload();
   }

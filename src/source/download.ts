@@ -20,6 +20,9 @@ export interface Wanted {
 /** A connection that brought so much before it broke may break again. */
 const ADVANCE_BYTES = 1_048_576;
 
+/** Statuses of a file that is not there any more, or has become shorter. */
+const GONE: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
+
 /** What is there so far. */
 interface Part {
   readonly handle: FileHandle;
@@ -111,6 +114,7 @@ export async function download(wanted: Wanted, path: string, patience: Patience)
       }
     }).catch((error: unknown) => {
       wanted.onBytes(-part.bytes);
+      if (error instanceof SourceError && GONE.has(error.status)) throw new MismatchError(error.message);
       throw error;
     });
     await handle.sync();

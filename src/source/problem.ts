@@ -9,17 +9,21 @@ export class SourceError extends Error {
   readonly isLasting: boolean;
   /** Milliseconds after which the server wants to be asked again, if it said so. */
   readonly retryAfterMs: number | undefined;
+  /** What the server answered, if that was wrong. */
+  readonly status: number | undefined;
 
-  constructor(message: string, { isLasting = false, retryAfterMs }: SourceErrorOptions = {}) {
+  constructor(message: string, { isLasting = false, retryAfterMs, status }: SourceErrorOptions = {}) {
     super(message);
     this.isLasting = isLasting;
     this.retryAfterMs = retryAfterMs;
+    this.status = status;
   }
 }
 
 interface SourceErrorOptions {
   readonly isLasting?: boolean;
   readonly retryAfterMs?: number | undefined;
+  readonly status?: number;
 }
 
 /** A file is not what the manifest says of it: one of the two may be of another snapshot. */

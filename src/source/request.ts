@@ -43,6 +43,7 @@ function refusal(url: URL, { status, headers }: Response): SourceError {
   return new SourceError(`${url.href}: the server answered ${status}${hint}`, {
     isLasting: status < 500 && !PASSING.has(status),
     retryAfterMs: status === 429 || status === 503 ? retryAfterOf(headers) : undefined,
+    status,
   });
 }
 
