@@ -170,9 +170,14 @@ export function openPrepared(
   return openIfThere(folder, PREPARED, files, opened);
 }
 
-/** Reports row files that are there beside a prepared file. */
-export function checkPreparedAlone(opened: Opened, problems: Problems): void {
+/**
+ * Reports row files that are there beside a prepared file.
+ *
+ * @returns whether there are none
+ */
+export function checkPreparedAlone(opened: Opened, problems: Problems): boolean {
   const row = Array.from(opened.keys()).find((name) => name !== MANIFEST && name !== PREPARED);
-  if (row !== undefined)
-    problems.file(PREPARED, `${row} exists as well; a folder holds rows or a prepared snapshot`);
+  if (row === undefined) return true;
+  problems.file(PREPARED, `${row} exists as well; a folder holds rows or a prepared snapshot`);
+  return false;
 }

@@ -210,8 +210,7 @@ async function loadOpened(
   const stored = await openRowFiles(folder, files, prepared ? new Problems() : problems, opened);
   if ((await fingerprintOfOpened(opened)) !== fingerprint) return changed;
   if (!(await checkKinds(opened, problems))) return refuse();
-  if (prepared) checkPreparedAlone(opened, problems);
-  if (problems.count > 0) return refuse();
+  if (prepared && !checkPreparedAlone(opened, problems)) return refuse();
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
 

@@ -2,18 +2,44 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
+import type { SearchIndex } from "../../search/search.ts";
 import { defaultOf } from "../../settings.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
-import type { Loaded, LoadOptions } from "../load.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
 import type { Problems } from "../problems.ts";
 import { BadFileError } from "../read.ts";
+import type { Dangling, Hidden } from "../stage.ts";
+import type { SourceReport } from "./head.ts";
 import { PREPARED_VERSION } from "./layout.ts";
 import { type ReadPrepared, readPrepared } from "./read.ts";
 
-/** What {@link loadPrepared} gives: all of {@link Loaded} but what the folder's files look like. */
-export type LoadedPrepared = Omit<Loaded, "ok" | "fingerprint">;
+/** How to load; see `LoadOptions`. */
+export interface LoadPreparedOptions {
+  readonly maxBytes?: number;
+  readonly onProgress?: (share: number) => void;
+  readonly keepHiddenIds?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What was in a file of rows from which a snapshot was prepared. */
+interface Report extends Omit<SourceReport, "hidden" | "dangling"> {
+  readonly hidden: Hidden;
+  readonly dangling: Dangling;
+  readonly hiddenIds: Uint32Array | undefined;
+}
+
+/** All of a loaded snapshot but what the folder's files look like. */
+export interface LoadedPrepared {
+  readonly store: Store;
+  readonly index: SearchIndex;
+  readonly prepared: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
+  readonly createdAt: string | undefined;
+  readonly reports: readonly Report[];
+  readonly bytes: number;
+  readonly readMs: number;
+  readonly packMs: number;
+}
 
 /** The manifest names the generation, as that of rows does. */
 function rename(store: Store, { generation }: Manifest): Store {
@@ -45,7 +71,7 @@ export async function loadPrepared(
   handle: FileHandle,
   manifest: Manifest | undefined,
   problems: Problems,
-  options: LoadOptions,
+  options: LoadPreparedOptions,
 ): Promise<LoadedPrepared | undefined> {
   const began = performance.now();
   const { size } = await handle.stat();
