@@ -71,7 +71,7 @@ describe("requests to a source", () => {
     host.asked.length = 0;
     host.fault = (request, response) =>
       !request.url!.includes("?") && redirectTo(other.url)(request, response);
-    other.fault = (request, response) => {
+    other.fault = (_request, response) => {
       response.writeHead(302, { location: `${host.url}manifest.json?back` }).end();
       return true;
     };

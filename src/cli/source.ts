@@ -33,6 +33,11 @@ export function readSourceSettings(
   };
 }
 
+/** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
+export function refuseAddress(name: string, snapshot: string): void {
+  if (isAddress(snapshot)) throw new UsageError(`${name}: is a URL; only serve and check take one`);
+}
+
 /** A folder to read, and what else to read when it would not load. */
 export interface Fetched {
   readonly folder: string;

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { ROW_FILES } from "../model.ts";
-import { MANIFEST } from "../snapshot/files.ts";
+import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { type Manifest, parseManifest } from "../snapshot/manifest.ts";
 import { Problems } from "../snapshot/problems.ts";
 import { type Patience, tryAgain } from "./attempts.ts";
@@ -84,6 +84,9 @@ export async function askManifest(
 
 /** What is missing in a manifest's list of files, or there twice; undefined when it is a whole snapshot. */
 function problemWithFiles({ files }: Manifest): string | undefined {
+  if (files.has(PREPARED)) {
+    return files.size === 1 ? undefined : `files: beside ${PREPARED} there can be no other`;
+  }
   const tables = Array.from(files.keys(), (name) => name.replace(/\.(gz|zst)$/, ""));
   for (const table of ROW_FILES) {
     const forms = tables.filter((name) => name === table).length;
