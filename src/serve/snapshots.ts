@@ -221,7 +221,6 @@ export async function keepSnapshot(
   }
 
   async function load(): Promise<void> {
-    const began = performance.now();
     clearTimeout(retry);
     const missing = await refresh(generation === undefined ? "start" : "reload");
     if (missing !== undefined) {
@@ -229,6 +228,7 @@ export async function keepSnapshot(
       observe({ kind: "snapshot-refused", problems: [missing], serving: generation.store.id });
       return;
     }
+    const began = performance.now();
     // A load that dies cannot say what it read; it is that, or something newer.
     loadedFingerprint = await fingerprintOf(folder, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
