@@ -154,22 +154,25 @@ export function createUrlSource(options: UrlSourceOptions): Source {
         await copies.clear().catch(() => {});
       }
       copy = await copies.current();
-      if (occasion === "watch" && copy !== undefined && performance.now() < failing.askAgain)
-        return copy.folder;
-      const waitMs = copy === undefined ? timing.mostPatienceMs : timing.firstPauseMs * 10;
-      await update(copy, { attempts: ATTEMPTS, waitMs, timing, signal });
-      const now = await copies.current();
-      if (now === undefined)
-        throw new SourceError(`${copies.place}: the copy was damaged as soon as it was made`);
-      succeeded();
-      return now.folder;
+      if (occasion !== "watch" || performance.now() >= failing.askAgain) {
+        const waitMs = copy === undefined ? timing.mostPatienceMs : timing.firstPauseMs * 10;
+        await update(copy, { attempts: ATTEMPTS, waitMs, timing, signal });
+        const { folder } = await mustBeThere();
+        succeeded();
+        return folder;
+      }
     } catch (error) {
       signal.throwIfAborted();
-      const problem = problemOf(error, copies.place);
-      failed(problem, error, copy, occasion);
-      if (copy !== undefined) return copy.folder;
-      throw new SourceError(`${problem} (no whole copy in ${copies.place})`);
+      failed(problemOf(error, copies.place), error, copy, occasion);
     }
+    if (copy !== undefined) return copy.folder;
+    throw new SourceError(`${failing.problem} (no whole copy in ${copies.place})`);
+  }
+
+  async function mustBeThere(): Promise<Copy> {
+    const copy = await copies.current();
+    if (copy !== undefined) return copy;
+    throw new SourceError(`${copies.place}: the copy was damaged as soon as it was made`);
   }
 
   /** One at a time; who comes later asks again, since what the one before was told may be out of date by then. */
