@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
-    text: 'return rowOf(worlds, world) === NO_GROUP ? "world is hidden" : undefined;',
+    text: 'return world === HIDDEN ? "world is hidden" : undefined;',
     becomes: "return undefined;",
     tests: [["test/snapshot.test.ts", "hidden rows are dropped and counted by reason"]],
   },
