@@ -240,8 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an old generation is let go while somebody may still ask for it",
     file: "src/serve/snapshots.ts",
-    text: "else void released.then(retire);",
-    becomes: "else retire();",
+    text: "else void released.then(release);",
+    becomes: "else release();",
     tests: [
       [
         "test/keeping.test.ts",
