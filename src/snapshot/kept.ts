@@ -11,6 +11,7 @@ import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import { formsOf, type Looks } from "./files.ts";
+import type { KnownPrepared } from "./prepared/load.ts";
 import type { ReadFile } from "./read.ts";
 import {
   type Dangling,
@@ -46,10 +47,18 @@ export interface KeptWorlds {
   readonly rows: Uint32Array;
 }
 
+/** What is known of the prepared file that a load read instead of rows. */
+export interface KeptPrepared extends KnownPrepared {
+  /** What it looked like from outside. */
+  readonly look: string;
+}
+
 /** What is kept of a load beside its store. */
 export interface Kept {
   readonly files: readonly KeptFile[];
-  readonly worlds: KeptWorlds;
+  /** Undefined where a prepared file was read. */
+  readonly worlds?: KeptWorlds;
+  readonly prepared?: KeptPrepared;
 }
 
 /** The generation that is being served, for a load of what comes behind it. */
@@ -83,7 +92,7 @@ const DEPENDS_ON_WORLDS: ReadonlySet<RowFile> = new Set(["world-stats.ndjson", "
 export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Before): boolean {
   if (!DEPENDS_ON_WORLDS.has(table)) return true;
   const { referred } = stage.worlds;
-  return referred !== undefined && isSame(referred, { ids: store.worlds.ids, hidden: kept.worlds.hidden });
+  return referred !== undefined && isSame(referred, { ids: store.worlds.ids, hidden: kept.worlds!.hidden });
 }
 
 /** Whether the same ids lead to the same rows, and the same ones are hidden. */
@@ -131,11 +140,11 @@ export function stageKept(
   } else if (table === "instances.ndjson") {
     stage.instances.packed = { table: store.instances, rows: nothing, parents: nothing };
   } else if (table === "worlds.ndjson") {
-    const { hidden, rows } = kept.worlds;
+    const { hidden, rows } = kept.worlds!;
     stage.worlds.referred = { ids: store.worlds.ids, hidden };
     const again = unchanged.has("users.ndjson")
       ? { parents: nothing, dangling }
-      : referAgain(kept.worlds, name, store.worlds.rows, stage.users.referred);
+      : referAgain(kept.worlds!, name, store.worlds.rows, stage.users.referred);
     stage.worlds.packed = { table: store.worlds, rows, parents: again.parents };
     return again.dangling;
   }

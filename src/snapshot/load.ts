@@ -9,12 +9,14 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { ROW_FILES, type RowFile } from "../model.ts";
+import type { SearchIndex } from "../search/search.ts";
 import { defaultOf } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
 import { systemErrorText } from "../system-error.ts";
 import {
   checkKinds,
+  checkPreparedAlone,
   type FileSystem,
   fingerprintOf,
   fingerprintOfOpened,
@@ -23,7 +25,9 @@ import {
   looksOf,
   type Opened,
   openManifest,
+  openPrepared,
   openRowFiles,
+  PREPARED,
   realFiles,
   type StoredFile,
 } from "./files.ts";
@@ -40,6 +44,7 @@ import {
 } from "./kept.ts";
 import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
 import { PARSED } from "./parsed.ts";
+import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { RowChecker } from "./rows.ts";
@@ -94,10 +99,17 @@ export interface FileReport {
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
+  /** The index, where it was there with the rows. */
+  readonly index?: SearchIndex;
+  /** How the prepared file is made that it came from: version of the format, and bytes by kind of contents. */
+  readonly prepared?: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
+  /** As the manifest says. */
+  readonly createdAt: string | undefined;
+  /** Of the row files, or of those that a prepared file was made from. */
   readonly reports: readonly FileReport[];
   /** For the load of what comes behind it. */
   readonly kept: Kept;
-  /** Bytes on disk of the row files. */
+  /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;
   /** Milliseconds that reading and validating took, and sorting and packing. */
   readonly readMs: number;
@@ -261,17 +273,38 @@ async function loadOpened(
   };
 
   const { before } = options;
-  const known = unchangedFiles(looks, before);
   const handle = await openManifest(folder, files, opened);
-  const stored = await openRowFiles(folder, files, problems, opened, tablesToOpen(known));
+  const prepared = await openPrepared(folder, files, opened);
+  // Beside a prepared file none may be there, whatever they look like.
+  const known = unchangedFiles(looks, prepared ? undefined : before);
+  const rowProblems = prepared ? new Problems() : problems;
+  const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
   const notOpened = new Set<string>(
     [...known.values()].filter(({ name }) => !opened.has(name)).map(({ name }) => name),
   );
   const toOpen = [...looks].filter(([name]) => !notOpened.has(name)).map(([, look]) => look);
   if ((await fingerprintOfOpened(opened)) !== joinLooks(toOpen)) return changed;
   if (!(await checkKinds(opened, problems))) return refuse();
+  if (prepared && !checkPreparedAlone(opened, problems)) return refuse();
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
+
+  if (prepared) {
+    const look = looks.get(PREPARED)!;
+    const same = before?.kept.prepared?.look === look ? before : undefined;
+    const earlier = same && { known: same.kept.prepared!, store: same.store };
+    const loaded = await loadPrepared(prepared, manifest, problems, options, earlier).catch(
+      (error: unknown) => {
+        if (isSystemError(error)) return unreadable(PREPARED, error);
+        throw error;
+      },
+    );
+    if (loaded !== undefined && "ok" in loaded) return loaded;
+    if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
+    if (loaded === undefined) return refuse();
+    const kept = { files: [], prepared: { ...loaded.known, look } };
+    return { ...loaded, ok: true, kept, fingerprint };
+  }
 
   const showBytes = await progressOver(stored, options.onProgress);
   const reading: Reading = {
@@ -316,7 +349,7 @@ async function loadOpened(
     stage.stats,
     before && { store: before.store, unchanged },
   );
-  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds : keepWorlds(stage);
+  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(stage);
   const reports = reading.files.map(({ name, table, bytes, rows, hidden, dangling }) => {
     const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage, table) : undefined;
     return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table), hiddenIds };
@@ -325,7 +358,8 @@ async function loadOpened(
   const readMs = building - began - reading.packMs;
   const packMs = reading.packMs + performance.now() - building;
   const kept = { files: reading.files, worlds };
-  return { ok: true, store, reports, kept, bytes, readMs, packMs, fingerprint };
+  const createdAt = manifest?.createdAt;
+  return { ok: true, store, createdAt, reports, kept, bytes, readMs, packMs, fingerprint };
 }
 
 /**

@@ -15,12 +15,16 @@ export interface Stored {
   readonly bytes: number;
   /** Hex hash of those bytes. */
   readonly sha256: string;
-  /** Bytes of uncompressed text. */
+}
+
+/** A file of text that was read to its end. */
+export interface ReadText extends Stored {
+  /** Uncompressed. */
   readonly unpackedBytes: number;
 }
 
-/** A file that was read to its end. */
-export interface ReadFile extends Stored {
+/** A file of rows that was read to its end. */
+export interface ReadFile extends ReadText {
   /** Lines that are not blank. */
   readonly rows: number;
 }
@@ -154,7 +158,7 @@ export async function readFileLines(
   sink: LineSink,
   budget: Budget,
   onBytes: (bytes: number) => void,
-): Promise<Stored> {
+): Promise<ReadText> {
   const hash = createHash("sha256");
   let bytes = 0;
   const { bytesLeft } = budget;
