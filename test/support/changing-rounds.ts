@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Observation, type Orrery, openOrrery, SnapshotError } from "../../src/mod.ts";
+import { ROW_FILES } from "../../src/model.ts";
 import { indexesOf, indexStore } from "../../src/search/search.ts";
 import type { Serving } from "../../src/serve/loader.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
@@ -141,4 +142,14 @@ export async function changeAndCompare(
   }
   orrery.close();
   return seen;
+}
+
+/** The rounds must have tried each kind of outcome so often. */
+export function assertTried({ refused, unchanged, kept, read, users, worlds }: Seen, least: number): void {
+  const counts = { refused, unchanged, users, worlds };
+  const all: [string, number][] = Object.entries(counts);
+  for (const table of ROW_FILES) {
+    all.push([`${table} kept`, kept.get(table) ?? 0], [`${table} read`, read.get(table) ?? 0]);
+  }
+  for (const [what, times] of all) assert.ok(times >= least, `${what}: ${times} times`);
 }
