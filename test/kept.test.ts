@@ -81,7 +81,7 @@ interface Again {
 /** Loads, changes, and loads again; the second load must be like one that knows nothing. */
 async function loadAgain(
   folder: string,
-  change: () => void | Promise<unknown>,
+  change: () => unknown,
   options: LoadOptions = {},
 ): Promise<Again> {
   const before = mustLoad(await loadSnapshot(folder));
