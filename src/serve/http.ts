@@ -166,6 +166,15 @@ const LOOK_MS = 50;
 const QUEUE_MS = 1000;
 
 /**
+ * Resolves when everything that the system has received by now was taken: connections, and what came over them.
+ * Timers come before it in a turn of the event loop, however long ago it arrived while the thread was busy.
+ */
+async function readArrived(): Promise<void> {
+  // The first turn may have begun before.
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
  * Accepts what the system has accepted already. Such connections wait in the
  * listener's queue, one is taken a turn of the event loop, and closing the
  * listener resets the rest, whole requests included.
@@ -179,8 +188,7 @@ async function emptyQueue(server: Server): Promise<void> {
   const began = performance.now();
   for (let before = -1; before !== accepted && performance.now() - began < QUEUE_MS; ) {
     before = accepted;
-    // The first turn may have begun before the queue was looked at.
-    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await readArrived();
   }
   server.off("connection", count);
 }
@@ -211,6 +219,7 @@ export async function leave({ server, door, closed }: HttpServer): Promise<void>
     await sleep(LOOK_MS);
     if (performance.now() - began > GIVE_UP_MS) door.giveUpWork();
     if (performance.now() - began < GRACE_MS) continue;
+    await readArrived();
     for (const connection of door.connections.values()) {
       const { socket } = connection;
       const arriving = socket.bytesRead !== (readAtStart.get(socket) ?? 0);
