@@ -185,16 +185,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an answer ends its connection although others follow it",
-    file: "src/edge/node.ts",
-    text: "const isNewest = connection.newest === response && isDrained(connection);",
-    becomes: "const isNewest = true;",
+    file: "src/edge/connection.ts",
+    text: "if (connection.newest === response && isDrained(connection)) endBehind",
+    becomes: "endBehind",
     tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
     breaks: "clients are not told to leave when the server stops",
-    file: "src/edge/node.ts",
-    text: "if (draining && isNewest",
-    becomes: "if (!draining && isNewest",
+    file: "src/edge/connection.ts",
+    text: 'if (connection.state !== "draining") return;',
+    becomes: "return;",
     tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
@@ -220,7 +220,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a peer that reads nothing is sent any number of bytes",
-    file: "src/edge/connections.ts",
+    file: "src/edge/flow.ts",
     text: "connection.begun < MAX_BEGUN && connection.unsent < MAX_UNSENT_BYTES",
     becomes: "connection.begun < MAX_BEGUN",
     tests: [["test/closing.test.ts", "of many large answers few are made while the first is not sent"]],

@@ -1,4 +1,4 @@
-/** The state that doors answer from, put together and kept current. */
+/** The state that adapters answer from, put together and kept current. */
 
 import type { State } from "../answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../gate/keys.ts";
@@ -35,7 +35,7 @@ export interface OpenStateOptions {
   /** Seconds a window. */
   readonly rateWindow: number;
   readonly cors: boolean;
-  /** Seconds between looks at the snapshot; 0 for none. */
+  /** Seconds between checks of the snapshot; 0 for none. */
   readonly watch: number;
   readonly maxSnapshotBytes: number;
   /** Whether a new snapshot may have less than half of the users or worlds; false when absent. */
@@ -102,7 +102,7 @@ async function chooseLoader(
 }
 
 /**
- * Loads keys and snapshot, and begins to look at them for changes.
+ * Loads keys and snapshot, and begins to check them for changes.
  *
  * @throws {KeysFileError} when the keys cannot be used
  * @throws {SnapshotError} when the snapshot cannot be loaded

@@ -55,7 +55,7 @@ export interface SnapshotKeeper {
   readonly index: () => SearchIndex;
   /** Loads again; resolves when the load that this call asked for is over. */
   readonly reload: () => Promise<void>;
-  /** Looks at the folder every so many milliseconds. */
+  /** Checks the folder every so many milliseconds. */
   readonly watch: (everyMs: number) => void;
   /** Stops watching, and trying again. */
   readonly stop: () => void;
@@ -238,7 +238,7 @@ export async function keepSnapshot(
   }
 
   /** Two equal fingerprints that differ from what is loaded: the writer is done. */
-  let lastLook: string | undefined;
+  let lastSeen: string | undefined;
   async function check(): Promise<void> {
     if (running !== undefined) return;
     let seen: string;
@@ -246,14 +246,14 @@ export async function keepSnapshot(
       seen = await fingerprintOf(folder, options.files);
     } catch (error) {
       const problem = `${folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
-      if (lastLook !== problem && generation !== undefined) {
+      if (lastSeen !== problem && generation !== undefined) {
         observe({ kind: "snapshot-refused", problems: [problem], serving: generation.store.id });
       }
-      lastLook = problem;
+      lastSeen = problem;
       return;
     }
-    const settled = seen === lastLook;
-    lastLook = seen;
+    const settled = seen === lastSeen;
+    lastSeen = seen;
     if (settled && seen !== loadedFingerprint) await reload();
   }
 
