@@ -131,12 +131,16 @@ describe("a graceful stop", AT_ONCE, () => {
   });
 
   test("what arrives within the grace is answered; what crosses the end meets an end of file", async () => {
-    // Sent too late by a machine that is busy, a request may meet the end as well, and proves nothing.
-    while (!(await stopAndAsk()));
+    // Sent too late by a machine that is busy, requests may meet the end as well, and prove nothing.
+    if (!(await stopAndAsk(true))) assert.ok(await stopAndAsk(false));
   });
 
-  /** Stops a server and asks it; false when that was later than the grace. */
-  async function stopAndAsk(): Promise<boolean> {
+  /**
+   * Stops a server and asks it; false when that was later than the grace.
+   *
+   * @param waits whether until nobody listens; else it asks at once, which is never too late
+   */
+  async function stopAndAsk(waits: boolean): Promise<boolean> {
     const server = await serve();
     const [fresh, used, half, crossing] = [
       await dial(server.port),
@@ -153,12 +157,12 @@ describe("a graceful stop", AT_ONCE, () => {
     isStats(await ask(STATS, [bearer("cli")], "GET", server));
     const began = performance.now();
     const stopped = server.stop();
-    await within(refused(server.port), "new connections to be refused");
+    if (waits) await within(refused(server.port), "new connections to be refused");
     void fresh.send(good(STATS));
     void used.send(good(SEARCH) + good(STATS));
     void half.send("\r\n");
-    // The system has the bytes by now. The grace does not begin before the stop, so it does not end before that either.
-    const isInGrace = performance.now() - began < GRACE_MS;
+    // The system has the bytes by now. The grace begins no earlier than the stop, and there is no turn between.
+    const isInGrace = !waits || performance.now() - began < GRACE_MS;
     if (isInGrace) {
       for (const wire of [fresh, used, half]) {
         const response = await wire.response();
@@ -198,16 +202,18 @@ describe("a graceful stop", AT_ONCE, () => {
 // By itself: it keeps the server, which is in this process, from its work.
 test("what arrives within the grace is answered, though the server is too busy to read it before the end", async () => {
   let isInGrace = false;
-  while (!isInGrace) {
+  // On a busy machine a pause takes longer than it should: then the next one is shorter.
+  for (const pause of [GRACE_MS - 200, GRACE_MS / 4, 0]) {
+    if (isInGrace) break;
     const server = await serveOpen();
     const wire = await dial(server.port);
     void wire.send(good(STATS));
     isStats(await wire.response());
     const began = performance.now();
     const stopped = server.stop();
-    await sleep(GRACE_MS - 200);
+    if (pause > 0) await sleep(pause);
     void wire.send(good(STATS));
-    isInGrace = performance.now() - began < GRACE_MS;
+    isInGrace = pause === 0 || performance.now() - began < GRACE_MS;
     while (performance.now() - began < GRACE_MS + 200);
     if (isInGrace) {
       isStats(await wire.response());
