@@ -239,13 +239,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",
-    file: "src/serve/snapshots.ts",
-    text: "else void released.then(retire);",
-    becomes: "else retire();",
+    file: "src/serve/question-port.ts",
+    text: "if (!retired || isOver || questions.size > 0) return;",
+    becomes: "if (!retired || isOver) return;",
     tests: [
       [
-        "test/keeping.test.ts",
-        "an old generation is let go when nobody asks for it any more, and not before",
+        "test/question-port.test.ts",
+        "what was asked is answered behind the end of its generation, and what is asked later is given back",
       ],
     ],
   },

@@ -5,8 +5,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../answer.ts";
 import { type BunAdapter, type BunServer, createBunAdapter } from "../edge/bun.ts";
-import { DEADLINE_MS, GIVE_UP_MS, GRACE_MS, type HttpLimits } from "./http.ts";
-import type { Listener } from "./listener.ts";
+import { DEADLINE_MS, GIVE_UP_MS, GRACE_MS, type HttpLimits, type Listener } from "./http.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 
 interface ListeningServer extends BunServer {

@@ -52,6 +52,21 @@ export function limitsFrom(read: (flag: string) => number): HttpLimits {
 /** The limits of a server that is told nothing else. */
 export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) => Number(defaultOf(flag)));
 
+/** A server of one thread, whatever the runtime. */
+export interface Listener {
+  /**
+   * Listens.
+   *
+   * @returns the address in use
+   * @throws the error of the system, such as EADDRINUSE
+   */
+  readonly listen: (host: string, port: number, sharing: Sharing) => Promise<AddressInfo>;
+  /** No new connections from now on, where that can be without a loss. Of several that share a port all do before one leaves. */
+  readonly stopListening: () => Promise<void>;
+  /** Resolves when what is in flight was answered and all connections have ended. */
+  readonly leave: () => Promise<void>;
+}
+
 /** A server and its adapter. */
 export interface HttpServer {
   readonly server: Server;

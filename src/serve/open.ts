@@ -64,8 +64,7 @@ export interface OpenStateOptions {
 /** Who else needs to know of new keys and generations: other threads that serve. */
 export interface Follower {
   readonly takeKeys: (keys: KeyRing) => void;
-  /** Resolves when nothing more is asked of the generation before. */
-  readonly takeGeneration: (generation: Generation, index: SearchIndex) => Promise<void>;
+  readonly takeGeneration: (generation: Generation, index: SearchIndex) => void;
 }
 
 /** A state and what keeps it current. */
@@ -157,7 +156,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
     (generation, index) => {
       if (state) state.generation = generation;
-      return follower?.takeGeneration(generation, index);
+      follower?.takeGeneration(generation, index);
     },
   ).catch((error: unknown) => {
     keys?.stop();

@@ -99,14 +99,13 @@ function countsOf(store: Store) {
 /**
  * Loads the folder and keeps it.
  *
- * @param onGeneration called with every generation, the first included; resolves when the one before it is no longer
- *   used for anything new, if that is not at once
+ * @param onGeneration called with every generation, the first included
  * @throws {SnapshotError} when the first load fails
  * @internal
  */
 export async function keepSnapshot(
   options: SnapshotOptions,
-  onGeneration: (generation: Generation, index: SearchIndex) => Promise<void> | undefined,
+  onGeneration: (generation: Generation, index: SearchIndex) => void,
 ): Promise<SnapshotKeeper> {
   const { folder, observe } = options;
   let generation: Generation | undefined;
@@ -136,10 +135,9 @@ export async function keepSnapshot(
     searchCounts = search.counts;
     generation = next;
     index = loaded.index;
-    // The old one may still be searched until all who serve have taken the new one.
-    const released = onGeneration(next, index);
-    if (released === undefined) retire();
-    else void released.then(retire);
+    onGeneration(next, index);
+    // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
+    retire();
     retire = () => {
       loaded.retire();
       similar?.retire();
