@@ -1,8 +1,11 @@
 /** Who answers questions: takes batches of them, has them searched for, and answers in batches. */
 
 import { setImmediate } from "node:timers";
+import { Scheduler } from "../search/schedule/scheduler.ts";
+import type { Work } from "../search/shared/work.ts";
 import { BUSY, type Busy, type Caller, type Found } from "../store/generation.ts";
 import type { SearchAnswer, SearchBatch, SearchRequest } from "./thread-messages.ts";
+import { beginWork, yieldCpu, yieldingCpu } from "./yield-cpu.ts";
 
 /** Where the answers come from. */
 export interface Answering {
@@ -75,4 +78,25 @@ export function answerBatches({
     if (answers.length === 0 && isWanted.size === 0) onBegin?.();
     for (const request of asked) void answer(request);
   };
+}
+
+/**
+ * Answers what it is asked in a thread that searches for others: in slices that are fair between keys, and sleeping
+ * between them.
+ *
+ * @param send gives answers to whoever asked
+ * @returns what takes a batch
+ */
+export function answerInSlices(
+  search: (request: SearchRequest) => Work<Found>,
+  send: (answers: readonly SearchAnswer[]) => void,
+): (batch: SearchBatch) => void {
+  const scheduler = new Scheduler<Found>();
+  return answerBatches({
+    search: (request, caller, sendAnswers) =>
+      scheduler.run(() => yieldingCpu(search(request), sendAnswers), caller),
+    send,
+    onBegin: beginWork,
+    onAnswer: yieldCpu,
+  });
 }

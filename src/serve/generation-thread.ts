@@ -19,7 +19,7 @@ import type { Work } from "../search/shared/work.ts";
 import type { WorldIndex } from "../search/shared/world-index.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../store/generation.ts";
-import { answerInSlices } from "./answer-slices.ts";
+import { answerInSlices } from "./answer-batches.ts";
 import { indexLoaded } from "./index-loaded.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";

@@ -12,13 +12,13 @@ import { observeSearches, withCache } from "../search/cache.ts";
 import { sharePending } from "../search/schedule/pending.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
-import { type AskSimilar, boundedSimilar } from "./bounded-similar.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createListener } from "./create-listener.ts";
 import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { createAsker } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+import { type AskSimilar, boundedSimilar } from "./similar-engine.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;

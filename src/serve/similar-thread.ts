@@ -5,9 +5,9 @@ import { openSearch } from "../search/search.ts";
 import { runNow } from "../search/shared/work.ts";
 import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "../search/similar/similar.ts";
 import { reviveStore } from "../store/generation.ts";
-import { answerInSlices } from "./answer-slices.ts";
+import { answerInSlices } from "./answer-batches.ts";
 import { keepSimilar } from "./keep-similar.ts";
-import type { FromSimilar, SimilarTask } from "./similar-messages.ts";
+import type { FromSimilar, SimilarTask } from "./similar-engine.ts";
 import { beginWork, stepBack, yieldingCpu } from "./yield-cpu.ts";
 
 const port = parentPort!;
