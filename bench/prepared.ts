@@ -64,8 +64,14 @@ async function measureStart(snapshot: string): Promise<Start> {
   return { ms, cpuMs, steady, peak };
 }
 
-/** Runs a command to its end; seconds, and seconds of CPU time. */
-async function measureCommand(...args: string[]): Promise<{ seconds: number; cpu: number }> {
+/** A command that ran to its end. */
+interface Command {
+  readonly seconds: number;
+  /** Seconds of CPU time. */
+  readonly cpu: number;
+}
+
+async function measureCommand(...args: string[]): Promise<Command> {
   const began = performance.now();
   const child = run(...args);
   // The process is gone when its exit is told, and its CPU time with it.
@@ -114,8 +120,8 @@ const listed = join(own, "listed");
 const worlds = visibleWorlds(rows);
 const file = join(prepared, "generation.orrery");
 try {
-  const loads = [];
-  const builds = [];
+  const loads: Command[] = [];
+  const builds: Command[] = [];
   const starts: Record<"rows" | "prepared" | "listed", Start[]> = { rows: [], prepared: [], listed: [] };
   for (let round = 0; round < rounds; round++) {
     loads.push(await measureCommand("check", rows));
