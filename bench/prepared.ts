@@ -4,6 +4,7 @@
  *
  *     npx tsx bench/prepared.ts [--smoke] [--users 1000000] [--rounds 3] [--rate 2000]
  *
+ * Without rounds (0) only the reload is measured.
  * Worlds are a quarter of the users, instances a twentieth. Linux only, since memory and CPU time are those of
  * /proc. With a manifest a load takes a hash of the whole file, too.
  */
@@ -123,10 +124,11 @@ try {
   const loads: Command[] = [];
   const builds: Command[] = [];
   const starts: Record<"rows" | "prepared" | "listed", Start[]> = { rows: [], prepared: [], listed: [] };
+  await measureCommand("build", rows, "--out", prepared);
+  await measureCommand("build", prepared, "--out", listed, "--manifest");
   for (let round = 0; round < rounds; round++) {
     loads.push(await measureCommand("check", rows));
     builds.push(await measureCommand("build", rows, "--out", prepared));
-    if (round === 0) await measureCommand("build", prepared, "--out", listed, "--manifest");
     starts.rows.push(await measureStart(rows));
     starts.prepared.push(await measureStart(prepared));
     starts.listed.push(await measureStart(listed));

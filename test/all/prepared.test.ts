@@ -1,11 +1,10 @@
 /** `orrery build` as a process: killed at its system calls, on a full disk; and every command that takes what it made. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,9 +12,8 @@ import {
   statfsSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { after, describe, it } from "node:test";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { mustLoad } from "../support/loaded.ts";
@@ -23,6 +21,7 @@ import { need } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { generationOf, get, killAll, run, runWell, serve, untilReply } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
+import { smallDisk } from "../support/small-disk.ts";
 
 after(killAll);
 
@@ -93,17 +92,6 @@ describe("a build that is killed", { skip: cannotTrace }, () => {
     });
   }
 });
-
-/** A file system of 64 KiB; undefined where none may be mounted. */
-function smallDisk(t: TestContext): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-full-"));
-  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
-  t.after(() => {
-    if (status === 0) execFileSync("umount", [folder]);
-    rmSync(folder, { recursive: true });
-  });
-  return status === 0 ? folder : undefined;
-}
 
 describe("a full disk", () => {
   it("is told in one line and leaves the old file alone; with space again a build goes well", async (t) => {
