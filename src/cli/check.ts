@@ -1,14 +1,9 @@
 /** `orrery check`: would this snapshot load, and what is in it? */
 
 import { observeNothing } from "../observe.ts";
+import type { LoaderOptions } from "../serve/loader.ts";
 import { createThreadedLoader } from "../serve/threaded-loader.ts";
-import {
-  type FileReport,
-  type Loaded,
-  type LoadOptions,
-  loadSnapshot,
-  type Refused,
-} from "../snapshot/load.ts";
+import { type FileReport, type Loaded, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
@@ -67,7 +62,7 @@ function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
 }
 
 /** Loads as a server does, in a thread and with an index, so that what is well here is well there. */
-async function loadAsServed(folder: string, options: LoadOptions): Promise<Loaded | Refused> {
+async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loaded | Refused> {
   const loaded = await createThreadedLoader(observeNothing, 0, false)(folder, options);
   if (loaded.ok) loaded.retire();
   return loaded;
