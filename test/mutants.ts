@@ -293,4 +293,32 @@ export const MUTANTS: readonly Mutant[] = [
     becomes: "",
     tests: [["test/first-loader.test.ts", "is done here when it is small, later ones never"]],
   },
+  {
+    breaks: "the token of a source is sent to wherever it redirects",
+    file: "src/source/request.ts",
+    text: "if (url.origin !== asked.origin) token = undefined;",
+    becomes: "",
+    tests: [
+      ["test/source-requests.test.ts", "carry the token to its own origin alone, also behind redirects"],
+    ],
+  },
+  {
+    breaks: "a copy whose contents are damaged counts as whole",
+    file: "src/source/copies.ts",
+    text: "if ((await hashOfFile(stored)) === listed.sha256) continue;",
+    becomes: "if ((await hashOfFile(stored)) !== '') continue;",
+    tests: [["test/source.test.ts", "whose copy is damaged is downloaded again, as far as it is"]],
+  },
+  {
+    breaks: "files that did not change are downloaded again",
+    file: "src/source/copies.ts",
+    text: "if ((await sizeOf(stored)) === listed.bytes) continue;",
+    becomes: "",
+    tests: [
+      [
+        "test/source.test.ts",
+        "changes in the files that changed; the others are the same files, times included",
+      ],
+    ],
+  },
 ];
