@@ -20,6 +20,7 @@ import type { Observation } from "../src/observe.ts";
 import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
+import { memoryOf } from "./support/process.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 2000;
@@ -40,11 +41,6 @@ type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
-  const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line![1]) * 1024;
 }
 
 interface Start {

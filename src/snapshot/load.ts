@@ -300,7 +300,8 @@ async function loadOpened(
       },
     );
     if (loaded !== undefined && "ok" in loaded) return loaded;
-    if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
+    const isChanged = (await fingerprintOf(folder, files)) !== fingerprint;
+    if (isChanged) return changed;
     if (loaded === undefined) return refuse();
     const kept = { files: [], prepared: { ...loaded.known, look } };
     return { ...loaded, ok: true, kept, fingerprint };
