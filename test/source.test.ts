@@ -3,20 +3,20 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { placeOf } from "../src/source/address.ts";
-import { instance, snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
-import { mustLoad } from "./support/loaded.ts";
-import { etagOf, follow, type Host, leftOvers, startHost } from "./support/source-server.ts";
-
-const FIRST = withManifest(snapshotFiles(), "first");
-const SECOND = withManifest(snapshotFiles({ "instances.ndjson": [instance(1), instance(2)] }), "second");
-
-/** The generation in a folder, which must be whole. */
-async function generationIn(folder: string): Promise<string> {
-  return mustLoad(await loadSnapshot(folder)).store.id;
-}
+import {
+  etagOf,
+  FIRST,
+  follow,
+  freshen,
+  generationIn,
+  type Host,
+  leftOvers,
+  SECOND,
+  startHost,
+} from "./support/source-server.ts";
 
 describe("a snapshot by URL", () => {
   let host: Host;
@@ -24,14 +24,7 @@ describe("a snapshot by URL", () => {
     host = await startHost(FIRST);
   });
   after(() => host.close());
-
-  /** A host in its first state, and a cache folder that is empty. */
-  function fresh(t: { after(done: () => void): void }): string {
-    host.files = FIRST;
-    host.fault = undefined;
-    host.asked.length = 0;
-    return temporaryFolder(t);
-  }
+  const fresh = (t: TestContext): string => freshen(host, t);
 
   it("is downloaded once, and then asked for by its entity tag", async (t) => {
     const cache = fresh(t);

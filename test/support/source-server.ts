@@ -5,8 +5,11 @@ import { readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Observation } from "../../src/observe.ts";
+import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { TIMING, type Timing } from "../../src/source/timing.ts";
 import { createUrlSource, type Source, type UrlSourceOptions } from "../../src/source/url.ts";
+import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folders.ts";
+import { mustLoad } from "./loaded.ts";
 
 /** Answers a request in its own way; false leaves it to the host. */
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
@@ -137,4 +140,24 @@ export function leftOvers(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => entry.name)
     .filter((name) => /\.(part|owner|link|\d+)$/.test(name));
+}
+
+/** Two snapshots that differ in their instances alone. */
+export const FIRST = withManifest(snapshotFiles(), "first");
+export const SECOND = withManifest(
+  snapshotFiles({ "instances.ndjson": [instance(1), instance(2)] }),
+  "second",
+);
+
+/** Brings a host back to its first state. @returns a cache folder that is empty */
+export function freshen(host: Host, test: { after(done: () => void): void }): string {
+  host.files = FIRST;
+  host.fault = undefined;
+  host.asked.length = 0;
+  return temporaryFolder(test);
+}
+
+/** The generation in a folder, which must be whole. */
+export async function generationIn(folder: string): Promise<string> {
+  return mustLoad(await loadSnapshot(folder)).store.id;
 }
