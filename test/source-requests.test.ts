@@ -51,23 +51,21 @@ describe("requests to a source", () => {
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
 
     const status = 308;
-    {
-      host.asked.length = 0;
-      host.fault = (request, response) =>
-        !request.url!.startsWith("/snapshot/moved") &&
-        redirectTo("/snapshot/moved-", status)(request, response);
-      host.files = new Map(Array.from(FILES, ([name, bytes]) => [`moved-${name}`, bytes]));
-      await follow(host.url, join(cache, `same-${status}`), { tokenFile }).ask();
-      assert.equal(host.asked.length, 10);
-      assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
+    host.asked.length = 0;
+    host.fault = (request, response) =>
+      !request.url!.startsWith("/snapshot/moved") &&
+      redirectTo("/snapshot/moved-", status)(request, response);
+    host.files = new Map(Array.from(FILES, ([name, bytes]) => [`moved-${name}`, bytes]));
+    await follow(host.url, join(cache, `same-${status}`), { tokenFile }).ask();
+    assert.equal(host.asked.length, 10);
+    assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
 
-      host.files = FILES;
-      host.fault = redirectTo(other.url, status);
-      other.asked.length = 0;
-      await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
-      assert.equal(other.asked.length, 5);
-      assert.deepEqual(tokensOf(other), [undefined]);
-    }
+    host.files = FILES;
+    host.fault = redirectTo(other.url, status);
+    other.asked.length = 0;
+    await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
+    assert.equal(other.asked.length, 5);
+    assert.deepEqual(tokensOf(other), [undefined]);
     // Nor when the other leads back.
     host.asked.length = 0;
     host.fault = (request, response) =>

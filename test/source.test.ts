@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { placeOf } from "../src/source/address.ts";
 import {
@@ -12,18 +12,15 @@ import {
   follow,
   freshen,
   generationIn,
-  type Host,
   leftOvers,
   SECOND,
   startHost,
 } from "./support/source-server.ts";
 
+const host = await startHost(FIRST);
+after(() => host.close());
+
 describe("a snapshot by URL", () => {
-  let host: Host;
-  before(async () => {
-    host = await startHost(FIRST);
-  });
-  after(() => host.close());
   const fresh = (t: TestContext): string => freshen(host, t);
 
   it("is downloaded once, and then asked for by its entity tag", async (t) => {

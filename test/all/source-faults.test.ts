@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { placeOf } from "../../src/source/address.ts";
 import { snapshotFiles, user, withManifest } from "../support/folders.ts";
 import {
@@ -18,12 +18,10 @@ import {
   startHost,
 } from "../support/source-server.ts";
 
+const host = await startHost(FIRST);
+after(() => host.close());
+
 describe("a snapshot by URL", () => {
-  let host: Host;
-  before(async () => {
-    host = await startHost(FIRST);
-  });
-  after(() => host.close());
   const fresh = (t: TestContext): string => freshen(host, t);
 
   it("keeps no file that no copy has", async (t) => {
