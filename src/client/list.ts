@@ -69,10 +69,8 @@ export async function* allOf<Item>(
   send: Send,
   path: string,
   words: Words,
-  { limit = LARGEST_PAGE, offset = 0, signal: given, onChange = "error" }: AllOptions,
+  { limit = LARGEST_PAGE, offset = 0, signal, onChange = "error" }: AllOptions,
 ): AsyncGenerator<Item, void, undefined> {
-  const ended = new AbortController();
-  const signal = given === undefined ? ended.signal : AbortSignal.any([ended.signal, given]);
   const turn = async (at: number, ifMatch?: string): Promise<Turned<Item>> => {
     const reply = await send(targetOf(path, { ...words, limit, offset: at }), { signal, ifMatch });
     const { data, pagination } = reply.body as Partial<Page<Item>>;
@@ -102,9 +100,6 @@ export async function* allOf<Item>(
     } catch (error) {
       const again = error instanceof SnapshotChangedError && onChange === "restart" && !isGiven;
       if (!again || restarts === MOST_RESTARTS) throw error;
-    } finally {
-      // Whoever leaves early needs the next page no more. What begins again has none under way.
-      if (isGiven) ended.abort();
     }
   }
 }
