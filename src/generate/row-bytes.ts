@@ -1,8 +1,4 @@
-/**
- * Rows as bytes: JSON in UTF-8, written into a buffer without a text in between.
- *
- * Long: what a row is made of, a small function each.
- */
+/** Rows as bytes: JSON in UTF-8, written into a buffer without a text of the row in between. */
 
 const HEX = new Uint8Array(512);
 for (let value = 0; value < 256; value++) {
@@ -14,13 +10,15 @@ for (let value = 0; value < 256; value++) {
 const ZERO = 48;
 const DASH = 45;
 const QUOTE = 34;
-const BACKSLASH = 92;
 const NEWLINE = 10;
 const DAY = 86_400_000;
 /** Room for all of a row but its texts. */
 const SLACK = 1024;
 /** Most bytes of a code unit: `\u001f`. */
 const UNIT_BYTES = 6;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what JSON escapes
+const NEEDS_ESCAPES = /["\\\u0000-\u001f]/;
 
 /** A text of ASCII characters that is written often. */
 export function asciiBytes(text: string): Uint8Array {
@@ -132,34 +130,12 @@ export class RowBytes {
   /** Appends a text as a JSON string. It must be well formed. */
   text(text: string): void {
     this.#reserve(text.length * UNIT_BYTES + 2);
-    const to = this.#bytes;
-    let length = this.#length;
-    to[length++] = QUOTE;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      if (unit < 0x80) {
-        if (unit === QUOTE || unit === BACKSLASH) to[length++] = BACKSLASH;
-        else if (unit < 0x20) {
-          length += to.write(JSON.stringify(String.fromCharCode(unit)).slice(1, -1), length, "latin1");
-          continue;
-        }
-        to[length++] = unit;
-      } else if (unit < 0x800) {
-        to[length++] = 0xc0 | (unit >>> 6);
-        to[length++] = 0x80 | (unit & 63);
-      } else if (unit < 0xd800 || unit > 0xdfff) {
-        to[length++] = 0xe0 | (unit >>> 12);
-        to[length++] = 0x80 | ((unit >>> 6) & 63);
-        to[length++] = 0x80 | (unit & 63);
-      } else {
-        const character = ((unit - 0xd800) << 10) + (text.charCodeAt(++at) - 0xdc00) + 0x10000;
-        to[length++] = 0xf0 | (character >>> 18);
-        to[length++] = 0x80 | ((character >>> 12) & 63);
-        to[length++] = 0x80 | ((character >>> 6) & 63);
-        to[length++] = 0x80 | (character & 63);
-      }
+    if (NEEDS_ESCAPES.test(text)) {
+      this.#length += this.#bytes.write(JSON.stringify(text), this.#length);
+      return;
     }
-    to[length++] = QUOTE;
-    this.#length = length;
+    this.#bytes[this.#length++] = QUOTE;
+    this.#length += this.#bytes.write(text, this.#length);
+    this.#bytes[this.#length++] = QUOTE;
   }
 }

@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
-import { setImmediate } from "node:timers/promises";
 import { pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import { RowBytes } from "./row-bytes.ts";
 import type { Table } from "./rows.ts";
