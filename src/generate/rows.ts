@@ -4,6 +4,8 @@
  * Every row depends on the seed, the counts and its number alone; see
  * `heads.ts`. All that is kept of earlier rows is how much each world draws
  * instances.
+ *
+ * Long: the rows of four files, of which none needs a file of its own.
  */
 
 import type { RowFile } from "../model.ts";
