@@ -79,11 +79,7 @@ interface Again {
 }
 
 /** Loads, changes, and loads again; the second load must be like one that knows nothing. */
-async function loadAgain(
-  folder: string,
-  change: () => void | Promise<unknown>,
-  options: LoadOptions = {},
-): Promise<Again> {
+async function loadAgain(folder: string, change: () => unknown, options: LoadOptions = {}): Promise<Again> {
   const before = mustLoad(await loadSnapshot(folder));
   const index = before.index ?? indexStore(before.store);
   await change();

@@ -214,8 +214,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;",
-    becomes: "",
+    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;\n  if (problems.count > 0) return refuse();\n\n  const { stage",
+    becomes: "if (problems.count > 0) return refuse();\n\n  const { stage",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },
   {
@@ -236,6 +236,43 @@ export const MUTANTS: readonly Mutant[] = [
         "are read one reading after the other: a slow older one has not the last word",
       ],
     ],
+  },
+  {
+    breaks: "instances of a world that became visible stay hidden",
+    file: "src/snapshot/kept.ts",
+    text: "if (!DEPENDS_ON_WORLDS.has(table)) return true;",
+    becomes: "return true;",
+    tests: [
+      ["test/kept.test.ts", "reads instances and statistics again when other worlds are visible"],
+      ["test/changing.test.ts", "after any change a reload is as good as a start"],
+    ],
+  },
+  {
+    breaks: "worlds that did not change keep owners that are gone",
+    file: "src/snapshot/kept.ts",
+    text: 'const again = unchanged.has("users.ndjson")',
+    becomes: 'const again = unchanged.has("users.ndjson") || true',
+    tests: [
+      ["test/kept.test.ts", "opens users alone when they changed, and finds the owners of worlds again"],
+      ["test/changing.test.ts", "after any change a reload is as good as a start"],
+    ],
+  },
+  {
+    breaks: "a search finds worlds in an order that is no longer theirs",
+    file: "src/search/search.ts",
+    text: "store.worlds === worlds && store.popular.all === popular.all",
+    becomes: "store.worlds === worlds",
+    tests: [
+      ["test/kept.test.ts", "worlds are indexed anew only where their ranking is another"],
+      ["test/changing.test.ts", "after any change a reload is as good as a start"],
+    ],
+  },
+  {
+    breaks: "files that did not change are not counted towards the limit",
+    file: "src/snapshot/load.ts",
+    text: "spend(reading.budget, known.unpackedBytes);",
+    becomes: "",
+    tests: [["test/kept.test.ts", "counts the bytes of files that are not read again"]],
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",

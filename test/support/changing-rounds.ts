@@ -23,6 +23,8 @@ export interface Seen {
   /** How often an index was used again though the snapshot was another. */
   users: number;
   worlds: number;
+  /** How often worlds that were kept were indexed in another order. */
+  ranked: number;
 }
 
 function count(map: Map<string, number>, key: string): void {
@@ -85,7 +87,15 @@ export async function changeAndCompare(
 ): Promise<Seen> {
   const snapshot = new ChangingSnapshot(join(folder, String(seed)), seed);
   const where = snapshot.folder;
-  const seen: Seen = { refused: 0, unchanged: 0, kept: new Map(), read: new Map(), users: 0, worlds: 0 };
+  const seen: Seen = {
+    refused: 0,
+    unchanged: 0,
+    kept: new Map(),
+    read: new Map(),
+    users: 0,
+    worlds: 0,
+    ranked: 0,
+  };
   let last: Observation | undefined;
   const orrery = await open(where, threads, (observation) => {
     if (observation.kind.startsWith("snapshot-")) last = observation;
@@ -106,6 +116,7 @@ export async function changeAndCompare(
     if (before && partly.store.contents !== before.store.contents) {
       if (known.users) seen.users++;
       if (known.worlds) seen.worlds++;
+      else if (partly.store.worlds === before.store.worlds) seen.ranked++;
       for (const { table, isKept } of partly.reports) count(isKept ? seen.kept : seen.read, table);
     }
     before = { store: partly.store, kept: partly.kept, index };
@@ -145,8 +156,11 @@ export async function changeAndCompare(
 }
 
 /** The rounds must have tried each kind of outcome so often. */
-export function assertTried({ refused, unchanged, kept, read, users, worlds }: Seen, least: number): void {
-  const counts = { refused, unchanged, users, worlds };
+export function assertTried(
+  { refused, unchanged, kept, read, users, worlds, ranked }: Seen,
+  least: number,
+): void {
+  const counts = { refused, unchanged, users, worlds, ranked };
   const all: [string, number][] = Object.entries(counts);
   for (const table of ROW_FILES) {
     all.push([`${table} kept`, kept.get(table) ?? 0], [`${table} read`, read.get(table) ?? 0]);

@@ -170,7 +170,10 @@ export class ChangingSnapshot {
       case "a field that is served":
         if (row && "description" in row) rows[at] = { ...row, description: words(random) };
         else if (row && "userIconUrl" in row) rows[at] = { ...row, userIconUrl: words(random) };
-        else if (row && "totalVisits" in row) rows[at] = { ...row, visitsLast7Days: random.below(5) };
+        else if (row && "totalVisits" in row) {
+          const field = pick(random, ["totalVisits", "uniqueVisitors", "visitsLast7Days"] as const);
+          rows[at] = { ...row, [field]: random.below(9) };
+        }
         break;
       case "another order":
         rows.reverse();
