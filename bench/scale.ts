@@ -9,6 +9,7 @@
  */
 
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,6 +21,7 @@ import type { Observation } from "../src/observe.ts";
 import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
+import { memoryOf } from "./support/process.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 2000;
@@ -40,11 +42,6 @@ type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
-  const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line![1]) * 1024;
 }
 
 interface Start {
@@ -86,11 +83,42 @@ async function measureStart(snapshot: string, keys: string): Promise<Start> {
 
 let generations = 0;
 
-/** Gives the snapshot another name, so that a reload is a real swap. */
-function rename(snapshot: string): void {
+/** Some text of each file's first rows that a change replaces: tables and rankings are other ones then. */
+const CHANGED: readonly (readonly [file: string, text: RegExp, now: (digits: string) => string])[] = [
+  ["users.ndjson", /"displayName":"[^"]*"/, (n) => `"displayName":"bench ${n}"`],
+  [
+    "worlds.ndjson",
+    /"name":"[^"]*"(?=[^\n]*"isPublic":true,"status":"ACTIVE")/,
+    (n) => `"name":"bench ${n}"`,
+  ],
+  ["world-stats.ndjson", /"totalVisits":\d+/, (n) => `"totalVisits":1${n}`],
+  ["instances.ndjson", /"createdAt":"[^"]*"/, (n) => `"createdAt":"2026-01-01T00:00:00.${n}Z"`],
+];
+
+/** Changes a row of every file, so that a reload can use nothing of the generation before it. */
+function change(snapshot: string): void {
+  generations++;
   const file = join(snapshot, "manifest.json");
-  const manifest = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-  manifest.generation = `bench-${process.pid}-${++generations}`;
+  const manifest = JSON.parse(readFileSync(file, "utf8")) as {
+    generation: string;
+    files: Record<string, { bytes: number; sha256: string }>;
+  };
+  manifest.generation = `bench-${process.pid}-${generations}`;
+  for (const [name, text, now] of CHANGED) {
+    const bytes = readFileSync(join(snapshot, name));
+    const [first] = text.exec(bytes.toString("latin1", 0, 65_536))!;
+    const at = bytes.indexOf(first, 0, "latin1");
+    const replaced = Buffer.from(now(String(generations).padStart(3, "0")));
+    const parts = [bytes.subarray(0, at), replaced, bytes.subarray(at + first.length)];
+    const hash = createHash("sha256");
+    for (const part of parts) hash.update(part);
+    writeFileSync(join(snapshot, `${name}.new`), Buffer.concat(parts));
+    renameSync(join(snapshot, `${name}.new`), join(snapshot, name));
+    Object.assign(manifest.files[name]!, {
+      bytes: parts.reduce((sum, part) => sum + part.length, 0),
+      sha256: hash.digest("hex"),
+    });
+  }
   writeFileSync(`${file}.tmp`, JSON.stringify(manifest));
   renameSync(`${file}.tmp`, file);
 }
@@ -125,7 +153,7 @@ async function measureReloads(snapshot: string, keys: string, token: string): Pr
   const quiet = await load(forMs(quietMs));
   const quietStall = (await ask<Report>(child, "report", "report")).longestStall;
 
-  rename(snapshot);
+  change(snapshot);
   await ask(child, "measure", "measuring");
   let reloadMs = Number.NaN;
   let over = false;
@@ -142,7 +170,7 @@ async function measureReloads(snapshot: string, keys: string, token: string): Pr
 
   const rss: number[] = [];
   for (let round = 0; round < reloads; round++) {
-    rename(snapshot);
+    change(snapshot);
     await ask(child, "reload", "reloaded");
     await sleep(1500);
     rss.push((await ask<Report>(child, "report", "report")).rss);

@@ -9,7 +9,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ import { indexStore } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { cpuOf, memoryOf } from "./support/process.ts";
 
 const { values } = parseArgs({
   options: {
@@ -30,8 +31,6 @@ const NODE = values.node;
 const BUILT = join(ROOT, "dist/main.js");
 const BINARY = join(ROOT, "dist/orrery");
 const PROC = existsSync("/proc/self/stat");
-/** Linux counts the CPU time of a process in these, in milliseconds. */
-const TICK_MS = 10;
 
 interface Start {
   readonly name: string;
@@ -44,15 +43,6 @@ interface Measured {
   readonly ms: number;
   readonly cpuMs: number;
   readonly megabytes: number;
-}
-
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
-function memoryOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1000;
 }
 
 /** Starts it once, and ends it. */
@@ -79,7 +69,7 @@ async function measure({ command: [file, ...args], line }: Start): Promise<Measu
   const isIt = PROC && file !== "npm";
   const cpuMs = isIt ? cpuOf(child.pid!) : Number.NaN;
   await new Promise((resolve) => setTimeout(resolve, 1000));
-  const megabytes = isIt ? memoryOf(child.pid!) : Number.NaN;
+  const megabytes = isIt ? memoryOf(child.pid!, "VmRSS") / 1e6 : Number.NaN;
   process.kill(-child.pid!, "SIGTERM");
   child.stdout.resume();
   await ended;

@@ -30,8 +30,17 @@ export type Observation =
       readMs: number;
       packMs: number;
       indexMs: number;
+      /** Tables whose rows were read, and those that are the same as before: "users", "world-stats" … */
+      read: readonly string[];
+      kept: readonly string[];
     }
-  | { kind: "snapshot-unchanged"; generation: string; ms: number }
+  | {
+      kind: "snapshot-unchanged";
+      generation: string;
+      ms: number;
+      read: readonly string[];
+      kept: readonly string[];
+    }
   | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
   | {
       kind: "snapshot-refused";

@@ -22,6 +22,7 @@ export type Command =
   | "keys delete"
   | "check"
   | "diff"
+  | "build"
   | "generate"
   | "openapi"
   | "completion";
@@ -155,7 +156,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "17179869184",
     min: 1,
     meaning: "Maximum uncompressed size of a snapshot, all files together.",
-    commands: [...SERVING, "check", "diff"],
+    commands: [...SERVING, "check", "diff", "build"],
   },
   {
     flag: "allow-shrink",
@@ -337,7 +338,13 @@ export const SETTINGS: readonly Setting[] = [
     value: "DIR",
     required: true,
     meaning: "Directory to write the snapshot to; created if missing.",
-    commands: ["generate"],
+    commands: ["build", "generate"],
+  },
+  {
+    flag: "manifest",
+    kind: "flag",
+    meaning: "Write a `manifest.json` too; one that is there is always renewed.",
+    commands: ["build"],
   },
   {
     flag: "users",

@@ -152,6 +152,7 @@ describe("a snapshot that changes while it is read", () => {
             store: store as unknown as Store,
             search: {} as never,
             index: {} as never,
+            reports: [],
             cacheBytes: 0,
             bytes: 0,
             readMs: 0,

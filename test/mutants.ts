@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
-    text: 'return rowOf(worlds, world) === NO_GROUP ? "world is hidden" : undefined;',
+    text: 'return world === HIDDEN ? "world is hidden" : undefined;',
     becomes: "return undefined;",
     tests: [["test/snapshot.test.ts", "hidden rows are dropped and counted by reason"]],
   },
@@ -214,8 +214,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;",
-    becomes: "",
+    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;\n  if (problems.count > 0) return refuse();\n\n  const { stage",
+    becomes: "if (problems.count > 0) return refuse();\n\n  const { stage",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },
   {
@@ -238,6 +238,43 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    breaks: "instances of a world that became visible stay hidden",
+    file: "src/snapshot/kept.ts",
+    text: "if (!DEPENDS_ON_WORLDS.has(table)) return true;",
+    becomes: "return true;",
+    tests: [
+      ["test/kept.test.ts", "reads instances and statistics again when other worlds are visible"],
+      ["test/changing.test.ts", "after any change a reload is as good as a start"],
+    ],
+  },
+  {
+    breaks: "worlds that did not change keep owners that are gone",
+    file: "src/snapshot/kept.ts",
+    text: 'const again = unchanged.has("users.ndjson")',
+    becomes: 'const again = unchanged.has("users.ndjson") || true',
+    tests: [
+      ["test/kept.test.ts", "opens users alone when they changed, and finds the owners of worlds again"],
+      ["test/changing.test.ts", "after any change a reload is as good as a start"],
+    ],
+  },
+  {
+    breaks: "a search finds worlds in an order that is no longer theirs",
+    file: "src/search/search.ts",
+    text: "store.worlds === worlds && store.popular.all === popular.all",
+    becomes: "store.worlds === worlds",
+    tests: [
+      ["test/kept.test.ts", "worlds are indexed anew only where their ranking is another"],
+      ["test/changing.test.ts", "after any change a reload is as good as a start"],
+    ],
+  },
+  {
+    breaks: "files that did not change are not counted towards the limit",
+    file: "src/snapshot/load.ts",
+    text: "spend(reading.budget, known.unpackedBytes);",
+    becomes: "",
+    tests: [["test/kept.test.ts", "counts the bytes of files that are not read again"]],
+  },
+  {
     breaks: "an old generation is let go while somebody may still ask for it",
     file: "src/serve/question-port.ts",
     text: "if (!retired || isOver || questions.size > 0) return;",
@@ -255,5 +292,36 @@ export const MUTANTS: readonly Mutant[] = [
     text: "    isFirst = false;\n",
     becomes: "",
     tests: [["test/first-loader.test.ts", "is done here when it is small, later ones never"]],
+  },
+  {
+    breaks: "a prepared file whose arrays are damaged is taken",
+    file: "src/snapshot/prepared/read.ts",
+    text: "if (at >= 0 && checksum !== arrays[at]!.crc32) {",
+    becomes: "if (at >= 0 && checksum < 0) {",
+    tests: [["test/prepared-damage.test.ts", "names what is damaged, and another version"]],
+  },
+  {
+    breaks: "a folder of rows and a prepared file is taken",
+    file: "src/snapshot/load.ts",
+    text: "if (prepared && !checkPreparedAlone(opened, problems)) return refuse();",
+    becomes: "if (prepared) checkPreparedAlone(opened, new Problems());",
+    tests: [
+      [
+        "test/prepared-damage.test.ts",
+        "that holds rows, too, is refused in one line, whatever else is wrong with it",
+      ],
+    ],
+  },
+  {
+    breaks: "an index that was folded by other Unicode data is searched",
+    file: "src/snapshot/prepared/read.ts",
+    text: "if (foldingOf(letters) !== folding) {",
+    becomes: "if (Number.isNaN(foldingOf(letters))) {",
+    tests: [
+      [
+        "test/prepared-damage.test.ts",
+        "is not believed that this runtime folds its text as the one did that built it",
+      ],
+    ],
   },
 ];

@@ -12,16 +12,16 @@ import { type CacheCounts, observeSearches, withCache } from "../search/cache.ts
 import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { fingerprintOf } from "../snapshot/files.ts";
-import type { LoadOptions, Refused } from "../snapshot/load.ts";
+import type { Refused } from "../snapshot/load.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
 import { systemErrorText } from "../system-error.ts";
 import { RELEASE_MS } from "./collect.ts";
-import type { LoadedSearchable, Loader } from "./loader.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
-import type { SimilarSearching } from "./similar.ts";
+import type { OpenSimilar, SimilarSearching } from "./similar.ts";
 
 /** @internal What to keep current, and who is told. */
-export interface SnapshotOptions extends LoadOptions {
+export interface SnapshotOptions extends LoaderOptions {
   readonly folder: string;
   readonly load: Loader;
   /** Makes the similar search of a generation; there is none when absent. */
@@ -96,6 +96,13 @@ function countsOf(store: Store) {
   return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
 }
 
+/** Tables that were read, and those that were kept from the generation before. */
+function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
+  const named = (kept: boolean): string[] =>
+    reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
+  return { read: named(false), kept: named(true) };
+}
+
 /**
  * Loads the folder and keeps it.
  *
@@ -109,7 +116,9 @@ export async function keepSnapshot(
 ): Promise<SnapshotKeeper> {
   const { folder, observe } = options;
   let generation: Generation | undefined;
-  let index: SearchIndex | undefined;
+  /** What the next load may use again. */
+  let serving: Serving | undefined;
+  let similar: OpenSimilar | undefined;
   let retire = (): void => {};
   let searchCounts = (): CacheCounts => NO_SEARCHES;
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
@@ -123,10 +132,10 @@ export async function keepSnapshot(
   const closing = new AbortController();
 
   function accept(loaded: LoadedSearchable, began: number): void {
-    const { store, bytes } = loaded;
+    const { store, kept, index, bytes } = loaded;
     const before = generation?.store;
     const search = withCache(loaded.search, loaded.cacheBytes, options.pending);
-    const similar = options.openSimilar?.(store, loaded.index);
+    const letGo = replaceSimilar(store, index);
     const next = createGeneration(store, search, similar?.search);
     if (before) {
       warnOfShrink(before, store);
@@ -134,14 +143,12 @@ export async function keepSnapshot(
     }
     searchCounts = search.counts;
     generation = next;
-    index = loaded.index;
+    serving = { store, kept, index };
     onGeneration(next, index);
     // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
     retire();
-    retire = () => {
-      loaded.retire();
-      similar?.retire();
-    };
+    letGo?.();
+    retire = loaded.retire;
     if (before && options.onReleased) setTimeout(options.onReleased, RELEASE_MS).unref();
     observe({
       kind: "snapshot-loaded",
@@ -152,7 +159,19 @@ export async function keepSnapshot(
       readMs: Math.round(loaded.readMs),
       packMs: Math.round(loaded.packMs),
       indexMs: Math.round(loaded.indexMs),
+      ...tablesOf(loaded),
     });
+  }
+
+  /** Similar search goes on where the names are the same. @returns what lets go of the one before, if it does not */
+  function replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
+    const old = similar;
+    if (old && index.users === serving?.index.users && index.worlds === serving.index.worlds) {
+      old.serveAs(store.id);
+      return undefined;
+    }
+    similar = options.openSimilar?.(store, index);
+    return old?.retire;
   }
 
   function tellOfCache(): void {
@@ -167,7 +186,8 @@ export async function keepSnapshot(
   }
 
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
-    const result = await options.load(folder, { ...options, signal: closing.signal });
+    const before = serving && { before: serving };
+    const result = await options.load(folder, { ...options, ...before, signal: closing.signal });
     if (!result.ok || generation === undefined) return result;
     if (result.store.id !== generation.store.id) {
       const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
@@ -176,7 +196,11 @@ export async function keepSnapshot(
       return { ok: false, problems, fingerprint: result.fingerprint };
     }
     result.retire();
-    if (result.store.contents === generation.store.contents) return result;
+    if (result.store.contents === generation.store.contents) {
+      // Files that only look different need not be looked into again.
+      serving = { ...serving!, kept: result.kept };
+      return result;
+    }
     const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
     return { ok: false, problems: [problem], fingerprint: result.fingerprint };
   }
@@ -201,7 +225,7 @@ export async function keepSnapshot(
       tellOfRefused(result, generation.store.id, retryMs);
     } else if (result.store.id === generation?.store.id) {
       const ms = Math.round(performance.now() - began);
-      observe({ kind: "snapshot-unchanged", generation: result.store.id, ms });
+      observe({ kind: "snapshot-unchanged", generation: result.store.id, ms, ...tablesOf(result) });
     } else {
       accept(result, began);
     }
@@ -265,7 +289,7 @@ export async function keepSnapshot(
   await load();
   return {
     current: () => generation!,
-    index: () => index!,
+    index: () => serving!.index,
     reload,
     watch(everyMs) {
       const next = (): void => {
@@ -285,6 +309,7 @@ export async function keepSnapshot(
       closing.abort();
       tellOfCache();
       retire();
+      similar?.retire();
     },
   };
 }

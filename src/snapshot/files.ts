@@ -10,6 +10,9 @@ import type { Problems } from "./problems.ts";
 /** Name of the optional manifest. */
 export const MANIFEST = "manifest.json";
 
+/** Name of the file of a prepared snapshot, which stands for the row files. */
+export const PREPARED = "generation.orrery";
+
 /** An opened row file. */
 export interface StoredFile {
   readonly table: RowFile;
@@ -28,6 +31,11 @@ const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
   [".gz", "gzip"],
   [".zst", "zstd"],
 ];
+
+/** Whether a file in a folder would be taken for rows. */
+export function isRowFile(name: string): boolean {
+  return ROW_FILES.some((table) => ENDINGS.some(([ending]) => name === table + ending));
+}
 
 /** File-system calls that a load makes; tests make each fail in turn. */
 export interface FileSystem {
@@ -49,24 +57,46 @@ function lookOf(name: string, s: BigIntStats): string {
   return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
 }
 
+/** What the files of a folder look like from outside, by name; equal looks, equal contents. */
+export type Looks = ReadonlyMap<string, string>;
+
+/**
+ * Looks at the files of a snapshot.
+ *
+ * @throws any error of the file system but "no such file"
+ */
+export async function looksOf(folder: string, files: FileSystem = realFiles): Promise<Looks> {
+  const names = [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)];
+  const looks = await Promise.all(
+    names.map(async (name): Promise<[string, string][]> => {
+      try {
+        return [[name, lookOf(name, await files.stat(join(folder, name), { bigint: true }))]];
+      } catch (error) {
+        if (isMissing(error)) return [];
+        throw error;
+      }
+    }),
+  );
+  return new Map(looks.flat());
+}
+
+/** Names that a row file can have on disk. */
+export function formsOf(table: RowFile): string[] {
+  return ENDINGS.map(([ending]) => table + ending);
+}
+
+/** The fingerprint of files that look like this. */
+export function joinLooks(looks: Iterable<string>): string {
+  return [...looks].join("\n");
+}
+
 /**
  * The fingerprint of a folder: what its files look like from outside. Equal fingerprints, equal contents.
  *
  * @throws any error of the file system but "no such file"
  */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  const names = [MANIFEST, ...ROW_FILES.flatMap((name) => ENDINGS.map(([ending]) => name + ending))];
-  const fingerprints = await Promise.all(
-    names.map(async (name) => {
-      try {
-        return lookOf(name, await files.stat(join(folder, name), { bigint: true }));
-      } catch (error) {
-        if (isMissing(error)) return "";
-        throw error;
-      }
-    }),
-  );
-  return fingerprints.filter((fingerprint) => fingerprint !== "").join("\n");
+  return joinLooks((await looksOf(folder, files)).values());
 }
 
 /**
@@ -77,7 +107,7 @@ export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   const fingerprints = await Promise.all(
     Array.from(opened, async ([name, handle]) => lookOf(name, await handle.stat({ bigint: true }))),
   );
-  return fingerprints.join("\n");
+  return joinLooks(fingerprints);
 }
 
 /**
@@ -113,7 +143,7 @@ async function openIfThere(
 }
 
 /**
- * Opens the four row files, each plain or compressed.
+ * Opens the row files, each plain or compressed.
  *
  * Files that are missing or there in several forms are reported as problems;
  * the caller closes what was opened.
@@ -123,9 +153,10 @@ export async function openRowFiles(
   files: FileSystem,
   problems: Problems,
   opened: Opened,
+  tables: readonly RowFile[] = ROW_FILES,
 ): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
-  for (const table of ROW_FILES) {
+  for (const table of tables) {
     const forms: StoredFile[] = [];
     for (const [ending, packing] of ENDINGS) {
       const name = table + ending;
@@ -147,4 +178,25 @@ export function openManifest(
   opened: Opened,
 ): Promise<FileHandle | undefined> {
   return openIfThere(folder, MANIFEST, files, opened);
+}
+
+/** Opens the prepared file, if there is one. */
+export function openPrepared(
+  folder: string,
+  files: FileSystem,
+  opened: Opened,
+): Promise<FileHandle | undefined> {
+  return openIfThere(folder, PREPARED, files, opened);
+}
+
+/**
+ * Reports row files that are there beside a prepared file.
+ *
+ * @returns whether there are none
+ */
+export function checkPreparedAlone(opened: Opened, problems: Problems): boolean {
+  const row = Array.from(opened.keys()).find((name) => name !== MANIFEST && name !== PREPARED);
+  if (row === undefined) return true;
+  problems.file(PREPARED, `${row} exists as well; a folder holds rows or a prepared snapshot`);
+  return false;
 }

@@ -1,12 +1,11 @@
 /** The keys file under kills at every system call, on a full disk, and between containers that share a volume. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -15,9 +14,8 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { after, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { hashToken } from "../../src/gate/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -25,6 +23,7 @@ import { need } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
 import { killAll, run, runWell, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
+import { smallDisk } from "../support/small-disk.ts";
 
 after(killAll);
 
@@ -119,17 +118,6 @@ describe("a kill", { skip: noTracing }, () => {
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
 });
-
-/** A file system of 64 KiB; undefined where none may be mounted. */
-function smallDisk(t: TestContext): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-full-"));
-  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
-  t.after(() => {
-    if (status === 0) execFileSync("umount", [folder]);
-    rmSync(folder, { recursive: true });
-  });
-  return status === 0 ? folder : undefined;
-}
 
 describe("a full disk", () => {
   it("leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {

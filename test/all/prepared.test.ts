@@ -1,0 +1,192 @@
+/** `orrery build` as a process: killed at its system calls, on a full disk; and every command that takes what it made. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { loadSnapshot } from "../../src/snapshot/load.ts";
+import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
+import { mustLoad } from "../support/loaded.ts";
+import { need } from "../support/need.ts";
+import { place, TOKEN } from "../support/place.ts";
+import { generationOf, get, killAll, run, runWell, serve, untilReply } from "../support/process.ts";
+import { COMMAND } from "../support/program.ts";
+import { smallDisk } from "../support/small-disk.ts";
+
+after(killAll);
+
+const FILE = "generation.orrery";
+
+/** A row more than in the snapshot that {@link place} makes. */
+function writeNext(folder: string): string {
+  return writeSnapshot(folder, {
+    "users.ndjson": [user(1), user(2, { displayName: "next" })],
+    "worlds.ndjson": [world(1)],
+  });
+}
+
+async function generationIn(folder: string): Promise<string> {
+  return mustLoad(await loadSnapshot(folder)).store.id;
+}
+
+const cannotTrace =
+  need("strace") ||
+  (spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status !== 0 && "strace may not trace");
+
+describe("a build that is killed", { skip: cannotTrace }, () => {
+  const calls: readonly (readonly [call: string, times: readonly number[]])[] = [
+    ["openat", [1]],
+    ["pwrite64", [1, 2, 30, 60]],
+    ["fsync", [1, 2, 3]],
+    ["unlink", [1, 2]],
+    ["rename", [1, 2]],
+  ];
+
+  for (const manifest of [false, true]) {
+    it(`${manifest ? "with" : "without"} a manifest leaves the old file or the new one, and the next build what it should`, async (t) => {
+      const root = temporaryFolder(t);
+      const [old, next, to] = [
+        writeSnapshot(join(root, "old")),
+        writeNext(join(root, "next")),
+        join(root, "to"),
+      ];
+      const known = [await generationIn(old), await generationIn(next)];
+      const seen = new Set<string>();
+      let kills = 0;
+      for (const [call, times] of calls) {
+        for (const nth of times) {
+          rmSync(to, { recursive: true, force: true });
+          await runWell(["build", old, "--out", to, ...(manifest ? ["--manifest"] : [])]);
+          // Only what is done to the target counts; what starts the program opens very many files.
+          const filter = call === "openat" || call === "unlink" || call === "rename" ? ["-P", to] : [];
+          const { signal } = spawnSync(
+            "strace",
+            [
+              ...["-f", "-qq", "-o", "/dev/null", ...filter, "-e", `trace=${call}`],
+              ...["-e", `inject=${call}:signal=KILL:when=${nth}`],
+              ...[...COMMAND, "build", next, "--out", to],
+            ],
+            { env: { ...process.env, UV_THREADPOOL_SIZE: "1" } },
+          );
+          if (signal !== null) kills++;
+          const found = await generationIn(to);
+          assert.ok(known.includes(found), `${call} ${nth}: ${found}`);
+          seen.add(found);
+          await runWell(["build", next, "--out", to]);
+          assert.equal(await generationIn(to), known[1], `${call} ${nth}`);
+          assert.deepEqual(readdirSync(to), manifest ? [FILE, "manifest.json"] : [FILE], `${call} ${nth}`);
+        }
+      }
+      assert.ok(kills >= 6, `only ${kills} kills`);
+      assert.ok(seen.has(known[0]!));
+    });
+  }
+});
+
+describe("a full disk", () => {
+  it("is told in one line and leaves the old file alone; with space again a build goes well", async (t) => {
+    const disk = smallDisk(t);
+    if (disk === undefined) return t.skip("no file system may be mounted here");
+    const root = temporaryFolder(t);
+    const to = join(disk, "to");
+    await runWell(["build", writeSnapshot(join(root, "old")), "--out", to, "--manifest"]);
+    const before = [FILE, "manifest.json"].map((name) => readFileSync(join(to, name)));
+    const next = writeNext(join(root, "next"));
+    for (const spare of [0, 4096, 12_288]) {
+      const ballast = join(disk, "ballast");
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize - spare));
+      const { status, stdout, stderr } = await run(["build", next, "--out", to]);
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /^orrery: [^\n]*: no space left on device \(ENOSPC\)\n$/);
+      assert.equal(stdout, "");
+      assert.deepEqual(readdirSync(to), [FILE, "manifest.json"], `${spare} bytes`);
+      assert.deepEqual(
+        [FILE, "manifest.json"].map((name) => readFileSync(join(to, name))),
+        before,
+      );
+      rmSync(ballast);
+    }
+    await runWell(["build", next, "--out", to]);
+    assert.equal(await generationIn(to), await generationIn(next));
+  });
+});
+
+describe("a prepared snapshot", () => {
+  it("is taken by every command that takes a folder", async (t) => {
+    const { folder, snapshot } = place(t);
+    const [to, next] = [join(folder, "to"), writeNext(join(folder, "next"))];
+    const built = await runWell(["build", snapshot, "--out", to]);
+    assert.equal(built.stdout, "");
+    assert.match(
+      built.stderr,
+      /^orrery: wrote [^\n]*\/generation\.orrery, generation [0-9a-f]{16}, \d+ bytes\n$/,
+    );
+    const id = await generationIn(snapshot);
+    const check = await runWell(["check", to]);
+    assert.match(
+      check.stdout,
+      new RegExp(`^generation ${id}\n[^]*\nprepared from these files, format version 1\n`),
+    );
+    const json = JSON.parse((await runWell(["check", to, "--json", "--no-index"])).stdout) as Record<
+      string,
+      unknown
+    >;
+    const rows = JSON.parse((await runWell(["check", snapshot, "--json"])).stdout) as Record<string, unknown>;
+    assert.deepEqual(json.files, rows.files);
+    await runWell(["build", next, "--out", join(folder, "next-prepared")]);
+    const diffs = [
+      [snapshot, next],
+      [to, join(folder, "next-prepared")],
+    ].map(async (both) => (await runWell(["diff", ...both])).stdout);
+    const [fromRows, fromPrepared] = await Promise.all(diffs);
+    assert.equal(fromPrepared, fromRows);
+    writeFileSync(join(to, FILE), readFileSync(join(to, FILE)).subarray(0, -1));
+    for (const command of [["check"], ["check", "--no-index"], ["build", "--out", join(folder, "more")]]) {
+      const { status, stderr } = await run([...command, to]);
+      assert.equal(status, 1);
+      assert.match(stderr, /^(orrery: )?generation\.orrery: is truncated[^\n]*\n$/);
+    }
+  });
+
+  it("is served and reloaded as the rows are", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const [to, next] = [join(folder, "to"), join(folder, "next")];
+    await runWell(["build", snapshot, "--out", to]);
+    await runWell(["build", writeNext(join(folder, "next-rows")), "--out", next]);
+    const [prepared, rows] = await Promise.all([serve(to, keys, ["--watch", "0.1"]), serve(snapshot, keys)]);
+    assert.equal(prepared.generation, rows.generation);
+    for (const target of ["/stats", "/worlds", "/users/search?q=user", "/worlds/search?q=world"]) {
+      const replies = [prepared, rows].map(({ url }) => get(url + target, { token: TOKEN }));
+      const [one, other] = await Promise.all(replies);
+      assert.equal(one!.text, other!.text);
+      assert.equal(one!.headers.etag, other!.headers.etag);
+    }
+    await rows.stop();
+    // A damaged one changes nothing.
+    mkdirSync(join(folder, "bad"));
+    const damaged = readFileSync(join(next, FILE));
+    damaged[damaged.length - 1]! ^= 1;
+    writeFileSync(join(folder, "bad", FILE), damaged);
+    renameSync(join(folder, "bad", FILE), join(to, FILE));
+    const refused = await prepared.logged("snapshot-refused");
+    assert.match(String(refused.problems), /^generation\.orrery: [^\n]* wrong checksum$/);
+    assert.equal(generationOf(await get(`${prepared.url}/stats`, { token: TOKEN })), prepared.generation);
+    copyFileSync(join(next, FILE), join(folder, FILE));
+    renameSync(join(folder, FILE), join(to, FILE));
+    prepared.child.kill("SIGHUP");
+    const id = await generationIn(next);
+    await untilReply(prepared, TOKEN, (reply) => generationOf(reply) === id, "the next generation");
+    await prepared.stop();
+  });
+});

@@ -1,0 +1,361 @@
+/** Prepared files that are damaged, forged or out of place: refused in one line, and what is served serves on. */
+
+import assert from "node:assert/strict";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import { crc32 } from "node:zlib";
+import fc from "fast-check";
+import type { Observation } from "../src/observe.ts";
+import { createLocalLoader } from "../src/serve/local-loader.ts";
+import { keepSnapshot } from "../src/serve/snapshots.ts";
+import { PREPARED } from "../src/snapshot/files.ts";
+import { loadSnapshot } from "../src/snapshot/load.ts";
+import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared/head.ts";
+import { lettersOf } from "../src/snapshot/prepared/letters.ts";
+import { BadFileError } from "../src/snapshot/read.ts";
+import { listed, temporaryFolder, user, world, writeSnapshot } from "./support/folders.ts";
+import { mustLoad, problemsOf } from "./support/loaded.ts";
+import { forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+
+const cleanups: (() => void)[] = [];
+const root = temporaryFolder({ after: (done) => void cleanups.push(done) });
+process.on("exit", () => {
+  for (const done of cleanups) done();
+});
+const good = join(root, "good");
+const rows = join(root, "rows");
+const bad = join(root, "bad");
+let file: Buffer;
+
+before(async () => {
+  writeSnapshot(rows, { "users.ndjson": [user(1), user(2, { displayName: "Zoë" })] });
+  await prepare(rows, good);
+  file = readFileSync(join(good, PREPARED));
+});
+
+/** Reads a head as a load does. */
+function decode(stored: Buffer): void {
+  const bytes = decodePrefix(stored.subarray(0, PREFIX_BYTES));
+  decodeHead(stored.subarray(0, PREFIX_BYTES + bytes));
+}
+
+describe("damage", () => {
+  test("of any byte of the head is found", () => {
+    const { body } = partsOf(good);
+    const head = Buffer.from(file.subarray(0, file.length - body.length));
+    decode(head);
+    for (let at = 0; at < head.length; at++) {
+      head[at]! ^= 1 << (at % 8);
+      assert.throws(() => decode(head), BadFileError, `byte ${at}`);
+      head[at]! ^= 1 << (at % 8);
+    }
+  });
+
+  test("of any byte, a cut anywhere and bytes behind the end are refused in one line", async () => {
+    const places = fc.oneof(
+      fc.nat(file.length - 1),
+      fc.integer({ min: file.length - 64, max: file.length - 1 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(places, fc.nat(7), async (at, bit) => {
+        const flipped = Buffer.from(file);
+        flipped[at]! ^= 1 << bit;
+        assert.match(await refusalOf(bad, flipped), /^generation\.orrery: /);
+        assert.match(await refusalOf(bad, file.subarray(0, at)), /^generation\.orrery: is truncated/);
+      }),
+      { numRuns: 40 },
+    );
+    const longer = Buffer.concat([file, Buffer.from("\n")]);
+    assert.equal(await refusalOf(bad, longer), "generation.orrery: there are 1 bytes after its end");
+    assert.equal(await refusalOf(bad, Buffer.alloc(0)), "generation.orrery: is truncated");
+    assert.equal(await refusalOf(bad, Buffer.from("{}")), "generation.orrery: is not a prepared snapshot");
+    const limited = await refusalOf(bad, file, { maxBytes: file.length - 1 });
+    assert.match(limited, /^generation\.orrery: .*--max-snapshot-bytes/);
+  });
+
+  test("names what is damaged, and another version", async () => {
+    const { head, body } = partsOf(good);
+    const start = file.length - body.length;
+    for (const [path, , offset, bytes] of head.arrays as [string, string, number, number][]) {
+      if (bytes === 0) continue;
+      const flipped = Buffer.from(file);
+      // The last byte of what fills it up, which is zero.
+      flipped[start + Math.ceil((offset + bytes) / 64) * 64 - 1]! ^= 1;
+      const line = await refusalOf(bad, flipped);
+      // Two paths may lead to one array.
+      if (path !== "index.worlds.nameOrder.rows")
+        assert.equal(line, `generation.orrery: ${path} has a wrong checksum`);
+    }
+    const newer = Buffer.from(file);
+    newer.writeUInt32LE(2, 16);
+    newer.writeUInt32LE(crc32(newer.subarray(0, 28)), 28);
+    assert.match(
+      await refusalOf(bad, newer),
+      /^generation\.orrery: has format version 2, .*reads version 1; build it again$/,
+    );
+  });
+});
+
+describe("a forged head, whose checksums are right,", () => {
+  type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
+  type Head = { values: Record<string, unknown>; arrays: Entry[]; sources: unknown[]; createdAt?: unknown };
+
+  const edit = ({ arrays }: Head, at: number, field: number, change: (old: unknown) => unknown): void => {
+    const entry: unknown[] = arrays.at(at)!;
+    entry[field] = change(entry[field]);
+  };
+
+  const forgeries: Readonly<Record<string, (head: Head) => unknown>> = {
+    "that is no object": () => [],
+    "without values": (head) => ({ ...head, values: undefined }),
+    "without arrays": (head) => ({ ...head, arrays: {} }),
+    "without sources": (head) => ({ ...head, sources: [] }),
+    "with a source too few": (head) => void head.sources.pop(),
+    "with sources in another order": (head) => void head.sources.reverse(),
+    "with a source that is none": (head) => ({
+      ...head,
+      sources: [...head.sources.slice(0, 3), { table: "x" }],
+    }),
+    "with a wrong date": (head) => ({ ...head, createdAt: 1 }),
+    "with a value too few": (head) => delete head.values["store.id"],
+    "with a value too many": (head) => Object.assign(head.values, { more: 1 }),
+    "with a value for an array": (head) => Object.assign(head.values, { "store.popular.all": 1 }),
+    "with a negative count": (head) => Object.assign(head.values, { "store.users.rows": -1 }),
+    "with a count of another type": (head) => Object.assign(head.values, { "store.users.rows": "2" }),
+    "with other rows than its arrays": (head) => Object.assign(head.values, { "store.users.rows": 3 }),
+    "with a prototype": (head) =>
+      Object.defineProperty(head.values, "__proto__", { value: 1, enumerable: true }),
+    "with an array too few": (head) => void head.arrays.pop(),
+    "with an array that is none": (head) => void head.arrays.push({} as Entry),
+    "with an unknown array": (head) => edit(head, 0, 0, () => "constructor.prototype.x"),
+    "with an array twice": (head) => void head.arrays.push([...head.arrays[0]!]),
+    "with another type": (head) => edit(head, -1, 1, () => "Float64Array"),
+    "with an array that is a function": (head) => edit(head, 0, 1, () => "constructor"),
+    "with overlapping arrays": (head) => edit(head, 3, 2, (old) => Number(old) - 64),
+    "with a gap": (head) => edit(head, 3, 2, (old) => Number(old) + 64),
+    "with a place in front of all": (head) => edit(head, 0, 2, () => -64),
+    "with a broken place": (head) => edit(head, 1, 2, (old) => Number(old) + 0.5),
+    "with half an item": (head) => edit(head, 1, 3, (old) => Number(old) + 1),
+    "with an array beyond the end": (head) => edit(head, 0, 3, () => 2 ** 45),
+    "with no checksum": (head) => edit(head, 0, 4, () => "xyz"),
+    "with a name that breaks headers": (head) => Object.assign(head.values, { "store.id": "a\r\nb" }),
+  };
+
+  for (const [what, change] of Object.entries(forgeries)) {
+    test(what, async () => {
+      const { head, body } = partsOf(good);
+      const changed = change(head as never);
+      const stored = forgeHead(typeof changed === "object" && changed !== head.values ? changed : head, file);
+      const line = await refusalOf(bad, Buffer.concat([stored, body]));
+      assert.match(line, /^generation\.orrery: (impossible layout: |is truncated)/, line);
+      assert.ok(!line.includes("\r"));
+    });
+  }
+
+  test("that is no JSON, or anything else", async () => {
+    const { head, body } = partsOf(good);
+    assert.match(
+      await refusalOf(bad, Buffer.concat([forgeHead("{", file), body])),
+      /impossible layout: .* no JSON$/,
+    );
+    const leaf = fc.oneof(
+      fc.constantFrom(-1, 0, 1, 64, 2 ** 31, 2 ** 53, 1e300, null, true, "", "x"),
+      fc.jsonValue(),
+    );
+    const { arrays } = head as unknown as Head;
+    fc.assert(
+      fc.property(fc.nat(arrays.length - 1), fc.nat(4), leaf, (at, field, value) => {
+        const entry: unknown[] = [...arrays[at]!];
+        entry[field] = value;
+        const stored = forgeHead({ ...head, arrays: arrays.with(at, entry as Entry) }, file);
+        try {
+          decode(stored);
+        } catch (error) {
+          assert.ok(error instanceof BadFileError, String(error));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("is not believed that this runtime folds its text as the one did that built it", async () => {
+    const { head, body } = partsOf(good);
+    const { values } = head as unknown as Head;
+    const stored = forgeHead(
+      { ...head, values: { ...values, folding: (Number(values.folding) ^ 1) >>> 0 } },
+      file,
+    );
+    assert.match(
+      await refusalOf(bad, Buffer.concat([stored, body])),
+      /^generation\.orrery: .*Unicode.*build it again/,
+    );
+  });
+});
+
+test("the characters beyond ASCII are found in any UTF-8", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 20 }), (text) => {
+      const expected = new Set(Array.from(text.toWellFormed(), (letter) => letter.codePointAt(0)!));
+      const above = [...expected].filter((code) => code > 0x7f).sort((a, b) => a - b);
+      assert.deepEqual([...lettersOf([Buffer.from(text)])], above);
+    }),
+  );
+});
+
+describe("a folder", () => {
+  test("that holds rows, too, is refused in one line, whatever else is wrong with it", async () => {
+    const both = join(root, "both");
+    for (const names of [["users.ndjson"], ["worlds.ndjson.gz", "worlds.ndjson"]]) {
+      rmSync(both, { recursive: true, force: true });
+      cpSync(good, both, { recursive: true });
+      for (const name of names) writeFileSync(join(both, name), "broken");
+      writeFileSync(join(both, "manifest.json"), "broken");
+      const problems = problemsOf(await loadSnapshot(both));
+      assert.equal(problems.length, 1);
+      assert.match(problems[0]!, /^generation\.orrery: (users|worlds)\.ndjson exists as well; /);
+    }
+  });
+
+  test("may have a manifest, which names the generation and must be right", async () => {
+    const folder = join(root, "listed");
+    mkdirSync(folder);
+    copyFileSync(join(good, PREPARED), join(folder, PREPARED));
+    const right = listed(file);
+    const load = (generation: string, files: object) => {
+      writeFileSync(
+        join(folder, "manifest.json"),
+        JSON.stringify({ format: "orrery-snapshot/1", generation, files }),
+      );
+      return loadSnapshot(folder);
+    };
+    const { bytes, sha256 } = right;
+    const named = mustLoad(await load("named-1", { [PREPARED]: { bytes, sha256 } })).store;
+    assert.equal(named.id, "named-1");
+    const { store } = mustLoad(await loadSnapshot(good));
+    assert.notEqual(named.contents, store.contents);
+    assert.equal(mustLoad(await load(store.id, { [PREPARED]: right })).store.contents, store.contents);
+    assert.equal(mustLoad(await load("named-1", { [PREPARED]: right })).store.contents, named.contents);
+    const wrong: readonly [object, RegExp][] = [
+      [
+        { [PREPARED]: { ...right, sha256: "0".repeat(64) } },
+        /^manifest\.json: files: generation\.orrery: sha256: /,
+      ],
+      [{ [PREPARED]: { ...right, bytes: 1 } }, /^manifest\.json: files: generation\.orrery: bytes: /],
+      [{}, /^manifest\.json: files: generation\.orrery is not listed$/],
+      [
+        { [PREPARED]: right, "users.ndjson": right },
+        /^manifest\.json: files: users\.ndjson is listed, but does not/,
+      ],
+      [{ "../generation.orrery": right }, /^manifest\.json: files: .* is not a file of a snapshot$/],
+    ];
+    for (const [files, problem] of wrong) assert.match(problemsOf(await load("x", files))[0]!, problem);
+  });
+
+  test("with what is no regular file in its place is refused", async () => {
+    const folder = join(root, "folder");
+    mkdirSync(join(folder, PREPARED), { recursive: true });
+    assert.deepEqual(problemsOf(await loadSnapshot(folder)), ["generation.orrery: is not a regular file"]);
+  });
+});
+
+test("every call of the file system that fails refuses the load, and is tried again", async () => {
+  let calls = 0;
+  let failing = Number.POSITIVE_INFINITY;
+  const fail = (): void => {
+    if (++calls === failing)
+      throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "read", errno: -5 });
+  };
+  const files = {
+    stat: (async (...args: Parameters<typeof stat>) => {
+      fail();
+      return await stat(...args);
+    }) as typeof stat,
+    open: (async (...args: Parameters<typeof open>) => {
+      fail();
+      const handle = await open(...args);
+      for (const name of ["stat", "read", "readv"] as const) {
+        const call = handle[name].bind(handle) as (...args: unknown[]) => Promise<unknown>;
+        Object.assign(handle, {
+          async [name](...args: unknown[]) {
+            fail();
+            return await call(...args);
+          },
+        });
+      }
+      return handle;
+    }) as typeof open,
+  };
+  mustLoad(await loadSnapshot(good, { files }));
+  const all = calls;
+  assert.ok(all > 10, `only ${all} calls`);
+  for (failing = 1; failing <= all; failing++) {
+    calls = 0;
+    const result = await loadSnapshot(good, { files });
+    assert.ok(!result.ok, `call ${failing}`);
+    assert.equal(result.fingerprint, undefined, `call ${failing}`);
+    assert.match(result.problems.join("\n"), /^[^\n]*: cannot be read: [^\n]*EIO[^\n]*$/);
+  }
+});
+
+test("a reload of a bad prepared file, or of one that lost most rows, changes nothing; a good one is taken", async (t) => {
+  const served = join(root, "served");
+  const many = Array.from({ length: 120 }, (_, n) => user(n + 1));
+  const build = async (name: string, count: number): Promise<string> => {
+    const from = writeSnapshot(join(root, `${name}-rows`), {
+      "users.ndjson": many.slice(0, count),
+      "worlds.ndjson": [world(1)],
+    });
+    await prepare(from, join(root, name));
+    return join(root, name, PREPARED);
+  };
+  const [first, few, second] = [
+    await build("first", 120),
+    await build("few", 10),
+    await build("second", 119),
+  ];
+  mkdirSync(served);
+  copyFileSync(first, join(served, PREPARED));
+  const seen: Observation[] = [];
+  const keeper = await keepSnapshot(
+    { folder: served, load: createLocalLoader(0), allowShrink: false, observe: (one) => void seen.push(one) },
+    () => undefined,
+  );
+  t.after(keeper.close);
+  const id = keeper.current().store.id;
+  const put = async (bytes: Buffer): Promise<Observation[]> => {
+    writeFileSync(join(root, "new"), bytes);
+    renameSync(join(root, "new"), join(served, PREPARED));
+    seen.length = 0;
+    await keeper.reload();
+    return seen.filter(({ kind }) => kind.startsWith("snapshot-"));
+  };
+  const damaged = readFileSync(second);
+  damaged[damaged.length - 1]! ^= 1;
+  for (const bytes of [damaged, readFileSync(few)]) {
+    const [refused, ...more] = await put(bytes);
+    assert.equal(more.length, 0);
+    assert.ok(refused?.kind === "snapshot-refused");
+    assert.equal(refused.problems.length, 1);
+    assert.match(
+      refused.problems[0]!,
+      /^(generation\.orrery: .* wrong checksum|users\.ndjson: 10 visible rows, )/,
+    );
+    assert.equal(keeper.current().store.id, id);
+  }
+  assert.deepEqual(
+    (await put(readFileSync(second))).map(({ kind }) => kind),
+    ["snapshot-loaded"],
+  );
+  assert.equal(keeper.current().store.users.rows, 119);
+  // What the rows are is the same generation: nothing is swapped.
+  rmSync(join(served, PREPARED));
+  cpSync(join(root, "second-rows"), served, { recursive: true });
+  seen.length = 0;
+  await keeper.reload();
+  assert.deepEqual(
+    seen.map(({ kind }) => kind),
+    ["snapshot-unchanged"],
+  );
+});

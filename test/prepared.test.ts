@@ -1,0 +1,234 @@
+/** Prepared snapshots: what is read is what was written, in every array and every reply. */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { openOrrery } from "../src/mod.ts";
+import { indexStore } from "../src/search/search.ts";
+import { buildPrepared } from "../src/serve/build-prepared.ts";
+import { PREPARED } from "../src/snapshot/files.ts";
+import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
+import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
+import { OvertakenError, writePrepared } from "../src/snapshot/prepared/write.ts";
+import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
+import { mustLoad } from "./support/loaded.ts";
+import { everythingIn, partsOf, prepare } from "./support/prepared.ts";
+import { loading, snapshot } from "./support/property.ts";
+import { writeSnapshot as writeRows } from "./support/snapshot.ts";
+
+const GOLDEN = new URL("golden/", import.meta.url);
+
+/** Every reply to some requests, whole. */
+async function repliesOf(folder: string, targets: readonly string[]): Promise<unknown[]> {
+  const keys = [{ id: "me", kind: "cli" as const, token: "svcx_secret" }];
+  const orrery = await openOrrery({ snapshot: folder, keys, threads: false, watch: 0 });
+  try {
+    const asks = targets.map((target) =>
+      orrery.ask({ target: `/api/public/v1${target}`, authorization: "Bearer svcx_secret" }),
+    );
+    return await Promise.all(asks);
+  } finally {
+    orrery.close();
+  }
+}
+
+/** What is told of the files of rows. Hidden ids are kept of worlds alone. */
+function reportsOf({ reports }: Loaded): object[] {
+  return reports.map(({ hiddenIds, ...report }) => ({
+    ...report,
+    hiddenIds: report.table === "worlds.ndjson" ? [...hiddenIds!] : [],
+  }));
+}
+
+const LISTS = [
+  "/stats",
+  "/worlds?limit=50",
+  "/worlds/popular?period=week",
+  "/instances",
+  "/worlds/search?q=a",
+];
+
+describe("a prepared snapshot", () => {
+  test("of any rows is read as it was written, and answers as they do", async (t) => {
+    const root = temporaryFolder(t);
+    const [rows, prepared, again] = [join(root, "rows"), join(root, "prepared"), join(root, "again")];
+    await fc.assert(
+      fc.asyncProperty(snapshot, fc.boolean(), async (some, named) => {
+        rmSync(rows, { recursive: true, force: true });
+        mkdirSync(rows);
+        await writeRows(rows, some, ...(named ? [{ generation: "g-1" }] : []));
+        const before = await prepare(rows, prepared);
+        const after = mustLoad(await loadSnapshot(prepared, { keepHiddenIds: true }));
+        assert.deepEqual(everythingIn(after), everythingIn(before));
+        assert.deepEqual(reportsOf(after), reportsOf(before));
+        await prepare(prepared, again);
+        assert.deepEqual(readFileSync(join(again, PREPARED)), readFileSync(join(prepared, PREPARED)));
+        const targets = [
+          ...LISTS,
+          ...some.users
+            .slice(0, 3)
+            .map(({ displayName }) => `/users/search?q=${encodeURIComponent(displayName.toWellFormed())}`),
+          ...some.worlds.slice(0, 3).map(({ id }) => `/worlds/${id}/instances`),
+        ];
+        assert.deepEqual(await repliesOf(prepared, targets), await repliesOf(rows, targets));
+      }),
+      loading(12),
+    );
+  });
+
+  test("is the same when rows are built by threads, and tells nothing of hidden rows but ids of worlds", async (t) => {
+    const root = temporaryFolder(t);
+    const rows = writeSnapshot(join(root, "rows"), {
+      "users.ndjson": [user(1, { email: "canary-1" }), user(2, { displayName: "Zoë" })],
+      "worlds.ndjson": [world(1), world(2, { isPublic: false, name: "canary-2", description: "canary-3" })],
+      "world-stats.ndjson": [worldStats(1), worldStats(2, { totalVisits: 471_147_114_711 })],
+    });
+    const built = await buildPrepared(rows, join(root, "threads"));
+    assert.ok(built.ok);
+    await prepare(rows, join(root, "here"));
+    const { file } = partsOf(join(root, "threads"));
+    assert.equal(built.bytes, file.length);
+    assert.deepEqual(file, partsOf(join(root, "here")).file);
+    assert.deepEqual(readdirSync(join(root, "threads")), [PREPARED]);
+    assert.doesNotMatch(file.toString("latin1"), /canary|471147114711/);
+    assert.doesNotMatch(file.toString("utf16le"), /canary/);
+    assert.doesNotMatch(file.subarray(1).toString("utf16le"), /canary/);
+    const loaded = mustLoad(await loadSnapshot(join(root, "threads")));
+    assert.deepEqual(
+      loaded.reports.map(({ hiddenIds }) => hiddenIds),
+      [undefined, undefined, undefined, undefined],
+    );
+  });
+});
+
+describe("building", () => {
+  test("replaces the old file, removes what killed builds left, and keeps a manifest true", async (t) => {
+    const root = temporaryFolder(t);
+    const [rows, to] = [writeSnapshot(join(root, "rows")), join(root, "to")];
+    mkdirSync(to);
+    for (const name of [
+      `${PREPARED}.0123456789abcdef.tmp`,
+      "manifest.json.0123456789abcdef.tmp",
+      "mine.tmp",
+    ]) {
+      writeFileSync(join(to, name), "half");
+    }
+    await prepare(rows, to);
+    assert.deepEqual(readdirSync(to), [PREPARED, "manifest.json", "mine.tmp"].sort());
+    const first = mustLoad(await loadSnapshot(to)).store.id;
+    writeSnapshot(rows, { "users.ndjson": [user(1), user(2)] });
+    await prepare(rows, to);
+    const second = mustLoad(await loadSnapshot(to)).store;
+    assert.equal(second.users.rows, 2);
+    assert.notEqual(second.id, first);
+    assert.deepEqual(readdirSync(to), [PREPARED, "manifest.json", "mine.tmp"].sort());
+  });
+
+  test("into a folder of rows, or of rows that cannot be served, changes nothing", async (t) => {
+    const root = temporaryFolder(t);
+    const rows = writeSnapshot(join(root, "rows"));
+    const before = readdirSync(rows);
+    const refused = await buildPrepared(rows, rows);
+    assert.ok(!refused.ok);
+    assert.deepEqual(refused.problems, [
+      `${rows}: holds instances.ndjson; a folder holds rows or a prepared snapshot (${PREPARED})`,
+    ]);
+    assert.deepEqual(readdirSync(rows), before);
+    const bad = writeSnapshot(join(root, "bad"), { "users.ndjson": "{}\n" });
+    const failed = await buildPrepared(bad, join(root, "to"));
+    assert.ok(!failed.ok);
+    assert.match(failed.problems[0]!, /^users\.ndjson:1: /);
+    assert.deepEqual(readdirSync(root).sort(), ["bad", "rows"]);
+  });
+
+  test("that another build overtakes says so, and the other's file stays", async (t) => {
+    const root = temporaryFolder(t);
+    const rows = writeSnapshot(join(root, "rows"));
+    const loaded = mustLoad(await loadSnapshot(rows, { keepHiddenIds: true }));
+    const contents = {
+      store: loaded.store,
+      index: indexStore(loaded.store),
+      hiddenWorlds: new Uint32Array(0),
+      letters: new Uint32Array(0),
+      folding: 0,
+    };
+    const to = join(root, "to");
+    let other: Promise<number> | undefined;
+    const options = { manifest: false };
+    const sources = loaded.reports.map((report) => ({ ...report, hidden: {}, hiddenIds: undefined }));
+    const first = writePrepared(
+      to,
+      contents,
+      { sources },
+      {
+        ...options,
+        onProgress: () => {
+          other ??= writePrepared(to, contents, { sources }, options);
+        },
+      },
+    );
+    // Which of the two is first depends on the disk; the file is whole either way.
+    const ends = [
+      await first.catch((error: unknown) => error),
+      await other!.catch((error: unknown) => error),
+    ];
+    for (const end of ends) assert.ok(typeof end === "number" || end instanceof OvertakenError, String(end));
+    assert.ok(ends.some((end) => typeof end === "number"));
+    assert.deepEqual(readdirSync(to), [PREPARED]);
+    mustLoad(await loadSnapshot(to));
+  });
+});
+
+describe("the format", () => {
+  test("has the version that its layout had when it was made: a golden file is read, and answers as its rows", async (t) => {
+    const hint =
+      "the layout or what an array means has changed: raise PREPARED_VERSION, and run test/tools/golden.ts";
+    const root = temporaryFolder(t);
+    const golden = new URL(`prepared-${PREPARED_VERSION}/`, GOLDEN).pathname;
+    const { file, head } = partsOf(golden);
+    assert.equal(file.readUInt32LE(16), PREPARED_VERSION);
+    const types = (head.arrays as [string, string][]).map(([path, type]): [string, string] => [path, type]);
+    const values = Object.entries(head.values as object).map(([path, value]): [string, string] => [
+      path,
+      typeof value,
+    ]);
+    assert.deepEqual(new Map([...types, ...values].sort()), new Map([...LAYOUT].sort()), hint);
+    const result = await loadSnapshot(golden);
+    assert.ok(result.ok, hint);
+    const rows = new URL("rows/", GOLDEN).pathname;
+    const now = mustLoad(await loadSnapshot(rows));
+    assert.deepEqual(everythingIn(result), everythingIn(now), hint);
+    // Byte for byte, too: the same input, the same bytes.
+    await prepare(rows, join(root, "now"));
+    assert.ok(partsOf(join(root, "now")).file.equals(file), hint);
+    const targets = [
+      ...LISTS,
+      "/users/search?q=user",
+      "/worlds/search?q=caf%C3%A9",
+      `/users/${id("a", 1)}/worlds`,
+    ];
+    assert.deepEqual(await repliesOf(golden, targets), await repliesOf(rows, targets));
+  });
+
+  test("is pinned beside its version", () => {
+    const text = Array.from(LAYOUT, ([path, type]) => `${path} ${type}\n`).join("");
+    const pinned = readFileSync(new URL(`prepared-${PREPARED_VERSION}/layout.txt`, GOLDEN), "utf8");
+    assert.equal(
+      text,
+      pinned,
+      "the layout has changed: raise PREPARED_VERSION, and run test/tools/golden.ts",
+    );
+  });
+});
+
+test("a folder copied while nothing changes is the same generation to a server", async (t) => {
+  const root = temporaryFolder(t);
+  const rows = writeSnapshot(join(root, "rows"));
+  const { store } = await prepare(rows, join(root, "prepared"));
+  cpSync(join(root, "prepared"), join(root, "copy"), { recursive: true });
+  const copied = mustLoad(await loadSnapshot(join(root, "copy"))).store;
+  assert.equal(copied.id, store.id);
+  assert.equal(copied.contents, store.contents);
+});

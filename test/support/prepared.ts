@@ -1,0 +1,67 @@
+/** Prepared snapshots for tests: made from rows without threads, taken apart, and damaged. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { indexStore } from "../../src/search/search.ts";
+import { PREPARED } from "../../src/snapshot/files.ts";
+import { type Loaded, type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
+import { takeApart } from "../../src/snapshot/prepared/arrays.ts";
+import { PREFIX_BYTES } from "../../src/snapshot/prepared/head.ts";
+import { writeLoaded } from "../../src/snapshot/prepared/prepare.ts";
+import { mustLoad, problemsOf } from "./loaded.ts";
+
+/** Loads rows and writes what was loaded, prepared. */
+export async function prepare(rows: string, to: string, manifest = false): Promise<Loaded> {
+  const loaded = mustLoad(await loadSnapshot(rows, { keepHiddenIds: true }));
+  await writeLoaded(to, loaded, loaded.index ?? indexStore(loaded.store), { manifest });
+  return loaded;
+}
+
+/** Everything in a generation, array by array, in a form that can be compared. */
+export function everythingIn({ store, index }: Pick<Loaded, "store" | "index">): Record<string, unknown> {
+  const { values, arrays } = takeApart({ store, index: index ?? indexStore(store) });
+  const shown = Array.from(arrays, ([path, array]): [string, unknown] => {
+    assert.ok(array.buffer instanceof SharedArrayBuffer, path);
+    const { buffer, byteOffset, byteLength } = array;
+    const bytes = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+    return [path, `${Buffer.isBuffer(array) ? "Buffer" : array.constructor.name} ${bytes}`];
+  });
+  return Object.fromEntries([...values, ...shown]);
+}
+
+/** The one line with which a prepared file of such bytes is refused. */
+export async function refusalOf(
+  folder: string,
+  bytes: Uint8Array,
+  options: LoadOptions = {},
+): Promise<string> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  writeFileSync(join(folder, PREPARED), bytes);
+  const problems = problemsOf(await loadSnapshot(folder, options));
+  assert.equal(problems.length, 1, problems.join("\n"));
+  return problems[0]!;
+}
+
+/** A prepared file in its parts. */
+export function partsOf(folder: string): { file: Buffer; head: Record<string, unknown>; body: Buffer } {
+  const file = readFileSync(join(folder, PREPARED));
+  const end = PREFIX_BYTES + file.readUInt32LE(20);
+  const head = JSON.parse(file.toString("utf8", PREFIX_BYTES, end)) as Record<string, unknown>;
+  return { file, head, body: file.subarray(end) };
+}
+
+/** A head as bytes, its checksums right whatever it says. */
+export function forgeHead(head: unknown, from: Buffer): Buffer {
+  const text = Buffer.from(typeof head === "string" ? head : JSON.stringify(head));
+  const end = Math.ceil((PREFIX_BYTES + text.length) / 64) * 64;
+  const stored = Buffer.alloc(end, " ");
+  from.copy(stored, 0, 0, PREFIX_BYTES);
+  text.copy(stored, PREFIX_BYTES);
+  stored.writeUInt32LE(end - PREFIX_BYTES, 20);
+  stored.writeUInt32LE(crc32(stored.subarray(PREFIX_BYTES)), 24);
+  stored.writeUInt32LE(crc32(stored.subarray(0, 28)), 28);
+  return stored;
+}
