@@ -20,6 +20,7 @@ import {
 /** Every operation. */
 export const ROUTES: readonly Route[] = [
   {
+    name: "listWorlds",
     path: "/worlds",
     scope: "read:worlds",
     parameters: ["limit", "offset"],
@@ -29,6 +30,7 @@ export const ROUTES: readonly Route[] = [
     run: listWorlds,
   },
   {
+    name: "searchWorlds",
     path: "/worlds/search",
     scope: "read:worlds",
     parameters: ["q", "match", "limit", "offset"],
@@ -38,6 +40,7 @@ export const ROUTES: readonly Route[] = [
     run: findWorlds,
   },
   {
+    name: "listPopularWorlds",
     path: "/worlds/popular",
     scope: "read:worlds",
     parameters: ["period", "limit", "offset"],
@@ -47,6 +50,7 @@ export const ROUTES: readonly Route[] = [
     run: popularWorlds,
   },
   {
+    name: "getWorld",
     path: "/worlds/:id",
     scope: "read:worlds",
     parameters: [],
@@ -56,6 +60,7 @@ export const ROUTES: readonly Route[] = [
     run: getWorld,
   },
   {
+    name: "getWorldStats",
     path: "/worlds/:id/stats",
     scope: "read:worlds",
     parameters: [],
@@ -65,6 +70,7 @@ export const ROUTES: readonly Route[] = [
     run: getWorldStats,
   },
   {
+    name: "listWorldInstances",
     path: "/worlds/:id/instances",
     scope: "read:instances",
     parameters: ["limit", "offset"],
@@ -74,6 +80,7 @@ export const ROUTES: readonly Route[] = [
     run: listWorldInstances,
   },
   {
+    name: "searchUsers",
     path: "/users/search",
     scope: "read:users",
     parameters: ["q", "match", "limit", "offset"],
@@ -83,6 +90,7 @@ export const ROUTES: readonly Route[] = [
     run: findUsers,
   },
   {
+    name: "getUser",
     path: "/users/:id",
     scope: "read:users",
     parameters: [],
@@ -92,6 +100,7 @@ export const ROUTES: readonly Route[] = [
     run: getUser,
   },
   {
+    name: "listUserWorlds",
     path: "/users/:id/worlds",
     scope: "read:worlds",
     parameters: ["limit", "offset"],
@@ -101,6 +110,7 @@ export const ROUTES: readonly Route[] = [
     run: listUserWorlds,
   },
   {
+    name: "listInstances",
     path: "/instances",
     scope: "read:instances",
     parameters: ["worldId", "limit", "offset"],
@@ -110,6 +120,7 @@ export const ROUTES: readonly Route[] = [
     run: listInstances,
   },
   {
+    name: "getInstance",
     path: "/instances/:id",
     scope: "read:instances",
     parameters: [],
@@ -119,6 +130,7 @@ export const ROUTES: readonly Route[] = [
     run: getInstance,
   },
   {
+    name: "getStats",
     path: "/stats",
     scope: null,
     parameters: [],

@@ -31,6 +31,7 @@ function importsOf(file: string): string[] {
 const LAYERS: readonly (readonly string[])[] = [
   ["launch.mjs", "main.ts"],
   ["cli/"],
+  ["client/"],
   ["mod.ts", "open-options.ts"],
   ["serve/"],
   ["edge/"],
@@ -125,6 +126,21 @@ function findCircle(modules: ReadonlyMap<string, readonly string[]>): string[] |
   }
   return undefined;
 }
+
+describe("the client", () => {
+  it("imports nothing but types of the model", () => {
+    const clients = files.filter((file) => file.startsWith("client/"));
+    assert.ok(clients.length > 2);
+    for (const file of clients) {
+      for (const [statement, specifier] of textOf(file).matchAll(
+        /^(?:import|export)\b[^;]*?from "([^"]+)"/gm,
+      )) {
+        if (/^\.\/[a-z]+\.ts$/.test(specifier!)) continue;
+        assert.match(statement, /^(import|export) type [^;]* from "\.\.\/model\.ts"$/, file);
+      }
+    }
+  });
+});
 
 describe("imports", () => {
   it("go in no circle, not even for a type or later", () => {

@@ -40,6 +40,7 @@ import {
 } from "./support/doors.ts";
 import { startGiven } from "./support/given.ts";
 import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
+import { judged, judgeReply } from "./support/openapi-replies.ts";
 import { IS_GIVEN } from "./support/program.ts";
 import { removeFolder, temporaryFolder, writeSnapshot } from "./support/snapshot.ts";
 
@@ -79,6 +80,7 @@ function fits(door: DoorName, { doors, steps }: Case): boolean {
 async function runCase(door: Door, model: Model, { steps }: Case): Promise<void> {
   for (const { status, error, check, ...step } of steps) {
     const got = await askAndCompare(door, model, step);
+    judgeReply(step, got);
     if (status !== undefined) assert.equal(got.status, status, "status that the case expects");
     if (error !== undefined && step.method !== "HEAD") assert.equal(got.body, JSON.stringify({ error }));
     check?.(got);
@@ -235,6 +237,15 @@ for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch"
     test("every planned case was run", () => assert.equal(ran[door], PLANNED[door]));
   });
 }
+
+test("replies of every status were judged by the OpenAPI document", (t) => {
+  const [most, ...statuses] = [200, 304, 400, 401, 403, 404, 412, 429].map(
+    (status) => judged.get(status) ?? 0,
+  );
+  t.diagnostic(`${[...judged.values()].reduce((sum, count) => sum + count)} replies`);
+  assert.ok(most! > 15_000, `only ${most}`);
+  for (const count of statuses) assert.ok(count > 100, JSON.stringify([...judged]));
+});
 
 // ---------------------------------------------------------------- the clock, which only calls can set
 

@@ -156,19 +156,11 @@ describe("flags and variables", () => {
       if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
       const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|useradd|install|curl) [^`]*$/gm, "");
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
-        // Of every command, of npm, node and rsync, of the benches.
+        // Of every command, of npm and node, of the benches.
         if (
-          [
-            "help",
-            "version",
-            "omit",
-            "import",
-            "smoke",
-            "guard",
-            "against",
-            "max-old-space-size",
-            "link-dest",
-          ].includes(flag!)
+          ["help", "version", "omit", "import", "smoke", "guard", "against", "max-old-space-size"].includes(
+            flag!,
+          )
         )
           continue;
         assert.ok(flags.has(flag!) || flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);

@@ -249,6 +249,19 @@ describe("a change of the keys file", () => {
     assert.equal(readKeys(keys)[0]!.active, false, "once there is space again");
   });
 
+  it("is refused where it is a device or a pipe, of which nothing is read", async (t) => {
+    const pipe = join(temporaryFolder(t), "pipe");
+    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
+    // Of these two one reads without end, and one waits for ever.
+    for (const file of ["/dev/zero", pipe]) {
+      await assert.rejects(run(["keys", "create", "--keys", file, "--name", "n"]), (error: Error) => {
+        assert.ok(error instanceof CommandError, error.stack);
+        assert.equal(error.message, `${file}: is not a regular file`);
+        return true;
+      });
+    }
+  });
+
   it("removes what a killed writer left, and nothing else", async (t) => {
     const folder = temporaryFolder(t);
     const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));

@@ -1,6 +1,6 @@
 /**
  * Makes `dist/`, which is what the package installs: the program as JavaScript with source maps, bundled so that it
- * starts quickly, and the declarations of the library.
+ * starts quickly, and the declarations of the library and the client.
  *
  *     npm run build               all of it
  *     npm run build -- --program  without declarations, which take a second; for tests and benches
@@ -74,6 +74,13 @@ try {
     external: ["./program.js", "./server.js"],
     plugins: [startsServer],
   });
+  // For browsers, too: one file that imports nothing.
+  await build({
+    ...OPTIONS,
+    entryPoints: { client: "src/client/mod.ts" },
+    platform: "neutral",
+    target: "es2022",
+  });
   const inputs = { ...metafile.inputs, ...server.metafile.inputs };
   writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }));
   if (!process.argv.includes("--program")) {
@@ -82,7 +89,8 @@ try {
       cwd: ROOT,
       stdio: "inherit",
     });
-    copyDeclarations(ALL_TYPES, join(NEW, "types"));
+    for (const entry of ["mod.d.ts", "client/mod.d.ts"])
+      copyDeclarations(ALL_TYPES, join(NEW, "types"), entry);
     rmSync(ALL_TYPES, { recursive: true });
   }
   // What `npm run build:binary` made is that command's.

@@ -1,10 +1,10 @@
-/** The declarations of the package: those of the library, and what they lead to. */
+/** The declarations of the package: those of the library and the client, and what they lead to. */
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Copies the declarations of the library, and those that they lead to. */
-export function copyDeclarations(from: string, to: string, file = "mod.d.ts"): void {
+/** Copies the declarations of an entry, and those that they lead to. */
+export function copyDeclarations(from: string, to: string, file: string): void {
   if (existsSync(join(to, file))) return;
   mkdirSync(dirname(join(to, file)), { recursive: true });
   copyFileSync(join(from, file), join(to, file));

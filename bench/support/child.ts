@@ -1,7 +1,7 @@
 /** The server under observation as a child process, and what it serves. */
 
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,13 +61,16 @@ export async function ask<Value>(child: ChildProcess, question: string, property
   return await answer;
 }
 
+/** Raised with every change of what is generated: a folder of another number is not used again. */
+const GENERATED = 2;
+
 /**
  * A snapshot of a quarter as many worlds and a twentieth as many instances, made once.
  *
  * @param name whose it is: bench/scale.ts renames generations in its own
  */
 export async function snapshotOf(users: number, name = "bench"): Promise<string> {
-  const out = join(tmpdir(), `orrery-${name}-${users}`);
+  const out = join(tmpdir(), `orrery-${name}-${GENERATED}-${users}`);
   if (!existsSync(join(out, "manifest.json"))) {
     const worlds = Math.round(users / 4);
     await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
@@ -75,10 +78,26 @@ export async function snapshotOf(users: number, name = "bench"): Promise<string>
   return out;
 }
 
-/** Ids of worlds that are served. */
+/** Ids of worlds that are served. The file may be larger than a string can be. */
 export function visibleWorlds(snapshot: string): string[] {
-  const lines = readFileSync(join(snapshot, "worlds.ndjson"), "utf8").split("\n");
-  return lines
-    .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
-    .map((line) => line.slice(7, 43));
+  const ids: string[] = [];
+  const chunk = Buffer.alloc(1 << 24);
+  const file = openSync(join(snapshot, "worlds.ndjson"), "r");
+  let kept = 0;
+  for (;;) {
+    const read = readSync(file, chunk, kept, chunk.length - kept, null);
+    const filled = chunk.subarray(0, kept + read);
+    let from = 0;
+    for (let end = filled.indexOf(10); end >= 0; end = filled.indexOf(10, from)) {
+      const line = filled.subarray(from, end);
+      if (line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
+        ids.push(line.toString("latin1", 7, 43));
+      from = end + 1;
+    }
+    kept = filled.length - from;
+    chunk.copyWithin(0, from, filled.length);
+    if (read === 0) break;
+  }
+  closeSync(file);
+  return ids;
 }

@@ -6,7 +6,8 @@ import { COMMANDS } from "./commands.ts";
 
 /** The overview. */
 export function overview(): string {
-  const lines = COMMANDS.map(({ name, usage, summary }) => `  ${`${name} ${usage}`.padEnd(38)} ${summary}`);
+  const rows = [...COMMANDS, { name: "help", usage: "COMMAND", summary: "Show the options of a command." }];
+  const lines = rows.map(({ name, usage, summary }) => `  ${`${name} ${usage}`.padEnd(38)} ${summary}`);
   return [
     "orrery: a fast read-only API server for a virtual-world platform",
     "",
@@ -14,7 +15,7 @@ export function overview(): string {
     "",
     ...lines,
     "",
-    "Run orrery COMMAND --help for the options of a command, orrery --version for the version.",
+    "orrery COMMAND --help shows them too, orrery --version the version.",
     "",
   ].join("\n");
 }

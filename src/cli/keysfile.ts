@@ -81,9 +81,17 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** The file's text, or undefined when there is none. */
-async function readIfThere(file: string): Promise<string | undefined> {
+/**
+ * The file's text, or undefined when there is none. A device may give text for ever.
+ *
+ * @param mayBePipe whether it may be what a shell puts for `<(…)`, which is read once and cannot be replaced
+ */
+async function readIfThere(file: string, mayBePipe: boolean): Promise<string | undefined> {
   try {
+    const stats = await stat(file);
+    if (!stats.isFile() && !stats.isDirectory() && !(mayBePipe && stats.isFIFO())) {
+      throw new CommandError(`${file}: is not a regular file`);
+    }
     return await readFile(file, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
@@ -114,7 +122,7 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
  */
 export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
-    const text = await readIfThere(file);
+    const text = await readIfThere(file, true);
     if (text === undefined) throw new CommandError(`${file}: file does not exist (ENOENT)`);
     return parseKeys(text);
   });
@@ -146,7 +154,7 @@ export async function changeRecords(
     await withLock(
       real,
       async (assertHeld) => {
-        const text = await readIfThere(real);
+        const text = await readIfThere(real, false);
         if (text === undefined && !create) throw new CommandError(`${file}: file does not exist (ENOENT)`);
         const records = text === undefined ? [] : parseKeys(text);
         const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);

@@ -1,60 +1,48 @@
 /** The OpenAPI 3.1 document, made from route rows. */
 
-import { FAULTS, type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model.ts";
 import type { Route } from "../routes/route.ts";
+import { exampleTarget, HEADERS, type Json, ref, repliesOf, SHARED_REPLIES } from "./openapi-replies.ts";
 import { PARAMETERS } from "./parameters.ts";
 
-type Json = Record<string, unknown>;
+/** What the document says before its operations. */
+const DESCRIPTION = `Worlds, their instances and statistics, and users of a virtual-world platform: public data, read only.
 
-/** Errors that every operation can answer. */
-const EVERYWHERE: readonly FaultName[] = [
-  "noToken",
-  "tokenFormat",
-  "apiKeyUnknown",
-  "apiKeyInactive",
-  "apiKeyExpired",
-  "cliTokenUnknown",
-  "cliTokenExpired",
-  "rateLimited",
-  "snapshotChanged",
-  "internal",
-];
+- **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests in a window; a CLI token has neither.
+- **Pages.** Lists take \`limit\` (at most 50) and \`offset\`; \`pagination.total\` counts all items.
+- **Generations.** The data are replaced as a whole. Every reply names its generation in \`ETag\`: send it back as \`If-None-Match\` to be told that nothing is new (304), or as \`If-Match\` to get the next page of the same list or none (412).
+- **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.`;
 
-function schemaRef(title: string): Json {
-  return { $ref: `#/components/schemas/${title}` };
-}
+/** What the first segments of paths stand for. */
+const TAGS: Readonly<Record<string, string>> = {
+  worlds: "Public worlds, and how much they are visited.",
+  users: "Public profiles of users.",
+  instances: "Instances that are running.",
+  stats: "The platform as a whole.",
+};
 
-function envelopeSchema({ reply, parameters }: Route): Json {
-  const { envelope } = reply;
-  const { title } = SCHEMAS[reply.schema];
-  if (envelope === "one") {
-    return { type: "object", required: ["data"], properties: { data: schemaRef(title) } };
-  }
-  const properties: Json = {
-    data: { type: "array", items: schemaRef(title) },
-    pagination: schemaRef("Pagination"),
-  };
-  if (envelope === "ranking") properties.period = PARAMETERS.period.schema;
-  const required = Object.keys(properties);
-  // There only where it was asked for.
-  if (parameters.includes("match")) properties.match = PARAMETERS.match.schema;
-  return { type: "object", required, properties };
-}
+const CONDITIONS: Json = {
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    description: "The ETag of what the client has: 304 when it is current.",
+    schema: { type: "string" },
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    description: "The ETag of the generation that must answer: 412 when the server has another.",
+    schema: { type: "string" },
+  },
+};
 
-/** One response a status; the messages that share it are listed. */
-function errorResponses(names: readonly FaultName[]): Json {
-  const responses: Json = {};
-  for (const status of new Set(names.map((name) => FAULTS[name].status))) {
-    const messages = names
-      .filter((name) => FAULTS[name].status === status)
-      .map((name) => FAULTS[name].message);
-    responses[status] = {
-      description: messages.join("; "),
-      content: { "application/json": { schema: schemaRef("Error") } },
-    };
-  }
-  return responses;
+/** The value that stood in the example's request. */
+function exampleOf(route: Route, name: string): Json {
+  const [path = "", query = ""] = exampleTarget(route).split("?");
+  const at = route.path.split("/").indexOf(":id");
+  const example = name === "id" ? path.split("/")[at] : new URLSearchParams(query).get(name);
+  if (!example) return {};
+  return { example: name === "limit" || name === "offset" ? Number(example) : example };
 }
 
 function operationOf(route: Route): Json {
@@ -64,21 +52,32 @@ function operationOf(route: Route): Json {
     required: PARAMETERS[name].required === true,
     description: PARAMETERS[name].meaning,
     schema: PARAMETERS[name].schema,
+    ...exampleOf(route, name),
   }));
-  const pathId = { name: "id", in: "path", required: true, schema: { type: "string", format: "uuid" } };
-  const faults = [...EVERYWHERE, ...(route.scope ? [SCOPE_FAULTS[route.scope]] : []), ...route.faults];
+  const id = {
+    name: "id",
+    in: "path",
+    required: true,
+    description: "The id of the resource, a UUID in any case.",
+    schema: { type: "string", format: "uuid" },
+    ...exampleOf(route, "id"),
+  };
   return {
+    operationId: route.name,
+    tags: [route.path.split("/")[1]],
     summary: route.summary,
-    security: [{ bearer: route.scope === null ? [] : [route.scope] }],
-    parameters: route.path.includes(":id") ? [pathId, ...parameters] : parameters,
-    responses: {
-      200: {
-        description: route.summary,
-        content: { "application/json": { schema: envelopeSchema(route) } },
-      },
-      304: { description: "If-None-Match names the generation being served." },
-      ...errorResponses(faults),
-    },
+    description:
+      route.scope === null ? "Any valid token will do." : `API keys need the scope \`${route.scope}\`.`,
+    // Scopes in their own words: tools know those of OAuth alone.
+    ...(route.scope !== null && { "x-required-scope": route.scope }),
+    security: [{ bearer: [] }],
+    parameters: [
+      ...(route.path.includes(":id") ? [id] : []),
+      ...parameters,
+      ref("parameters", "IfNoneMatch"),
+      ref("parameters", "IfMatch"),
+    ],
+    responses: repliesOf(route),
   };
 }
 
@@ -87,21 +86,47 @@ export function createOpenApi(routes: readonly Route[]): Json {
   const whole = { type: "integer", minimum: 0 };
   return {
     openapi: "3.1.0",
-    info: { title: "Public read-only API", version: "1" },
-    servers: [{ url: BASE_PATH }],
+    info: {
+      title: "Public read-only API",
+      version: "1",
+      description: DESCRIPTION,
+      contact: { name: "The operator of this server" },
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: BASE_PATH, description: "This server" }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       routes.map((route) => [route.path.replace(":id", "{id}"), { get: operationOf(route) }]),
     ),
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key, which has scopes and a limit, or a CLI token.",
+        },
+      },
+      headers: HEADERS,
+      parameters: CONDITIONS,
+      responses: Object.fromEntries(
+        Object.entries(SHARED_REPLIES).map(([status, reply]) => [`Error${status}`, reply]),
+      ),
       schemas: {
         ...Object.fromEntries(Object.values(SCHEMAS).map((schema) => [schema.title, schema])),
         Pagination: {
+          title: "Pagination",
+          description: "Which part of a list a reply shows, as the server applied it.",
           type: "object",
           required: ["total", "limit", "offset"],
-          properties: { total: whole, limit: whole, offset: whole },
+          properties: { total: whole, limit: { type: "integer", minimum: 1, maximum: 50 }, offset: whole },
         },
-        Error: { type: "object", required: ["error"], properties: { error: { type: "string" } } },
+        Error: {
+          title: "Error",
+          description: "What went wrong, in a sentence.",
+          type: "object",
+          required: ["error"],
+          properties: { error: { type: "string" } },
+        },
       },
     },
   };

@@ -50,6 +50,8 @@ export type Envelope = "one" | "list" | "ranking";
 
 /** One operation. */
 export interface Route {
+  /** What clients that are made from the OpenAPI document call it. */
+  readonly name: string;
   /** Path below the base path; `:id` stands for one segment. */
   readonly path: string;
   /** Scope an API key needs, or null when any valid key will do. */

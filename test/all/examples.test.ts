@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import { transformSync } from "esbuild";
 import { type Block, DOCUMENTS, ROOT } from "../support/documents.ts";
 import { freePort } from "../support/free-port.ts";
-import { LIBRARY, PROGRAM } from "../support/program.ts";
+import { CLIENT, LIBRARY, PROGRAM } from "../support/program.ts";
 
 /** Runs a program to its end; rejects with what it said when it fails. */
 const runFile = promisify(execFile);
@@ -78,7 +78,10 @@ for (const { name, blocks } of DOCUMENTS) {
     async function runTypeScript(block: Block): Promise<void> {
       const file = join(folder, `example-${block.line}.mjs`);
       const { code } = transformSync(placed(block), { loader: "ts" });
-      writeFileSync(file, code.replace('from "orrery"', `from "${LIBRARY.href}"`));
+      writeFileSync(
+        file,
+        code.replace(/from "orrery(\/client)?"/, (_, client) => `from "${client ? CLIENT : LIBRARY}"`),
+      );
       // The sources, where nothing is built, need a runner of TypeScript.
       const runner = LIBRARY.pathname.endsWith(".ts") ? ["--import", import.meta.resolve("tsx")] : [];
       await runFile(process.execPath, [...runner, file], { cwd: folder });
@@ -124,7 +127,7 @@ describe("TypeScript in the documents", () => {
     assert.ok(files >= 5, `only ${files} examples`);
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const compilerOptions = {
-      paths: { orrery: [join(ROOT, "src/mod.ts")] },
+      paths: { orrery: [join(ROOT, "src/mod.ts")], "orrery/client": [join(ROOT, "src/client/mod.ts")] },
       typeRoots: [join(ROOT, "node_modules/@types")],
       noEmit: true,
       skipLibCheck: true,

@@ -33,6 +33,11 @@ export const LIBRARY: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/mod.js"))
   : pathToFileURL(join(SRC, "mod.ts"));
 
+/** Where the client is imported from, likewise. */
+export const CLIENT: URL = IS_BUILT
+  ? pathToFileURL(join(ROOT, "dist/client.js"))
+  : pathToFileURL(join(SRC, "client/mod.ts"));
+
 /** A command in the environment, its words apart by spaces, that is to be tested in the place of this Node and the program. */
 const given = process.env.ORRERY_TEST_PROGRAM;
 

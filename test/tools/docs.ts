@@ -7,6 +7,7 @@ import { SCHEMAS } from "../../src/model.ts";
 import { PATH_OPTIONS, SETTING_OPTIONS } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
+import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
 /** Documents with generated sections, by their paths from the root. */
 export const GENERATED: readonly string[] = ["docs/operating.md", "docs/http.md", "docs/embedding.md"];
@@ -103,6 +104,7 @@ export function withSections(text: string): string {
 }
 
 if (process.argv.includes("--write")) {
+  writeFileSync(EXAMPLES_FILE, await makeExamples());
   for (const name of GENERATED) {
     const file = new URL(`../../${name}`, import.meta.url);
     writeFileSync(file, withSections(readFileSync(file, "utf8")));

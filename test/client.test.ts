@@ -1,0 +1,400 @@
+/** `orrery/client`: against a real server, and against one that fails in every way. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import {
+  ApiError,
+  type Client,
+  createClient,
+  NetworkError,
+  OrreryError,
+  RateLimitError,
+  SnapshotChangedError,
+} from "../src/client/mod.ts";
+import { openOrrery } from "../src/mod.ts";
+
+const TOKEN = "svcx_of-this-test";
+
+async function serve(
+  t: TestContext,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> {
+  const server = createServer({ requireHostHeader: false }, handle).listen(0, "127.0.0.1");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What a faulty server does with each request in turn; the last goes on. */
+type Step = (response: ServerResponse, request: IncomingMessage) => void;
+
+function reply(status: number, body: unknown, headers: Record<string, string> = {}): Step {
+  return (response) => {
+    response.writeHead(status, headers);
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  };
+}
+
+const STATS = { data: { totalUsers: 1, totalPublicWorlds: 2, totalPublicInstances: 3 } };
+const good = reply(200, STATS);
+
+async function faulty(
+  t: TestContext,
+  steps: Step[],
+  options = {},
+): Promise<{ client: Client; asked: string[] }> {
+  const asked: string[] = [];
+  const baseUrl = await serve(t, (request, response) => {
+    const step = steps[Math.min(asked.length, steps.length - 1)]!;
+    asked.push(`${request.url}${request.headers["if-match"] ? ` ${request.headers["if-match"]}` : ""}`);
+    step(response, request);
+  });
+  return { client: createClient({ baseUrl, token: TOKEN, ...options }), asked };
+}
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+describe("the client and a server", () => {
+  it("do every operation", async (t) => {
+    const orrery = await openOrrery({
+      snapshot: "data/sample",
+      keys: [{ id: "me", kind: "cli", token: TOKEN }],
+    });
+    t.after(() => orrery.close());
+    const origin = await serve(t, orrery.handle);
+    for (const baseUrl of [
+      origin,
+      `${origin}/`,
+      `${origin}/api/public/v1`,
+      new URL("/api/public/v1/", origin),
+    ]) {
+      const client = createClient({ baseUrl, token: TOKEN });
+      const { data: stats } = await client.stats();
+      assert.ok(stats.totalPublicWorlds > 100);
+    }
+    const client = createClient({ baseUrl: origin, token: TOKEN });
+    const { data: stats } = await client.stats();
+    const { data: worlds, pagination } = await client.worlds.list({ limit: 3, offset: 2 });
+    assert.deepEqual(pagination, { total: stats.totalPublicWorlds, limit: 3, offset: 2 });
+    const all = await collect(client.worlds.list.all());
+    assert.equal(all.length, stats.totalPublicWorlds);
+    assert.deepEqual(all.slice(2, 5), worlds);
+    assert.deepEqual(await collect(client.worlds.list.all({ offset: 2, limit: 7 })), all.slice(2));
+
+    const world = worlds[0]!;
+    assert.deepEqual((await client.worlds.get(world.id)).data, world);
+    assert.equal((await client.worlds.stats(world.id)).data.worldId, world.id);
+    const week = await client.worlds.popular({ period: "week", limit: 1 });
+    assert.equal(week.period, "week");
+    assert.equal((await collect(client.worlds.popular.all({ period: "month" }))).length, all.length);
+    const found = await client.worlds.search(world.name, { limit: 50 });
+    assert.ok(found.data.some(({ id }) => id === world.id));
+    assert.equal((await collect(client.worlds.search.all(world.name))).length, found.pagination.total);
+
+    const instances = await collect(client.instances.list.all());
+    assert.equal(instances.length, stats.totalPublicInstances);
+    const instance = instances[0]!;
+    assert.deepEqual((await client.instances.get(instance.id)).data, instance);
+    const ofWorld = (await client.worlds.instances(instance.worldId)).data;
+    assert.ok(ofWorld.some(({ id }) => id === instance.id));
+    assert.deepEqual((await client.instances.list({ worldId: instance.worldId })).data, ofWorld);
+    assert.deepEqual((await collect(client.worlds.instances.all(instance.worldId))).slice(0, 20), ofWorld);
+
+    const { data: owner } = await client.users.get(world.ownerId);
+    const byName = await client.users.search(owner.displayName, { match: "similar", limit: 50 });
+    assert.ok(byName.data.some(({ id }) => id === owner.id));
+    assert.ok((await client.users.worlds(owner.id)).data.some(({ id }) => id === world.id));
+    assert.ok((await collect(client.users.worlds.all(owner.id))).some(({ id }) => id === world.id));
+    assert.ok((await collect(client.users.search.all(owner.displayName))).length >= 1);
+  });
+
+  it("tell what is missing and what is refused", async (t) => {
+    const orrery = await openOrrery({
+      snapshot: "data/sample",
+      keys: [{ id: "me", kind: "api", token: "svc_sk_few", scopes: ["read:worlds"], limit: 3 }],
+    });
+    t.after(() => orrery.close());
+    const origin = await serve(t, orrery.handle);
+    const client = createClient({ baseUrl: origin, token: "svc_sk_few", maxWaitMs: 0 });
+    const rejections: [() => Promise<unknown>, number, string][] = [
+      [() => client.worlds.get("nobody/../"), 404, "World not found"],
+      [() => client.users.get("x"), 403, "Insufficient scope. Required: read:users"],
+      [() => client.worlds.search(" "), 400, 'Query parameter "q" is required'],
+      [() => createClient({ baseUrl: origin, token: "svc_sk_z" }).stats(), 401, "Invalid API key"],
+    ];
+    for (const [run, status, message] of rejections) {
+      await assert.rejects(run, (error) => {
+        assert.ok(error instanceof ApiError && error instanceof OrreryError);
+        assert.deepEqual([error.name, error.status, error.message], ["ApiError", status, message]);
+        return true;
+      });
+    }
+    await assert.rejects(client.stats(), (error) => {
+      assert.ok(error instanceof RateLimitError);
+      assert.equal(error.status, 429);
+      assert.ok(error.retryAfterMs > 0 && error.retryAfterMs <= 3_600_000);
+      return true;
+    });
+  });
+});
+
+describe("the client is given", () => {
+  it("options that cannot be used, and says so without the token", () => {
+    const cases: [object, RegExp][] = [
+      [{ baseUrl: "nowhere" }, /URL/],
+      [{ baseUrl: "ftp://127.0.0.1/" }, /^baseUrl: /],
+      [{ token: "" }, /^token: /],
+      [{ token: "svcx_\n" }, /^token: /],
+      [{ token: "svcx_ü" }, /^token: /],
+      [{ retries: -1 }, /^retries: /],
+      [{ maxWaitMs: Number.NaN }, /^maxWaitMs: /],
+    ];
+    for (const [options, message] of cases) {
+      assert.throws(
+        () => createClient({ baseUrl: "http://127.0.0.1", token: TOKEN, ...options }),
+        (error: Error) =>
+          error instanceof TypeError && message.test(error.message) && !/svcx/.test(error.message),
+      );
+    }
+  });
+
+  it("ids that would lead elsewhere", async (t) => {
+    const { client, asked } = await faulty(t, [reply(404, { error: "World not found" })]);
+    for (const id of ["", ".", ".."]) {
+      await assert.rejects(client.worlds.get(id), TypeError);
+      await assert.rejects(client.users.worlds(id), TypeError);
+      await assert.rejects(client.users.worlds.all(id).next(), TypeError);
+    }
+    assert.deepEqual(asked, []);
+    for (const id of ["a/b", "?q=1", "#", "%2e%2e"]) await assert.rejects(client.worlds.get(id), ApiError);
+    assert.deepEqual(
+      asked,
+      ["a%2Fb", "%3Fq%3D1", "%23", "%252e%252e"].map((id) => `/api/public/v1/worlds/${id}`),
+    );
+  });
+});
+
+describe("the client waits", { concurrency: true }, () => {
+  it("as long as Retry-After says, or until the window's end", async (t) => {
+    const soon = (): string => String(Math.ceil(Date.now() / 1000) + 1);
+    const cases: [string, () => Record<string, string>, number][] = [
+      ["seconds", () => ({ "retry-after": "1" }), 1000],
+      ["a time", () => ({ "retry-after": new Date(Date.now() + 2000).toUTCString() }), 1000],
+      ["the reset", () => ({ "x-ratelimit-reset": soon() }), 1000],
+      ["nothing", () => ({}), 100],
+      ["at once", () => ({ "retry-after": "0" }), 190],
+    ];
+    await Promise.all(
+      cases.map(async ([name, headers, atLeast]) => {
+        const refuse: Step = (response, request) =>
+          reply(429, { error: "Rate limit exceeded" }, headers())(response, request);
+        const { client, asked } = await faulty(t, [refuse, good]);
+        const start = performance.now();
+        assert.deepEqual(await client.stats(), STATS);
+        // Timers may come a millisecond early.
+        assert.ok(performance.now() - start >= atLeast - 2, name);
+        assert.equal(asked.length, 2, name);
+      }),
+    );
+  });
+
+  it("no longer than it may, in all", async (t) => {
+    const refuse = reply(429, { error: "Rate limit exceeded" }, { "retry-after": "0" });
+    const { client, asked } = await faulty(t, [refuse], { maxWaitMs: 700 });
+    await assert.rejects(client.stats(), RateLimitError);
+    assert.equal(asked.length, 4);
+  });
+
+  it("and ends at once when it is aborted", async (t) => {
+    const reason = new Error("enough");
+    const steps = [
+      reply(429, { error: "Rate limit exceeded" }, { "retry-after": "50" }),
+      reply(503, { error: "Server is busy" }, { "retry-after": "50" }),
+      () => {},
+      ((response) => response.writeHead(200, { "content-length": "100" }).write("{")) satisfies Step,
+    ];
+    const run = async (step: Step): Promise<void> => {
+      const { client, asked } = await faulty(t, [step]);
+      const controller = new AbortController();
+      const call = client.worlds.list({ signal: controller.signal });
+      call.catch(() => {});
+      while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      setTimeout(() => controller.abort(reason), 20);
+      await assert.rejects(call, (error) => error === reason);
+      await assert.rejects(client.stats({ signal: AbortSignal.abort(reason) }), (error) => error === reason);
+      assert.equal(asked.length, 1);
+    };
+    await Promise.all(steps.map(run));
+  });
+});
+
+describe("the client tries again", { concurrency: true }, () => {
+  const broken: Record<string, Step> = {
+    "a reset": (response) => response.socket!.resetAndDestroy(),
+    "a reset in the middle of a body": (response) => {
+      response.writeHead(200, { "content-length": "1000" });
+      response.write('{"data":', () => response.socket!.resetAndDestroy());
+    },
+    "a defect": reply(500, { error: "Internal server error" }, { "x-ratelimit-reset": "99999999999" }),
+    "a page of a proxy": reply(502, "<html>Bad gateway</html>"),
+    "a busy server": reply(503, { error: "Server is busy" }, { "retry-after": "0" }),
+  };
+
+  for (const [name, step] of Object.entries(broken)) {
+    it(`after ${name}`, async (t) => {
+      const { client, asked } = await faulty(t, [step, step, good]);
+      assert.deepEqual(await client.stats(), STATS);
+      assert.equal(asked.length, 3);
+    });
+  }
+
+  it("as often as it may", async (t) => {
+    const run = async ([name, step]: [string, Step]): Promise<void> => {
+      const { client, asked } = await faulty(t, [step], { retries: 1 });
+      await assert.rejects(client.stats(), (error) => {
+        assert.ok(error instanceof (name.startsWith("a reset") ? NetworkError : ApiError), name);
+        assert.doesNotMatch(String((error as Error).stack), /svcx_/);
+        return true;
+      });
+      assert.equal(asked.length, 2, name);
+    };
+    await Promise.all(Object.entries(broken).map(run));
+  });
+
+  it("and not where it is no use", async (t) => {
+    for (const step of [
+      reply(200, "<html></html>"),
+      reply(200, "null"),
+      reply(200, {}),
+      reply(200, ""),
+      reply(418, ""),
+    ]) {
+      const { client, asked } = await faulty(t, [step]);
+      await assert.rejects(client.stats(), ApiError);
+      assert.equal(asked.length, 1);
+    }
+  });
+
+  it("and says no word of the token, whatever is thrown", async () => {
+    const cause = Object.assign(new Error(TOKEN), { code: "EWHAT" });
+    const thrown = [new TypeError(`Bearer ${TOKEN}`, { cause }), TOKEN, undefined, null, { message: 5 }];
+    for (const error of thrown) {
+      const client = createClient({
+        baseUrl: "http://127.0.0.1",
+        token: TOKEN,
+        retries: 0,
+        fetch: () => Promise.reject(error),
+      });
+      await assert.rejects(client.stats(), (found: Error) => {
+        assert.ok(found instanceof NetworkError, String(error));
+        assert.equal(found.cause, undefined);
+        assert.doesNotMatch(`${found.message}${found.stack}`, /of-this-test/);
+        return true;
+      });
+    }
+  });
+});
+
+/** A server of a list of `total` numbers whose generation is the text that `nameOf` gives for a request. */
+function pages(total: number, nameOf: (at: number) => string | undefined): Step {
+  let requests = 0;
+  return (response, request) => {
+    const { searchParams } = new URL(request.url!, "http://x");
+    const [limit, offset] = [Number(searchParams.get("limit")), Number(searchParams.get("offset"))];
+    const etag = nameOf(requests++);
+    const wanted = request.headers["if-match"];
+    if (wanted !== undefined && wanted !== etag) {
+      reply(412, { error: "Snapshot has changed" })(response, request);
+      return;
+    }
+    const count = Math.max(0, Math.min(limit, total - offset));
+    const data = Array.from({ length: count }, (_, at) => ({ id: `${etag}:${offset + at}` }));
+    reply(200, { data, pagination: { total, limit, offset } }, etag ? { etag } : {})(response, request);
+  };
+}
+
+describe("an iteration", () => {
+  it("asks for pages of one generation", async (t) => {
+    const { client, asked } = await faulty(t, [pages(120, () => '"a"')]);
+    const items = await collect(client.worlds.list.all());
+    assert.equal(new Set(items.map(({ id }) => id)).size, 120);
+    const path = "/api/public/v1/worlds?limit=50";
+    assert.deepEqual(asked, [`${path}&offset=0`, `${path}&offset=50 "a"`, `${path}&offset=100 "a"`]);
+  });
+
+  it("goes without where the server names none that can be asked for", async (t) => {
+    for (const name of [undefined, 'W/"a"']) {
+      const { client, asked } = await faulty(t, [pages(60, () => name)]);
+      assert.equal((await collect(client.worlds.list.all())).length, 60);
+      assert.ok(asked.every((line) => !line.includes(" ")));
+    }
+  });
+
+  it("ends when the data change, having given what it had", async (t) => {
+    for (const onChange of ["error", "restart"] as const) {
+      const { client } = await faulty(t, [pages(200, (at) => (at < 2 ? '"a"' : '"b"'))]);
+      const given: string[] = [];
+      await assert.rejects(async () => {
+        for await (const { id } of client.worlds.list.all({ onChange })) given.push(id);
+      }, SnapshotChangedError);
+      assert.equal(given.length, 100, onChange);
+    }
+  });
+
+  it("starts over where that is asked for and nothing was given yet", async (t) => {
+    const steps = (): Step => pages(80, (at) => (at === 0 ? '"a"' : '"b"'));
+    const { client } = await faulty(t, [steps()]);
+    const items = await collect(client.worlds.list.all({ onChange: "restart" }));
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      Array.from({ length: 80 }, (_, at) => `"b":${at}`),
+    );
+    const other = await faulty(t, [steps()]);
+    await assert.rejects(collect(other.client.worlds.list.all()), SnapshotChangedError);
+    // One whose data change all the time is given up.
+    const restless = await faulty(t, [pages(80, (at) => `"${at}"`)]);
+    await assert.rejects(
+      collect(restless.client.worlds.list.all({ onChange: "restart" })),
+      SnapshotChangedError,
+    );
+  });
+
+  it("that is left early asks for no more, and one that is aborted ends", async (t) => {
+    const { client, asked } = await faulty(t, [pages(1000, () => '"a"')]);
+    for await (const { id } of client.worlds.list.all()) if (id === '"a":3') break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.ok(asked.length <= 2, asked.join("\n"));
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    await assert.rejects(
+      async () => {
+        for await (const { id } of client.worlds.list.all({ signal: controller.signal })) {
+          if (id === '"a":60') controller.abort(reason);
+        }
+      },
+      (error) => error === reason,
+    );
+  });
+
+  it("is over where a list is empty, and refuses what is no list", async (t) => {
+    const { client } = await faulty(t, [pages(0, () => '"a"')]);
+    assert.deepEqual(await collect(client.users.search.all("x")), []);
+    // A total that is never reached must not be asked for without end.
+    const liar = await faulty(t, [reply(200, { data: [], pagination: { total: 9, limit: 50, offset: 0 } })]);
+    assert.deepEqual(await collect(liar.client.worlds.list.all()), []);
+    for (const body of [STATS, { data: [], pagination: null }, { data: [{}] }]) {
+      const strange = await faulty(t, [reply(200, body)]);
+      await assert.rejects(collect(strange.client.worlds.list.all()), ApiError);
+    }
+  });
+});
