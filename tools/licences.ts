@@ -12,14 +12,17 @@ interface Manifest {
   readonly version: string;
   readonly license: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 }
 
-/** The packages that are installed beside ours. */
-export const RUNTIME_DEPENDENCIES: string[] = Object.keys(readManifest(ROOT).dependencies ?? {});
+const { dependencies, peerDependencies } = readManifest(ROOT);
+
+/** The packages that are installed beside ours, or may be. */
+export const RUNTIME_DEPENDENCIES: string[] = Object.keys({ ...dependencies, ...peerDependencies });
 
 /** The licences of the packages that became part of the program. */
 export function licencesOf({ inputs }: Pick<Metafile, "inputs">): string {
