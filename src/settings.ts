@@ -22,6 +22,7 @@ export type Command =
   | "keys delete"
   | "check"
   | "diff"
+  | "build"
   | "generate"
   | "export"
   | "openapi"
@@ -156,7 +157,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "17179869184",
     min: 1,
     meaning: "Maximum uncompressed size of a snapshot, all files together.",
-    commands: [...SERVING, "check", "diff", "export"],
+    commands: [...SERVING, "check", "diff", "build", "export"],
   },
   {
     flag: "allow-shrink",
@@ -338,7 +339,13 @@ export const SETTINGS: readonly Setting[] = [
     value: "DIR",
     required: true,
     meaning: "Directory to write the snapshot to; created if missing.",
-    commands: ["generate"],
+    commands: ["build", "generate"],
+  },
+  {
+    flag: "manifest",
+    kind: "flag",
+    meaning: "Write a `manifest.json` too; one that is there is always renewed.",
+    commands: ["build"],
   },
   {
     flag: "postgres",
@@ -374,6 +381,12 @@ export const SETTINGS: readonly Setting[] = [
     min: 0.1,
     max: 31_536_000,
     meaning: "Go on, and export every so many seconds. Default: once.",
+    commands: ["export"],
+  },
+  {
+    flag: "build",
+    kind: "flag",
+    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
     commands: ["export"],
   },
   {

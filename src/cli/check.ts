@@ -29,7 +29,7 @@ function tableOf(reports: readonly FileReport[]): string {
   return formatColumns([head, ...rows], [1, 2, 3, 4, 5]);
 }
 
-function textOf({ store, reports, bytes }: Loaded): string {
+function textOf({ store, reports, bytes, prepared }: Loaded): string {
   const lines = [`generation ${store.id}\nsize       ${bytes} bytes\n\n`, tableOf(reports)];
   const hidden = reports.flatMap((report) =>
     [...report.hidden].map(([why, count]) => [`  ${report.file}`, String(count), why]),
@@ -42,10 +42,17 @@ function textOf({ store, reports, bytes }: Loaded): string {
     const more = found.count - found.examples.length;
     if (more > 0) lines.push(`  ${file}: … and ${more} more\n`);
   }
+  if (prepared !== undefined) {
+    const sections = Array.from(prepared.sections, ([name, size]) => [name, String(size)]);
+    lines.push(
+      `\nprepared from these files, format version ${prepared.version}\n`,
+      formatColumns([["contents", "bytes"], ...sections], [1]),
+    );
+  }
   return lines.join("");
 }
 
-function jsonOf({ store, reports, bytes }: Loaded): object {
+function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
   const files = reports.map((report) => ({
     file: report.file,
     rows: report.rows,
@@ -54,7 +61,9 @@ function jsonOf({ store, reports, bytes }: Loaded): object {
     dangling: { count: report.dangling.count, examples: report.dangling.examples },
     bytes: report.bytes,
   }));
-  return { ok: true, generation: store.id, bytes, files };
+  const result = { ok: true, generation: store.id, bytes, files };
+  if (prepared === undefined) return result;
+  return { ...result, prepared: { ...prepared, sections: Object.fromEntries(prepared.sections) } };
 }
 
 /** Loads as a server does, in a thread and with an index, so that what is well here is well there. */

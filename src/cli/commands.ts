@@ -71,6 +71,13 @@ export const COMMANDS: readonly CommandRow[] = [
     run: async (options, world) => (await import("./diff.ts")).diff(options, world),
   },
   {
+    name: "build",
+    usage: "DIR --out DIR",
+    positionals: ["DIR"],
+    summary: "Prepare a snapshot, search index included, for a fast start.",
+    run: async (options, world) => (await import("./build.ts")).build(options, world),
+  },
+  {
     name: "generate",
     usage: "--out DIR",
     positionals: [],

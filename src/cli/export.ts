@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { buildPrepared } from "../serve/build-prepared.ts";
 import { STOP_SIGNALS } from "../serve/early-signals.ts";
 import { BadRowsError, type Exported, type ExportOptions, exportOnce } from "../source/export.ts";
 import { MissingPackageError } from "../source/postgres.ts";
@@ -82,6 +83,8 @@ async function repeat(options: ExportOptions, seconds: number, say: (line: strin
   }
 }
 
+const prepare: Prepare = (from, to, maxBytes) => buildPrepared(from, to, { maxBytes, manifest: true });
+
 /** Runs the command. */
 export async function exportRows(options: Options, world: World): Promise<void> {
   const from = readUrl(options);
@@ -89,13 +92,14 @@ export async function exportRows(options: Options, world: World): Promise<void> 
   const every = options.optional("every");
   const stop = new AbortController();
   for (const signal of STOP_SIGNALS) {
-    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}; nothing was published`)));
+    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
   }
   const say = (line: string): void => world.complain(`orrery: ${line}\n`);
   const task: ExportOptions = {
     ...{ from, out, queries: await readQueries(options.optional("queries")) },
     ...{ gzip: options.flag("gzip"), maxBytes: options.integer("max-snapshot-bytes") },
     ...{ onlyChanges: every !== undefined, signal: stop.signal },
+    prepare: options.flag("build") ? prepare : undefined,
   };
   try {
     if (every === undefined) {
@@ -105,6 +109,10 @@ export async function exportRows(options: Options, world: World): Promise<void> 
       await repeat(task, Number(every), (line) => say(`${formatTime(Date.now())} ${line}`));
     }
   } catch (error) {
-    throw explain(error, out);
+    if (!stop.signal.aborted) throw explain(error, out);
+    say((stop.signal.reason as Error).message);
+    world.exit(1);
   }
+  // A thread may still be at work on what is of no more interest.
+  if (stop.signal.aborted) world.exit(0);
 }

@@ -7,19 +7,26 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES } from "../model.ts";
+import { PREPARED } from "../snapshot/files.ts";
 import type { Loader } from "./loader.ts";
 
 /** Most bytes of row files, together, that are small: some 20,000 users. Their longest searches take a few milliseconds. */
 const MOST_BYTES = 8 * 1_048_576;
+/** As many rows, prepared. */
+const MOST_PREPARED_BYTES = 3 * MOST_BYTES;
+
+/** Bytes of files in a folder together; NaN when one cannot be looked at. */
+async function bytesOf(folder: string, names: readonly string[]): Promise<number> {
+  const sizes = names.map(async (name) => (await stat(join(folder, name))).size);
+  return (await Promise.all(sizes).catch(() => [Number.NaN])).reduce((bytes, size) => bytes + size, 0);
+}
 
 /** Whether a folder holds few rows. How many are in a compressed file is not known; to say what is wrong is the load's matter. */
 async function isSmall(folder: string): Promise<boolean> {
-  try {
-    const files = await Promise.all(ROW_FILES.map((name) => stat(join(folder, name))));
-    return files.reduce((bytes, { size }) => bytes + size, 0) <= MOST_BYTES;
-  } catch {
-    return false;
-  }
+  return (
+    (await bytesOf(folder, ROW_FILES)) <= MOST_BYTES ||
+    (await bytesOf(folder, [PREPARED])) <= MOST_PREPARED_BYTES
+  );
 }
 
 /**

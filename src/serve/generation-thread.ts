@@ -102,14 +102,14 @@ async function run(task: Task): Promise<void> {
   say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
 }
 
-function optionsOf({ maxBytes }: Extract<Task, { kind: "load" }>): LoadOptions {
+function optionsOf({ maxBytes, keepHiddenIds }: Extract<Task, { kind: "load" }>): LoadOptions {
   let told = 0;
   const onProgress = (share: number): void => {
     if (share < 1 && share - told < 0.01) return;
     told = share;
     say({ kind: "progress", share });
   };
-  return maxBytes === undefined ? { onProgress } : { onProgress, maxBytes };
+  return { onProgress, keepHiddenIds, ...(maxBytes === undefined ? {} : { maxBytes }) };
 }
 
 stepBack();

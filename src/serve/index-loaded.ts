@@ -11,14 +11,15 @@ export interface Indexed {
 }
 
 /**
- * Indexes what was loaded. What is too large to be indexed is refused like what
+ * Indexes what was loaded, unless its index was loaded, too. What is too large to be indexed is refused like what
  * cannot be read.
  */
 export async function indexLoaded(
   folder: string,
-  { fingerprint }: Pick<Loaded, "fingerprint">,
+  { fingerprint, index }: Pick<Loaded, "fingerprint" | "index">,
   makeIndex: () => SearchIndex | Promise<SearchIndex>,
 ): Promise<Indexed | Refused> {
+  if (index !== undefined) return { index, indexMs: 0 };
   const began = performance.now();
   try {
     return { index: await makeIndex(), indexMs: performance.now() - began };

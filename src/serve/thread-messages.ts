@@ -13,6 +13,7 @@ export type Task =
       readonly kind: "load";
       readonly folder: string;
       readonly maxBytes: number | undefined;
+      readonly keepHiddenIds: boolean;
       readonly cacheBytes: number;
       /** Of more users and worlds than these the worlds are indexed by another thread. */
       readonly mostAlone: number;

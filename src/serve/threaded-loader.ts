@@ -194,6 +194,7 @@ export function createThreadedLoader(
       kind: "load",
       folder,
       maxBytes: options.maxBytes,
+      keepHiddenIds: options.keepHiddenIds ?? false,
       cacheBytes: threadBytes,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
     };

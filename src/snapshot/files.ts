@@ -10,6 +10,9 @@ import type { Problems } from "./problems.ts";
 /** Name of the optional manifest. */
 export const MANIFEST = "manifest.json";
 
+/** Name of the file of a prepared snapshot, which stands for the row files. */
+export const PREPARED = "generation.orrery";
+
 /** An opened row file. */
 export interface StoredFile {
   readonly table: RowFile;
@@ -28,6 +31,11 @@ const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
   [".gz", "gzip"],
   [".zst", "zstd"],
 ];
+
+/** Whether a file in a folder would be taken for rows. */
+export function isRowFile(name: string): boolean {
+  return ROW_FILES.some((table) => ENDINGS.some(([ending]) => name === table + ending));
+}
 
 /** File-system calls that a load makes; tests make each fail in turn. */
 export interface FileSystem {
@@ -55,7 +63,11 @@ function lookOf(name: string, s: BigIntStats): string {
  * @throws any error of the file system but "no such file"
  */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  const names = [MANIFEST, ...ROW_FILES.flatMap((name) => ENDINGS.map(([ending]) => name + ending))];
+  const names = [
+    MANIFEST,
+    PREPARED,
+    ...ROW_FILES.flatMap((name) => ENDINGS.map(([ending]) => name + ending)),
+  ];
   const fingerprints = await Promise.all(
     names.map(async (name) => {
       try {
@@ -147,4 +159,20 @@ export function openManifest(
   opened: Opened,
 ): Promise<FileHandle | undefined> {
   return openIfThere(folder, MANIFEST, files, opened);
+}
+
+/** Opens the prepared file, if there is one. */
+export function openPrepared(
+  folder: string,
+  files: FileSystem,
+  opened: Opened,
+): Promise<FileHandle | undefined> {
+  return openIfThere(folder, PREPARED, files, opened);
+}
+
+/** Reports row files that are there beside a prepared file. */
+export function checkPreparedAlone(opened: Opened, problems: Problems): void {
+  const row = Array.from(opened.keys()).find((name) => name !== MANIFEST && name !== PREPARED);
+  if (row !== undefined)
+    problems.file(PREPARED, `${row} exists as well; a folder holds rows or a prepared snapshot`);
 }

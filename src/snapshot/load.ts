@@ -9,23 +9,28 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { ROW_FILES, type RowFile } from "../model.ts";
+import type { SearchIndex } from "../search/search.ts";
 import { defaultOf } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
 import { systemErrorText } from "../system-error.ts";
 import {
   checkKinds,
+  checkPreparedAlone,
   type FileSystem,
   fingerprintOf,
   fingerprintOfOpened,
   type Opened,
   openManifest,
+  openPrepared,
   openRowFiles,
+  PREPARED,
   realFiles,
   type StoredFile,
 } from "./files.ts";
 import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
 import { PARSED } from "./parsed.ts";
+import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 import { BadFileError, type Budget, readFileLines, type Stored } from "./read.ts";
 import { RowChecker } from "./rows.ts";
@@ -73,8 +78,15 @@ export interface FileReport {
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
+  /** The index, where it was there with the rows. */
+  readonly index?: SearchIndex;
+  /** How the prepared file is made that it came from: version of the format, and bytes by kind of contents. */
+  readonly prepared?: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
+  /** As the manifest says. */
+  readonly createdAt: string | undefined;
+  /** Of the row files, or of those that a prepared file was made from. */
   readonly reports: readonly FileReport[];
-  /** Bytes on disk of the row files. */
+  /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;
   /** Milliseconds that reading and validating took, and sorting and packing. */
   readonly readMs: number;
@@ -194,11 +206,24 @@ async function loadOpened(
   };
 
   const handle = await openManifest(folder, files, opened);
-  const stored = await openRowFiles(folder, files, problems, opened);
+  const prepared = await openPrepared(folder, files, opened);
+  const stored = await openRowFiles(folder, files, prepared ? new Problems() : problems, opened);
   if ((await fingerprintOfOpened(opened)) !== fingerprint) return changed;
   if (!(await checkKinds(opened, problems))) return refuse();
+  if (prepared) checkPreparedAlone(opened, problems);
+  if (problems.count > 0) return refuse();
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
+
+  if (prepared) {
+    const loaded = await loadPrepared(prepared, manifest, problems, options).catch((error: unknown) => {
+      if (isSystemError(error)) return unreadable(PREPARED, error);
+      throw error;
+    });
+    if (loaded !== undefined && "ok" in loaded) return loaded;
+    if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
+    return loaded === undefined ? refuse() : { ...loaded, ok: true, fingerprint };
+  }
 
   const stage = createStage();
   const budget: Budget = { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) };
@@ -245,7 +270,8 @@ async function loadOpened(
   const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
   const readMs = building - began - packMs;
   packMs += performance.now() - building;
-  return { ok: true, store, reports, bytes, readMs, packMs, fingerprint };
+  const createdAt = manifest?.createdAt;
+  return { ok: true, store, createdAt, reports, bytes, readMs, packMs, fingerprint };
 }
 
 /**

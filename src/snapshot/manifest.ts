@@ -5,7 +5,7 @@ import type { FileHandle } from "node:fs/promises";
 import { isObject } from "../json.ts";
 import { ROW_FILES } from "../model.ts";
 import { parseTime } from "../time.ts";
-import { MANIFEST } from "./files.ts";
+import { MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
 
@@ -24,16 +24,23 @@ interface Listed {
 /** A manifest of the right form. */
 export interface Manifest {
   readonly generation: string;
+  readonly createdAt: string | undefined;
   readonly files: ReadonlyMap<string, Listed>;
 }
 
-function isCount(value: unknown): value is number {
+/** Whether it can be the name of a generation. */
+export function isGenerationName(value: unknown): value is string {
+  return typeof value === "string" && GENERATION.test(value);
+}
+
+/** Whether it is a whole number from 0. */
+export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function parseListed(name: string, value: unknown, problems: Problems): Listed | undefined {
   const table = name.replace(/\.(gz|zst)$/, "");
-  if (!ROW_FILES.some((file) => file === table)) {
+  if (name !== PREPARED && !ROW_FILES.some((file) => file === table)) {
     problems.file(MANIFEST, `files: ${showValue(name)} is not a file of a snapshot`);
     return undefined;
   }
@@ -41,7 +48,8 @@ function parseListed(name: string, value: unknown, problems: Problems): Listed |
     problems.file(MANIFEST, `files: ${name}: must be an object`);
     return undefined;
   }
-  const { rows, bytes, sha256 } = value;
+  // Of a prepared file the bytes and their hash say it all.
+  const { rows = name === PREPARED ? 0 : undefined, bytes, sha256 } = value;
   if (!isCount(rows) || !isCount(bytes)) {
     problems.file(MANIFEST, `files: ${name}: rows and bytes must be whole numbers`);
     return undefined;
@@ -69,7 +77,7 @@ export function parseManifest(text: string, problems: Problems): Manifest | unde
   const { format, generation, createdAt, files } = value;
   const before = problems.count;
   if (format !== FORMAT) problems.file(MANIFEST, `format: must be "${FORMAT}", is ${showValue(format)}`);
-  if (typeof generation !== "string" || !GENERATION.test(generation)) {
+  if (!isGenerationName(generation)) {
     problems.file(MANIFEST, `generation: must be 1 to 64 of A-Z a-z 0-9 . _ -, is ${showValue(generation)}`);
   }
   if (createdAt !== undefined && (typeof createdAt !== "string" || Number.isNaN(parseTime(createdAt)))) {
@@ -84,7 +92,8 @@ export function parseManifest(text: string, problems: Problems): Manifest | unde
       if (file) listed.set(name, file);
     }
   }
-  return problems.count === before ? { generation: generation as string, files: listed } : undefined;
+  if (problems.count > before) return undefined;
+  return { generation: generation as string, createdAt: createdAt as string | undefined, files: listed };
 }
 
 /** Reads and parses the manifest behind a handle. */
@@ -108,10 +117,10 @@ export async function readManifest(handle: FileHandle, problems: Problems): Prom
   return parseManifest(stored.toString("utf8"), problems);
 }
 
-/** Compares what is listed with what was read. */
+/** Compares what is listed with what was read. Rows of a prepared file are not counted. */
 export function compareWithManifest(
   manifest: Manifest,
-  read: ReadonlyMap<string, Stored & { rows: number }>,
+  read: ReadonlyMap<string, Stored & { rows?: number }>,
   problems: Problems,
 ): void {
   for (const name of manifest.files.keys()) {
@@ -124,7 +133,7 @@ export function compareWithManifest(
       continue;
     }
     for (const what of ["bytes", "rows", "sha256"] as const) {
-      if (listed[what] === stored[what]) continue;
+      if (stored[what] === undefined || listed[what] === stored[what]) continue;
       problems.file(
         MANIFEST,
         `files: ${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`,

@@ -1,10 +1,10 @@
 /** One export: rows out of PostgreSQL into a folder with a manifest, checked, and published as a whole. */
 
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../json.ts";
-import { MANIFEST } from "../snapshot/files.ts";
+import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { FORMAT } from "../snapshot/manifest.ts";
 import { formatTime } from "../time.ts";
@@ -14,6 +14,14 @@ import { publishVersion } from "./publish.ts";
 import type { Queries, TableName } from "./queries.ts";
 import { type WrittenFile, writeRowFile } from "./row-file.ts";
 
+/** Makes a prepared snapshot of the rows in one folder, in another, and a manifest beside it; gives its size in bytes. */
+export type Prepare = (from: string, to: string, maxBytes: number) => Promise<Prepared>;
+
+/** What preparing came to: a file of so many bytes, or what is wrong with the rows. */
+export type Prepared =
+  | { readonly ok: true; readonly bytes: number }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
 /** What to export, and where to. */
 export interface ExportOptions {
   readonly from: PostgresUrl;
@@ -22,6 +30,8 @@ export interface ExportOptions {
   readonly out: string;
   /** Compress the row files. */
   readonly gzip: boolean;
+  /** Publishes what this makes of the rows, and not the rows. */
+  readonly prepare?: Prepare | undefined;
   /** Most bytes of uncompressed rows. */
   readonly maxBytes: number;
   /** Leave what is published as it is when the new rows are the same. */
@@ -88,8 +98,8 @@ async function writeManifest(folder: string, files: Files): Promise<void> {
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Whether a published folder holds the same files. */
-async function isSame(current: string | undefined, files: Files): Promise<boolean> {
+/** Whether a published folder holds the same rows in the same form. */
+async function isSame(current: string | undefined, files: Files, prepared: boolean): Promise<boolean> {
   if (current === undefined) return false;
   let manifest: unknown;
   try {
@@ -100,7 +110,7 @@ async function isSame(current: string | undefined, files: Files): Promise<boolea
   if (!isObject(manifest) || !isObject(manifest.files)) return false;
   return (
     manifest.generation === generationOf(files) &&
-    Object.keys(manifest.files).join() === Array.from(files.keys()).join()
+    Object.keys(manifest.files).join() === (prepared ? [PREPARED] : Array.from(files.keys())).join()
   );
 }
 
@@ -110,6 +120,62 @@ async function checkRows(folder: string, { maxBytes, signal }: ExportOptions): P
   if (!checked.ok) throw new BadRowsError(checked.problems);
 }
 
+/** Rejects with the reason as soon as the signal comes: what cannot be ended ends with the process. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+/** Makes the prepared form of the rows, which are removed. Loading them is the check. @returns its bytes */
+async function prepareRows(
+  prepare: Prepare,
+  rows: string,
+  folder: string,
+  options: ExportOptions,
+): Promise<number> {
+  const prepared = await unlessAborted(options.signal, prepare(rows, folder, options.maxBytes));
+  if (!prepared.ok) throw new BadRowsError(prepared.problems);
+  await rm(rows, { recursive: true });
+  return prepared.bytes;
+}
+
+/** Fills a folder that is to be published. */
+async function fillFolder(
+  folder: string,
+  current: string | undefined,
+  options: ExportOptions,
+): Promise<Exported> {
+  const { signal, onlyChanges, prepare } = options;
+  const place = prepare === undefined ? folder : join(folder, "rows");
+  if (prepare !== undefined) await mkdir(place);
+  const files = await copyRows(place, options);
+  const written = [...files.values()];
+  const exported = {
+    generation: generationOf(files),
+    rows: written.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
+    isNew: true,
+  };
+  if (onlyChanges && (await isSame(current, files, prepare !== undefined)))
+    return { ...exported, isNew: false };
+  await writeManifest(place, files);
+  if (prepare === undefined) {
+    await checkRows(place, options);
+    return exported;
+  }
+  const bytes = await prepareRows(prepare, place, folder, options);
+  signal.throwIfAborted();
+  return { ...exported, bytes };
+}
+
 /**
  * Exports once.
  *
@@ -117,23 +183,10 @@ async function checkRows(folder: string, { maxBytes, signal }: ExportOptions): P
  *   file system; the signal's reason. Nothing is published then, and nothing is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  const { signal, onlyChanges, out } = options;
-  let result: Exported | undefined;
-  await publishVersion(out, async (folder, current) => {
-    const files = await copyRows(folder, options);
-    const written = [...files.values()];
-    const isNew = !(onlyChanges && (await isSame(current, files)));
-    result = {
-      generation: generationOf(files),
-      rows: written.reduce((sum, { rows }) => sum + rows, 0),
-      bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
-      isNew,
-    };
-    if (!isNew) return undefined;
-    await writeManifest(folder, files);
-    await checkRows(folder, options);
-    signal.throwIfAborted();
-    return result;
+  let exported: Exported | undefined;
+  await publishVersion(options.out, async (folder, current) => {
+    exported = await fillFolder(folder, current, options);
+    return exported.isNew ? exported : undefined;
   });
-  return result!;
+  return exported!;
 }

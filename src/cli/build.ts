@@ -1,0 +1,29 @@
+/** `orrery build`: a snapshot prepared for a fast start. */
+
+import { buildPrepared } from "../serve/build-prepared.ts";
+import { PREPARED } from "../snapshot/files.ts";
+import { OvertakenError } from "../snapshot/prepared/write.ts";
+import { systemErrorText } from "../system-error.ts";
+import type { World } from "./command.ts";
+import { CommandError, type Options, ProblemsError } from "./options.ts";
+import { startProgress } from "./progress.ts";
+
+/** Runs the command. */
+export async function build(options: Options, world: World): Promise<void> {
+  const from = options.positionals[0]!;
+  const to = options.text("out");
+  const bar = startProgress(world, "reading");
+  const result = await buildPrepared(from, to, {
+    maxBytes: options.integer("max-snapshot-bytes"),
+    manifest: options.flag("manifest"),
+    onProgress: bar.show,
+  })
+    .catch((error: unknown) => {
+      const why = error instanceof OvertakenError ? error.message : systemErrorText(error);
+      if (why === undefined) throw error;
+      throw new CommandError(`${to}: ${why}`);
+    })
+    .finally(bar.end);
+  if (!result.ok) throw new ProblemsError(result.problems);
+  world.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
+}

@@ -1,0 +1,215 @@
+/**
+ * The head of a prepared snapshot.
+ *
+ *   bytes 0–15   the words "orrery prepared\n"
+ *        16–19   format version
+ *        20–23   bytes of the JSON
+ *        24–27   CRC-32 of the JSON
+ *        28–31   CRC-32 of the 28 bytes before
+ *        32–     the JSON, and spaces up to a multiple of 64
+ *
+ * Numbers are little-endian, those of the arrays too. Arrays follow one behind
+ * the other, each filled up with zeros to a multiple of 64.
+ */
+
+import { crc32 } from "node:zlib";
+import { isObject } from "../../json.ts";
+import { ROW_FILES, type RowFile } from "../../model.ts";
+import { isCount } from "../manifest.ts";
+import { BadFileError } from "../read.ts";
+import { ARRAY_TYPES, type ArrayType, isArrayType } from "./arrays.ts";
+import { LAYOUT, misfit, PREPARED_VERSION } from "./layout.ts";
+
+const MAGIC = Buffer.from("orrery prepared\n");
+/** Bytes before the JSON. */
+export const PREFIX_BYTES = 32;
+const ALIGNMENT = 64;
+/** A head has some ten kilobytes. */
+const MOST_HEAD_BYTES = 1_048_576;
+
+/** The next place where an array may begin. */
+export function aligned(place: number): number {
+  return Math.ceil(place / ALIGNMENT) * ALIGNMENT;
+}
+
+/** Where an array lies. */
+export interface PlacedArray {
+  readonly path: string;
+  readonly type: ArrayType;
+  /** From the end of the head. */
+  readonly offset: number;
+  readonly bytes: number;
+  /** CRC-32 of the array and of what fills it up. */
+  readonly crc32: number;
+}
+
+/** What a file of rows held from which a snapshot was prepared. */
+export interface SourceReport {
+  readonly file: string;
+  readonly table: RowFile;
+  readonly bytes: number;
+  readonly rows: number;
+  /** How many are hidden, by reason. */
+  readonly hidden: Readonly<Record<string, number>>;
+  readonly dangling: { readonly count: number; readonly examples: readonly string[] };
+}
+
+/** The JSON of the head. */
+export interface Head {
+  /** As the manifest said. */
+  readonly createdAt?: string;
+  readonly sources: readonly SourceReport[];
+  readonly values: Readonly<Record<string, number | string>>;
+  readonly arrays: readonly PlacedArray[];
+}
+
+/** The head as it is stored. Its length does not depend on the checksums. */
+export function encodeHead(head: Head): Buffer {
+  const arrays = head.arrays.map(({ path, type, offset, bytes, crc32 }) => [
+    path,
+    type,
+    offset,
+    bytes,
+    crc32.toString(16).padStart(8, "0"),
+  ]);
+  const json = Buffer.from(JSON.stringify({ ...head, arrays }));
+  const end = aligned(PREFIX_BYTES + json.length);
+  const stored = Buffer.alloc(end, " ");
+  MAGIC.copy(stored);
+  json.copy(stored, PREFIX_BYTES);
+  stored.writeUInt32LE(PREPARED_VERSION, 16);
+  stored.writeUInt32LE(end - PREFIX_BYTES, 20);
+  stored.writeUInt32LE(crc32(stored.subarray(PREFIX_BYTES)), 24);
+  stored.writeUInt32LE(crc32(stored.subarray(0, 28)), 28);
+  return stored;
+}
+
+/**
+ * Reads what stands before the JSON.
+ *
+ * @param prefix what the file begins with, up to {@link PREFIX_BYTES}
+ * @returns bytes of the JSON
+ * @throws {BadFileError} when it is not of a prepared snapshot of this version
+ */
+export function decodePrefix(prefix: Buffer): number {
+  const magic = prefix.subarray(0, MAGIC.length);
+  if (!magic.equals(MAGIC.subarray(0, magic.length))) throw new BadFileError("is not a prepared snapshot");
+  if (prefix.length < PREFIX_BYTES) throw new BadFileError("is truncated");
+  const version = prefix.readUInt32LE(16);
+  if (version !== PREPARED_VERSION) {
+    throw new BadFileError(
+      `has format version ${version}, and this orrery reads version ${PREPARED_VERSION}; build it again`,
+    );
+  }
+  const bytes = prefix.readUInt32LE(20);
+  const isIntact = crc32(prefix.subarray(0, 28)) === prefix.readUInt32LE(28);
+  if (!isIntact || bytes > MOST_HEAD_BYTES) throw new BadFileError("the head has a wrong checksum");
+  return bytes;
+}
+
+function bad(what: string): BadFileError {
+  return new BadFileError(`impossible layout: ${what}`);
+}
+
+function isSourceReport(value: unknown): value is SourceReport {
+  if (!isObject(value)) return false;
+  const { file, table, bytes, rows, hidden, dangling } = value;
+  return (
+    typeof file === "string" &&
+    ROW_FILES.some((name) => name === table) &&
+    isCount(bytes) &&
+    isCount(rows) &&
+    isObject(hidden) &&
+    Object.values(hidden).every(isCount) &&
+    isObject(dangling) &&
+    isCount(dangling.count) &&
+    Array.isArray(dangling.examples) &&
+    dangling.examples.every((example) => typeof example === "string")
+  );
+}
+
+function readPlaced(entry: unknown): PlacedArray {
+  if (!Array.isArray(entry)) throw bad("an entry is no array");
+  const [path, type, offset, bytes, checksum] = entry as unknown[];
+  if (typeof path !== "string" || LAYOUT.get(path) !== type)
+    throw bad("an array is unknown, or of a wrong type");
+  if (
+    !isArrayType(type) ||
+    !isCount(offset) ||
+    !isCount(bytes) ||
+    bytes % ARRAY_TYPES[type].itemBytes !== 0
+  ) {
+    throw bad(`${path} has no possible place`);
+  }
+  if (typeof checksum !== "string" || !/^[0-9a-f]{8}$/.test(checksum)) throw bad(`${path} has no checksum`);
+  return { path, type, offset, bytes, crc32: Number.parseInt(checksum, 16) };
+}
+
+/** Whether an array lies where another does, being the same. */
+export function isSamePlace(a: PlacedArray, b: PlacedArray): boolean {
+  return a.offset === b.offset && a.bytes === b.bytes && a.type === b.type && a.crc32 === b.crc32;
+}
+
+/** Checks that arrays lie one behind the other, but for those that are one; returns where the last ends. */
+function checkPlaces(arrays: readonly PlacedArray[]): number {
+  let end = 0;
+  const placed: PlacedArray[] = [];
+  for (const array of arrays) {
+    if (placed.some(({ path }) => path === array.path)) throw bad(`${array.path} is there twice`);
+    if (array.offset === end) end = aligned(end + array.bytes);
+    else if (!placed.some((other) => isSamePlace(other, array)))
+      throw bad(`${array.path} has no possible place`);
+    placed.push(array);
+  }
+  return end;
+}
+
+function checkValues(values: object): asserts values is Record<string, number | string> {
+  for (const [path, value] of Object.entries(values)) {
+    const isGood = typeof value === "number" ? isCount(value) : typeof value === "string";
+    if (!isGood || LAYOUT.get(path) !== typeof value) throw bad("a value is unknown, or of a wrong type");
+  }
+}
+
+/** A head that was read. */
+export interface DecodedHead extends Head {
+  /** Bytes that follow it. */
+  readonly bodyBytes: number;
+}
+
+/**
+ * Reads the JSON of a head, and checks all of it: what it says fits what a generation is.
+ *
+ * @param stored the head up to its end
+ * @throws {BadFileError} saying what is wrong
+ */
+export function decodeHead(stored: Buffer): DecodedHead {
+  const text = stored.subarray(PREFIX_BYTES);
+  if (crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
+  let head: unknown;
+  try {
+    head = JSON.parse(text.toString());
+  } catch {
+    throw bad("the head is no JSON");
+  }
+  if (!isObject(head) || !isObject(head.values) || !Array.isArray(head.arrays))
+    throw bad("the head is no head");
+  const { createdAt, sources, values } = head;
+  if (createdAt !== undefined && typeof createdAt !== "string") throw bad("createdAt is no text");
+  if (!Array.isArray(sources) || !sources.every(isSourceReport)) throw bad("sources are no reports");
+  if (ROW_FILES.some((name, at) => sources[at]?.table !== name)) throw bad("sources are no reports");
+  checkValues(values);
+  const arrays = head.arrays.map(readPlaced);
+  const bodyBytes = checkPlaces(arrays);
+  const byPath = new Map(arrays.map((array) => [array.path, array]));
+  for (const path of LAYOUT.keys()) {
+    if (!byPath.has(path) && !Object.hasOwn(values, path)) throw bad(`${path} is missing`);
+  }
+  const lengthOf = (path: string): number => {
+    const { bytes, type } = byPath.get(path)!;
+    return bytes / ARRAY_TYPES[type].itemBytes;
+  };
+  const wrong = misfit({ values: new Map(Object.entries(values)) }, lengthOf);
+  if (wrong !== undefined) throw bad(`${wrong} has a wrong length`);
+  return { ...(createdAt === undefined ? {} : { createdAt }), sources, values, arrays, bodyBytes };
+}

@@ -1,0 +1,48 @@
+/**
+ * Whether this runtime folds the text of a snapshot as the one did that indexed it.
+ *
+ * An index holds folded text, and folding depends on the Unicode data of the
+ * runtime. What that says of a character stays as it is once the character
+ * is assigned, so versions of Unicode differ for few characters, which mostly
+ * do not occur.
+ */
+
+import { crc32 } from "node:zlib";
+import { fold } from "../../search/fold.ts";
+
+const LAST_CODE_POINT = 0x10ffff;
+const ASCII_END = 0x80;
+const UNASSIGNED = /\p{Cn}/u;
+
+/** Marks the characters beyond ASCII in UTF-8 text. */
+function mark(bytes: Uint8Array, seen: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at++) {
+    const first = bytes[at]!;
+    if (first < ASCII_END) continue;
+    const more = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    let code = first & (0x3f >> more);
+    for (let end = at + more; at < end; ) code = (code << 6) | (bytes[++at]! & 0x3f);
+    seen[code] = 1;
+  }
+}
+
+/** The characters beyond ASCII in blocks of good UTF-8, ascending. */
+export function lettersOf(blocks: readonly Uint8Array[]): Uint32Array {
+  const seen = new Uint8Array(LAST_CODE_POINT + 1);
+  for (const bytes of blocks) mark(bytes, seen);
+  const letters: number[] = [];
+  for (let code = ASCII_END; code <= LAST_CODE_POINT; code++) if (seen[code] === 1) letters.push(code);
+  return Uint32Array.from(letters);
+}
+
+/** A checksum over how this runtime folds characters; NaN where one is no character. */
+export function foldingOf(letters: Uint32Array): number {
+  let checksum = 0;
+  for (const code of letters) {
+    if (code > LAST_CODE_POINT) return Number.NaN;
+    const letter = String.fromCodePoint(code);
+    // A character that will be a mark one day folds to itself today, but will be ordered among others.
+    checksum = crc32(`${fold(letter)}${UNASSIGNED.test(letter) ? "?" : ""}\n`, checksum);
+  }
+  return checksum;
+}

@@ -1,0 +1,210 @@
+/** Writing a prepared snapshot: complete on disk beside its place, then renamed into it. */
+
+import { createHash, randomBytes } from "node:crypto";
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { MANIFEST, PREPARED } from "../files.ts";
+import { FORMAT } from "../manifest.ts";
+import { bytesOf, type StoredArray, takeApart, typeOf } from "./arrays.ts";
+import { aligned, encodeHead, type Head, type PlacedArray } from "./head.ts";
+import type { PreparedContents } from "./layout.ts";
+
+/** What is written at once, while its checksum is taken. */
+const PIECE_BYTES = 4 * 1_048_576;
+
+/** Names of files that builds have begun. */
+const TEMPORARY = /^(generation\.orrery|manifest\.json)\.[0-9a-f]{16}\.tmp$/;
+
+/** What to write beside the arrays. */
+export type Described = Pick<Head, "createdAt" | "sources">;
+
+/** How to write. */
+export interface WriteOptions {
+  /** Whether a manifest is written where there is none; one that is there is always made anew. */
+  readonly manifest: boolean;
+  /** Told what share was written, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+}
+
+/** Somebody else's build was put in place, or is about to be. */
+export class OvertakenError extends Error {
+  override name = "OvertakenError";
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, from: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, from + done);
+    done += bytesWritten;
+  }
+}
+
+/** An array on its way into the file. */
+interface Placing extends PlacedArray {
+  readonly array: StoredArray;
+}
+
+/** Gives every array its place; one that has two paths gets one. */
+function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placing[]; bytes: number } {
+  const placed: Placing[] = [];
+  let offset = 0;
+  for (const [path, array] of arrays) {
+    const { buffer, byteOffset, byteLength: bytes } = array;
+    const type = typeOf(array);
+    const same = placed.find(
+      ({ array: other, ...place }) =>
+        bytes > 0 &&
+        place.bytes === bytes &&
+        place.type === type &&
+        other.buffer === buffer &&
+        other.byteOffset === byteOffset,
+    );
+    placed.push({ path, type, offset: same?.offset ?? offset, bytes, crc32: 0, array });
+    if (same === undefined) offset = aligned(offset + bytes);
+  }
+  return { placed, bytes: offset };
+}
+
+/** Writes an array and what fills it up; returns their checksum. */
+async function writeArray(
+  handle: FileHandle,
+  { array, bytes }: Placing,
+  from: number,
+  take: (piece: Uint8Array) => void,
+): Promise<number> {
+  let checksum = 0;
+  const stored = bytesOf(array);
+  for (const memory of [stored, new Uint8Array(aligned(bytes) - bytes)]) {
+    const start = memory === stored ? from : from + bytes;
+    for (let at = 0; at < memory.length; at += PIECE_BYTES) {
+      const piece = memory.subarray(at, at + PIECE_BYTES);
+      const writing = writeAll(handle, piece, start + at);
+      // Its failure is met below.
+      writing.catch(() => {});
+      checksum = crc32(piece, checksum);
+      await writing;
+      take(piece);
+    }
+  }
+  return checksum;
+}
+
+async function writeContents(
+  handle: FileHandle,
+  contents: PreparedContents,
+  described: Described,
+  onProgress: (share: number) => void,
+): Promise<void> {
+  const { values, arrays } = takeApart(contents);
+  const { placed, bytes: bodyBytes } = placeArrays(arrays);
+  const headOf = (placed: readonly PlacedArray[]): Buffer =>
+    encodeHead({ ...described, values: Object.fromEntries(values), arrays: placed });
+  const start = headOf(placed).length;
+  const checksums = new Map<number, number>();
+  let written = 0;
+  for (const array of placed) {
+    if (array.bytes === 0 || checksums.has(array.offset)) continue;
+    const checksum = await writeArray(handle, array, start + array.offset, (piece) => {
+      written += piece.length;
+      onProgress(written / bodyBytes);
+    });
+    checksums.set(array.offset, checksum);
+  }
+  const checked = placed.map(({ array: _, ...place }) => ({
+    ...place,
+    crc32: place.bytes === 0 ? 0 : checksums.get(place.offset)!,
+  }));
+  await writeAll(handle, headOf(checked), 0);
+}
+
+/** Opens a new file, has it written, and returns once it is on the disk. A file that was begun and failed is removed. */
+async function writeNew(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  try {
+    const handle = await open(path, "wx+");
+    try {
+      await write(handle);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    await rm(path, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+async function hashOf(handle: FileHandle): Promise<string> {
+  const hash = createHash("sha256");
+  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  for (let bytes = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, 0, PIECE_BYTES, bytes);
+    if (bytesRead === 0) return hash.digest("hex");
+    hash.update(buffer.subarray(0, bytesRead));
+    bytes += bytesRead;
+  }
+}
+
+/** The text of a manifest that lists the prepared file alone. */
+function describe(
+  id: string,
+  { createdAt, sources }: Described,
+  file: { bytes: number; sha256: string },
+): string {
+  const rows = sources.reduce((sum, source) => sum + source.rows, 0);
+  const files = { [PREPARED]: { rows, ...file } };
+  return `${JSON.stringify({ format: FORMAT, generation: id, createdAt, files }, null, 2)}\n`;
+}
+
+/** Makes renames last over a power cut, where the system can. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  await handle.sync().finally(() => handle.close());
+}
+
+/**
+ * Writes a prepared snapshot into a folder, which is made when missing. What killed or overtaken builds left there is
+ * removed.
+ *
+ * @returns bytes of the file
+ * @throws {OvertakenError} when another build began to write into the folder meanwhile; any error of the file system.
+ *   Nothing was changed then
+ */
+export async function writePrepared(
+  folder: string,
+  contents: PreparedContents,
+  described: Described,
+  { manifest, onProgress = () => {} }: WriteOptions,
+): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const names = await readdir(folder);
+  // A build that was killed may have taken the manifest away and not have put its own there yet.
+  const withManifest = manifest || names.some((name) => (TEMPORARY.exec(name)?.[1] ?? name) === MANIFEST);
+  for (const name of names) if (TEMPORARY.test(name)) await rm(join(folder, name), { force: true });
+
+  const suffix = `.${randomBytes(8).toString("hex")}.tmp`;
+  const place = (name: string): string => join(folder, name);
+  let bytes = 0;
+  let sha256 = "";
+  try {
+    await writeNew(place(PREPARED + suffix), async (handle) => {
+      await writeContents(handle, contents, described, onProgress);
+      bytes = (await handle.stat()).size;
+      if (withManifest) sha256 = await hashOf(handle);
+    });
+    if (withManifest) {
+      const text = describe(contents.store.id, described, { bytes, sha256 });
+      await writeNew(place(MANIFEST + suffix), (handle) => handle.writeFile(text));
+      // Whenever the process ends, what is there fits together: either file does without a manifest.
+      await rm(place(MANIFEST), { force: true });
+    }
+    await rename(place(PREPARED + suffix), place(PREPARED));
+    if (withManifest) await rename(place(MANIFEST + suffix), place(MANIFEST));
+  } catch (error) {
+    for (const name of [PREPARED, MANIFEST]) await rm(place(name + suffix), { force: true }).catch(() => {});
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" || syscall !== "rename") throw error;
+    throw new OvertakenError("another build began to write here meanwhile");
+  }
+  await syncFolder(folder).catch(() => {});
+  return bytes;
+}
