@@ -4,7 +4,13 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildPrepared } from "../serve/build-prepared.ts";
 import { STOP_SIGNALS } from "../serve/early-signals.ts";
-import { BadRowsError, type Exported, type ExportOptions, exportOnce } from "../source/export.ts";
+import {
+  BadRowsError,
+  type Exported,
+  type ExportOptions,
+  exportOnce,
+  type Prepare,
+} from "../source/export.ts";
 import { MissingPackageError } from "../source/postgres.ts";
 import { PostgresError } from "../source/postgres-errors.ts";
 import { PostgresUrlError, readPostgresUrl } from "../source/postgres-url.ts";
