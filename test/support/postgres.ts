@@ -64,6 +64,8 @@ export interface Postgres {
   /** Its folder: certificates and the socket are there. */
   readonly folder: string;
   readonly port: number;
+  /** Its process's id. */
+  readonly pid: () => number;
   /** A URL of a database on it. */
   readonly url: (database?: string, user?: string) => string;
   /** A connection as its owner, closed at the end. */
@@ -91,8 +93,8 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
   const as = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8" } };
   const init = ["-D", data, "-A", "trust", "-U", "orrery", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"];
   execFileSync(join(bin, "initdb"), init, { ...as, stdio: "ignore" });
-  // What must survive nothing needs no care.
-  const quick = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n";
+  // Nothing of it has to survive this machine.
+  const quick = "fsync = off\nfull_page_writes = off\n";
   writeFileSync(join(data, "postgresql.auto.conf"), `${quick}${settings}\n`);
   if (access !== undefined) writeFileSync(join(data, "pg_hba.conf"), access);
 
@@ -145,7 +147,7 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
 
   await start();
   return {
-    ...{ folder, port, url, connect, run, start, stop: () => stop() },
+    ...{ folder, port, url, connect, run, start, stop: () => stop(), pid: () => child!.pid! },
     async makeDatabase(name) {
       await run(`CREATE DATABASE ${name}`);
       await run(TABLES_SQL, name);
