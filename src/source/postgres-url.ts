@@ -58,7 +58,7 @@ export function readPostgresUrl(text: string): PostgresUrl {
     ...["password", "sslpassword"].map((name) => url.searchParams.get(name) ?? ""),
   ];
   const secrets = new Set(
-    passwords.flatMap((password) => [password, decoded(password), encodeURIComponent(password)]),
+    passwords.flatMap((password) => [password, decoded(password), encodeURIComponent(decoded(password))]),
   );
   const { searchParams } = url;
   const isLibrarys = searchParams.get("sslmode") === "no-verify" || searchParams.has("uselibpqcompat");

@@ -30,10 +30,8 @@ const CANCEL_CODE = 80_877_102;
  */
 export async function importPostgres() {
   try {
-    const [{ default: pg }, { default: copyStreams }] = await Promise.all([
-      import("pg"),
-      import("pg-copy-streams"),
-    ]);
+    const { default: pg } = await import("pg");
+    const { default: copyStreams } = await import("pg-copy-streams");
     return { Client: pg.Client, copyTo: copyStreams.to };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
