@@ -30,6 +30,7 @@ import { type Observe, observeNothing } from "./observe.ts";
 import { checkOptions, type GivenKey, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import { openState } from "./serve/open.ts";
+import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./supported.mjs";
 
@@ -104,6 +105,9 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checkOptions(options);
   const { state, reload, beginSimilar, stop, searchCounts, close } = await openState({
     ...settings,
+    // Not asked for otherwise: some hosts ask their user before they tell.
+    cache:
+      settings.cache ?? (isAddress(settings.snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
     threads: threads ?? true,

@@ -30,8 +30,17 @@ export type Observation =
       readMs: number;
       packMs: number;
       indexMs: number;
+      /** Tables whose rows were read, and those that are the same as before: "users", "world-stats" … */
+      read: readonly string[];
+      kept: readonly string[];
     }
-  | { kind: "snapshot-unchanged"; generation: string; ms: number }
+  | {
+      kind: "snapshot-unchanged";
+      generation: string;
+      ms: number;
+      read: readonly string[];
+      kept: readonly string[];
+    }
   | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
   | {
       kind: "snapshot-refused";
@@ -54,6 +63,29 @@ export type Observation =
       entries: number;
       bytes: number;
     }
+  | {
+      /** A new snapshot has come from the source. */
+      kind: "source-downloaded";
+      generation: string;
+      /** Files that were downloaded, their bytes, and files that were here. */
+      files: number;
+      bytes: number;
+      reused: number;
+      ms: number;
+    }
+  | {
+      /** The source cannot be used; told once for the same problem. The newest copy is served. */
+      kind: "source-failed";
+      problem: string;
+      /** Generation of the copy, and how long ago the source last confirmed it. */
+      copy: string;
+      ageSeconds: number;
+      /** When the source is asked again, if it is asked at all. */
+      retryMs: number;
+    }
+  | { kind: "source-recovered"; ms: number }
+  /** A copy is not what was downloaded; what is wrong is downloaded again. */
+  | { kind: "source-damaged"; place: string }
   /** From now on searches for similar names are answered as such. */
   | { kind: "similar-ready"; generation: string; names: number; ms: number }
   | {

@@ -7,6 +7,7 @@ import { SCOPES } from "./model.ts";
 import { problemWithNames } from "./nearest.ts";
 import type { Observe } from "./observe.ts";
 import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
+import { isAddress, problemWithAddress } from "./source/address.ts";
 
 /** A key given in code. */
 export interface GivenKey {
@@ -22,8 +23,12 @@ export interface GivenKey {
 
 /** How to open. What is a setting of `serve`, too, has its default and bounds. */
 export interface OpenOptions {
-  /** Folder of the snapshot: its path or a `file:` URL. */
+  /** Folder of the snapshot: its path or a `file:` URL; or an `http:` or `https:` URL that ends with a slash. */
   readonly snapshot: string | URL;
+  /** Folder for copies of a snapshot by URL; `orrery` in the user's cache folder when absent. */
+  readonly cache?: string | URL;
+  /** File with a bearer token for a snapshot by URL. */
+  readonly snapshotTokenFile?: string | URL;
   /** A keys file, which is kept current, by its path or a `file:` URL; or keys. */
   readonly keys: string | URL | readonly GivenKey[];
   /** Requests of an API key per window; 1000 when absent. */
@@ -77,13 +82,25 @@ export const SETTING_OPTIONS = [
   "accessLog",
 ] as const satisfies readonly (keyof OpenOptions)[];
 
-const OPTIONS: readonly string[] = ["snapshot", "keys", "threads", "observe", ...SETTING_OPTIONS];
+/** Options that are settings of files, too, and have no default. */
+export const PATH_OPTIONS = ["cache", "snapshotTokenFile"] as const satisfies readonly (keyof OpenOptions)[];
+
+const OPTIONS: readonly string[] = [
+  "snapshot",
+  "keys",
+  "threads",
+  "observe",
+  ...PATH_OPTIONS,
+  ...SETTING_OPTIONS,
+];
 const KEY_FIELDS: readonly string[] = ["id", "kind", "token", "scopes", "limit"];
 
 /** Options with a value each, and paths for URLs. */
-export type CheckedOptions = Omit<OpenOptions, "snapshot" | "keys"> &
+export type CheckedOptions = Omit<OpenOptions, "snapshot" | "keys" | (typeof PATH_OPTIONS)[number]> &
   Required<Pick<OpenOptions, (typeof SETTING_OPTIONS)[number]>> & {
     readonly snapshot: string;
+    readonly cache?: string;
+    readonly snapshotTokenFile?: string;
     readonly keys: string | readonly GivenKey[];
   };
 
@@ -107,7 +124,7 @@ function checkNames(given: object, known: readonly string[], what: string): void
 }
 
 /** The path behind a `file:` URL; what is no URL stays as it is. */
-function pathOf(name: "snapshot" | "keys", given: unknown): unknown {
+function pathOf(name: "snapshot" | "keys" | (typeof PATH_OPTIONS)[number], given: unknown): unknown {
   if (!(given instanceof URL)) return given;
   if (given.protocol !== "file:")
     fail(`option "${name}" can be a file: URL only, is a ${given.protocol} URL`);
@@ -116,6 +133,21 @@ function pathOf(name: "snapshot" | "keys", given: unknown): unknown {
   } catch (error) {
     return fail(`option "${name}": ${(error as Error).message}`);
   }
+}
+
+/** The snapshot's folder, or its URL as text. */
+function snapshotOf(given: unknown): unknown {
+  const address = given instanceof URL && given.protocol !== "file:" ? given.href : given;
+  if (typeof address !== "string" || !isAddress(address)) return pathOf("snapshot", address);
+  const problem = problemWithAddress(address);
+  return problem === undefined ? address : fail(`option "snapshot": ${problem}`);
+}
+
+function checkPath(name: (typeof PATH_OPTIONS)[number], given: unknown): Record<string, unknown> {
+  if (given === undefined) return {};
+  const path = pathOf(name, given);
+  if (typeof path !== "string" || path === "") fail(`option "${name}" must be a path, is ${kindOf(path)}`);
+  return { [name]: path };
 }
 
 /** A setting's value as given, or its default. */
@@ -182,7 +214,7 @@ export function checkOptions(given: unknown): CheckedOptions {
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
   checkNames(given, OPTIONS, "option");
   const { threads, observe } = given;
-  const snapshot = pathOf("snapshot", given.snapshot);
+  const snapshot = snapshotOf(given.snapshot);
   const keys = pathOf("keys", given.keys);
   if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
   if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
@@ -199,7 +231,8 @@ export function checkOptions(given: unknown): CheckedOptions {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
   const settings = Object.fromEntries(SETTING_OPTIONS.map((name) => [name, settingValue(name, given[name])]));
-  const checked = { ...given, ...settings, snapshot, keys } as unknown as CheckedOptions;
+  const paths = Object.assign({}, ...PATH_OPTIONS.map((name) => checkPath(name, given[name]))) as object;
+  const checked = { ...given, ...settings, ...paths, snapshot, keys } as unknown as CheckedOptions;
   const problem = problemWithPrefixes(
     { prefix: checked.apiKeyPrefix, name: 'option "apiKeyPrefix"' },
     { prefix: checked.cliTokenPrefix, name: 'option "cliTokenPrefix"' },

@@ -63,9 +63,9 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "snapshot",
     kind: "text",
-    value: "DIR",
+    value: "DIR|URL",
     required: true,
-    meaning: "Directory of the snapshot.",
+    meaning: "Directory of the snapshot, or the URL of one, which ends with a slash.",
     commands: ["serve"],
   },
   {
@@ -149,6 +149,21 @@ export const SETTINGS: readonly Setting[] = [
     max: 86_400,
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
+  },
+  {
+    flag: "cache",
+    kind: "text",
+    value: "DIR",
+    meaning:
+      "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
+    commands: ["serve", "check"],
+  },
+  {
+    flag: "snapshot-token-file",
+    kind: "text",
+    value: "FILE",
+    meaning: "File with a bearer token for a snapshot that is given by URL.",
+    commands: ["serve", "check"],
   },
   {
     flag: "max-snapshot-bytes",

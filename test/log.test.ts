@@ -18,11 +18,17 @@ const OBSERVATIONS: readonly Observation[] = [
     readMs: 1,
     packMs: 1,
     indexMs: 2,
+    read: ["worlds"],
+    kept: ["users"],
   },
-  { kind: "snapshot-unchanged", generation: "g", ms: 1 },
+  { kind: "snapshot-unchanged", generation: "g", ms: 1, read: [], kept: ["users"] },
   { kind: "snapshot-shrunk", table: "users", from: 3, to: 1 },
   { kind: "snapshot-refused", problems: ["users.ndjson:1: id: is missing"], serving: "g" },
   { kind: "search-cache", generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 },
+  { kind: "source-downloaded", generation: "g", files: 1, bytes: 9, reused: 3, ms: 1 },
+  { kind: "source-failed", problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 },
+  { kind: "source-recovered", ms: 1 },
+  { kind: "source-damaged", place: "/cache/x" },
   { kind: "similar-ready", generation: "g", names: 2, ms: 1 },
   { kind: "similar-failed", generation: "g", problem: "out of memory", retryMs: 5000 },
   { kind: "thread-died", role: "search", cause: "out of memory" },
@@ -85,7 +91,7 @@ describe("the log", () => {
 
   it("leaves out what is below its level", () => {
     assert.equal(logged("error", false).length, 5 + 2);
-    assert.equal(logged("warn", false).length, 9 + 2);
+    assert.equal(logged("warn", false).length, 11 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
-    text: 'return rowOf(worlds, world) === NO_GROUP ? "world is hidden" : undefined;',
+    text: 'return world === HIDDEN ? "world is hidden" : undefined;',
     becomes: "return undefined;",
     tests: [["test/snapshot.test.ts", "hidden rows are dropped and counted by reason"]],
   },
@@ -240,8 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an old generation is let go while somebody may still ask for it",
     file: "src/serve/snapshots.ts",
-    text: "else void released.then(retire);",
-    becomes: "else retire();",
+    text: "else void released.then(release);",
+    becomes: "else release();",
     tests: [
       [
         "test/keeping.test.ts",

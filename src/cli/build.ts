@@ -7,10 +7,12 @@ import { systemErrorText } from "../system-error.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { refuseAddress } from "./source.ts";
 
 /** Runs the command. */
 export async function build(options: Options, world: World): Promise<void> {
   const from = options.positionals[0]!;
+  refuseAddress("DIR", from);
   const to = options.text("out");
   const bar = startProgress(world, "reading");
   const result = await buildPrepared(from, to, {

@@ -1,18 +1,14 @@
 /** `orrery check`: would this snapshot load, and what is in it? */
 
 import { observeNothing } from "../observe.ts";
+import type { LoaderOptions } from "../serve/loader.ts";
 import { createThreadedLoader } from "../serve/threaded-loader.ts";
-import {
-  type FileReport,
-  type Loaded,
-  type LoadOptions,
-  loadSnapshot,
-  type Refused,
-} from "../snapshot/load.ts";
+import { type FileReport, type Loaded, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { fetchSnapshot } from "./source.ts";
 
 function hiddenIn({ hidden }: FileReport): number {
   return [...hidden.values()].reduce((sum, count) => sum + count, 0);
@@ -67,7 +63,7 @@ function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
 }
 
 /** Loads as a server does, in a thread and with an index, so that what is well here is well there. */
-async function loadAsServed(folder: string, options: LoadOptions): Promise<Loaded | Refused> {
+async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loaded | Refused> {
   const loaded = await createThreadedLoader(observeNothing, 0, false)(folder, options);
   if (loaded.ok) loaded.retire();
   return loaded;
@@ -75,12 +71,15 @@ async function loadAsServed(folder: string, options: LoadOptions): Promise<Loade
 
 /** Runs the command. */
 export async function check(options: Options, world: World): Promise<void> {
+  const { folder, repair } = await fetchSnapshot(options, world, options.positionals[0]!);
   const bar = startProgress(world, "reading");
   const load = options.flag("no-index") ? loadSnapshot : loadAsServed;
-  const result = await load(options.positionals[0]!, {
-    maxBytes: options.integer("max-snapshot-bytes"),
-    onProgress: bar.show,
-  });
+  const loadOptions = { maxBytes: options.integer("max-snapshot-bytes"), onProgress: bar.show };
+  let result = await load(folder, loadOptions);
+  if (!result.ok) {
+    const repaired = await repair();
+    if (repaired !== undefined) result = await load(repaired, loadOptions);
+  }
   bar.end();
   const json = options.flag("json");
   if (!result.ok) {

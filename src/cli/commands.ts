@@ -9,7 +9,7 @@ import type { CommandRow } from "./command.ts";
 export const COMMANDS: readonly CommandRow[] = [
   {
     name: "serve",
-    usage: "--snapshot DIR --keys FILE",
+    usage: "--snapshot DIR|URL --keys FILE",
     positionals: [],
     summary: "Serve a snapshot over HTTP.",
     run: async (options, world) => (await import("./serve.ts")).serve(options, world),
@@ -58,8 +58,8 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: "check",
-    usage: "DIR",
-    positionals: ["DIR"],
+    usage: "DIR|URL",
+    positionals: ["DIR|URL"],
     summary: "Validate a snapshot and report its contents.",
     run: async (options, world) => (await import("./check.ts")).check(options, world),
   },

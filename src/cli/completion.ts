@@ -11,7 +11,7 @@ function argumentOf({ kind, choices, value }: Setting): Argument {
   if (kind === "flag") return "switch";
   if (choices !== undefined) return choices;
   if (value === "FILE") return "file";
-  return value === "DIR" ? "folder" : "any";
+  return value?.startsWith("DIR") ? "folder" : "any";
 }
 
 /** What is offered for a boolean. */

@@ -7,6 +7,7 @@ import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { refuseAddress } from "./source.ts";
 
 async function load(folder: string, options: Options, world: World): Promise<Loaded> {
   const bar = startProgress(world, `reading ${folder}`);
@@ -48,6 +49,8 @@ function textOf({ from, to, tables, becomeHidden, moves }: SnapshotDiff): string
 /** Runs the command. */
 export async function diff(options: Options, world: World): Promise<void> {
   const [from, to] = options.positionals;
+  refuseAddress("FROM", from!);
+  refuseAddress("TO", to!);
   const before = await load(from!, options, world);
   const after = await load(to!, options, world);
   const hidden = after.reports.find((report) => report.table === "worlds.ndjson")!.hiddenIds!;

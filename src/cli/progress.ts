@@ -20,8 +20,12 @@ export interface ProgressBar {
 /** The terminal to show a bar on, if it is one. */
 export type BarPlace = Pick<World, "isTerminal" | "complain" | "columns">;
 
-/** Starts a bar with a word on what is going on. */
-export function startProgress({ isTerminal, complain, columns }: BarPlace, what: string): ProgressBar {
+/** Starts a bar with a word on what is going on, and on what comes behind it. */
+export function startProgress(
+  { isTerminal, complain, columns }: BarPlace,
+  what: string,
+  whatNext = "sorting and indexing",
+): ProgressBar {
   const began = performance.now();
   // A bar that wraps could not be cleared.
   const room = (columns || 80) - 1;
@@ -33,7 +37,7 @@ export function startProgress({ isTerminal, complain, columns }: BarPlace, what:
       shown = percent;
       const full = Math.round(share * WIDTH);
       const bar = `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] ${String(percent).padStart(3)} %`;
-      const next = percent === 100 ? ", sorting and indexing" : "";
+      const next = percent === 100 ? `, ${whatNext}` : "";
       const texts = [`${what} ${bar}${next}`, `${what} ${bar}`, `${bar}${next}`, bar, `${percent} %`];
       complain(CLEAR_LINE + (texts.find((text) => text.length <= room) ?? ""));
     },

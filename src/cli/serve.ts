@@ -14,6 +14,7 @@ import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { readSourceSettings } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** The server's options from the command's settings, for any snapshot and keys. */
@@ -57,10 +58,20 @@ export async function start(
   console: Console,
 ): Promise<RunningServer> {
   const place = { isTerminal: console.log.isTTY, complain: console.status, columns };
+  const download = startProgress(place, `downloading ${options.snapshot}`, "checking");
   const bar = startProgress(place, `loading ${options.snapshot}`);
-  let show: ((share: number) => void) | undefined = bar.show;
+  let isOver = false;
   try {
-    return await startServer({ ...options, startsHere: true, onProgress: (share) => show?.(share) });
+    return await startServer({
+      ...options,
+      startsHere: true,
+      onDownload: (share) => {
+        if (!isOver) download.show(share);
+      },
+      onProgress: (share) => {
+        if (!isOver) bar.show(share);
+      },
+    });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
     if (error instanceof KeysFileError || error instanceof ServingThreadError)
@@ -73,7 +84,8 @@ export async function start(
     throw error;
   } finally {
     // Later loads go on behind a running server and are the log's matter.
-    show = undefined;
+    isOver = true;
+    download.end();
     bar.end();
     // What is said next is said elsewhere, and belongs below the log.
     await console.flush();
@@ -170,6 +182,7 @@ export async function serve(options: Options, world: World): Promise<void> {
   const observe = openLog(options, console);
   const settings = {
     ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
+    ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
   };

@@ -35,9 +35,25 @@ export function indexWorldsOf({ worlds, popular }: Store): WorldIndex {
   );
 }
 
-/** Indexes a store for both searches. */
-export function indexStore(store: Store): SearchIndex {
-  return { users: indexUsersOf(store), worlds: indexWorldsOf(store) };
+/** An earlier store and its index. */
+export interface Indexed {
+  readonly store: Store;
+  readonly index: SearchIndex;
+}
+
+/** The parts of an earlier index that are those of a store, too: what they were made from stands in both. */
+export function indexesOf(store: Store, earlier: Indexed | undefined): Partial<SearchIndex> {
+  if (earlier === undefined) return {};
+  const { users, worlds, popular } = earlier.store;
+  return {
+    ...(store.users === users ? { users: earlier.index.users } : {}),
+    ...(store.worlds === worlds && store.popular.all === popular.all ? { worlds: earlier.index.worlds } : {}),
+  };
+}
+
+/** Indexes a store for both searches. @param known parts that are there already */
+export function indexStore(store: Store, known: Partial<SearchIndex> = {}): SearchIndex {
+  return { users: known.users ?? indexUsersOf(store), worlds: known.worlds ?? indexWorldsOf(store) };
 }
 
 /** Makes an index searchable on the calling thread; takes well under a millisecond. */

@@ -8,6 +8,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { pageOf } from "../search/query/result-set.ts";
 import { createResultCache } from "../search/result-cache.ts";
 import {
+  indexesOf,
   indexStore,
   indexUsersOf,
   indexWorldsOf,
@@ -34,6 +35,8 @@ function say(message: ThreadMessage): void {
 interface Ready {
   readonly loaded: Loaded | undefined;
   readonly index: SearchIndex;
+  /** Parts of it that were there before. */
+  readonly known: Partial<SearchIndex>;
   readonly indexMs: number;
 }
 
@@ -58,15 +61,17 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
 
 /** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
 async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
-  if (task.kind === "search") return { loaded: undefined, index: task.index, indexMs: 0 };
-  const loaded = await loadSnapshot(task.folder, optionsOf(task));
+  if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
+  const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
+  const loaded = await loadSnapshot(task.folder, { ...optionsOf(task), ...(before ? { before } : {}) });
   if (!loaded.ok) return loaded;
   const { store } = loaded;
+  const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
-    isMuch ? indexInTwo(store) : indexStore(store),
+    isMuch ? indexInTwo(store) : indexStore(store, known),
   );
-  return "problems" in indexed ? indexed : { loaded, ...indexed };
+  return "problems" in indexed ? indexed : { loaded, known, ...indexed };
 }
 
 /**
@@ -99,7 +104,12 @@ async function run(task: Task): Promise<void> {
   }
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
   port.on("message", answerBatches(searchesOf(openSearch(ready.index), task.cacheBytes), send));
-  say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
+  const { loaded, index, known, indexMs } = ready;
+  const made = {
+    ...(known.users ? {} : { users: index.users }),
+    ...(known.worlds ? {} : { worlds: index.worlds }),
+  };
+  say({ kind: "ready", loaded, made, indexMs });
 }
 
 function optionsOf({ maxBytes, keepHiddenIds }: Extract<Task, { kind: "load" }>): LoadOptions {

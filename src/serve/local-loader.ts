@@ -1,7 +1,7 @@
 /** Loading and searching on the calling thread. */
 
 import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
-import { indexStore, openSearch } from "../search/search.ts";
+import { indexesOf, indexStore, openSearch } from "../search/search.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { indexLoaded } from "./index-loaded.ts";
 import { createInlineSearch, createSlicedSearch } from "./inline-search.ts";
@@ -17,7 +17,9 @@ export function createLocalLoader(cacheBytes: number, pending: PendingSearches =
   return async (folder, options) => {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
-    const indexed = await indexLoaded(folder, result, () => indexStore(result.store));
+    const { store } = result;
+    const known = indexesOf(store, options.before);
+    const indexed = await indexLoaded(folder, result, () => indexStore(store, known));
     if ("problems" in indexed) return indexed;
     const searches = openSearch(indexed.index);
     const search = createInlineSearch(searches, createSlicedSearch(searches), pending);

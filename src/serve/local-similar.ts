@@ -8,7 +8,13 @@ import { keepSimilar } from "./keep-similar.ts";
 import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
 
 /** Makes the similar search of a generation. */
-export function openSimilarHere({ store, index, cacheBytes, observe }: SimilarOptions): SimilarEngine {
+export function openSimilarHere({
+  store,
+  generation,
+  index,
+  cacheBytes,
+  observe,
+}: SimilarOptions): SimilarEngine {
   const scheduler = new Scheduler<Found>();
   let search: ReturnType<typeof keepSimilar> | undefined;
   let retired = false;
@@ -21,7 +27,7 @@ export function openSimilarHere({ store, index, cacheBytes, observe }: SimilarOp
     if (made === BUSY) return;
     search = keepSimilar(openSimilar(store, made, openSearch(index)), cacheBytes);
     const ms = Math.round(performance.now() - began);
-    observe({ kind: "similar-ready", generation: store.id, names: namesIn(made), ms });
+    observe({ kind: "similar-ready", generation: generation(), names: namesIn(made), ms });
   }
 
   return {
@@ -32,7 +38,7 @@ export function openSimilarHere({ store, index, cacheBytes, observe }: SimilarOp
     start() {
       if (retired) return;
       build().catch((error: unknown) =>
-        observe({ kind: "similar-failed", generation: store.id, problem: String(error) }),
+        observe({ kind: "similar-failed", generation: generation(), problem: String(error) }),
       );
     },
     retire() {

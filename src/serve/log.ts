@@ -14,6 +14,10 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "snapshot-shrunk": "warn",
   "snapshot-refused": "error",
   "search-cache": "info",
+  "source-downloaded": "info",
+  "source-failed": "warn",
+  "source-recovered": "info",
+  "source-damaged": "warn",
   "similar-ready": "info",
   "similar-failed": "error",
   "thread-died": "error",
@@ -57,6 +61,14 @@ function messageOf(observation: Observation): string {
         : "snapshot refused, still serving the previous generation";
     case "search-cache":
       return "search cache closed with its generation";
+    case "source-downloaded":
+      return "snapshot downloaded";
+    case "source-failed":
+      return "the snapshot's source cannot be used, going on with the copy";
+    case "source-recovered":
+      return "the snapshot's source can be used again";
+    case "source-damaged":
+      return "the copy of the snapshot is damaged, downloading it again";
     case "similar-ready":
       return "similar search ready";
     case "similar-failed":

@@ -10,6 +10,8 @@ import type { CacheCounts } from "../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { defaultOf } from "../settings.ts";
+import { defaultCache, isAddress } from "../source/address.ts";
+import type { Source } from "../source/url.ts";
 import type { Generation } from "../store/generation.ts";
 import { createFirstLoader } from "./first-loader.ts";
 import { keepKeys } from "./keyfile.ts";
@@ -25,8 +27,14 @@ const SIMILAR_SHARE = 1 / 4;
 
 /** What to open. */
 export interface OpenStateOptions {
-  /** Folder of the snapshot. */
+  /** Folder of the snapshot, or its URL. */
   readonly snapshot: string;
+  /** Folder for copies of snapshots by URL. */
+  readonly cache?: string | undefined;
+  /** File of a bearer token for the URL. */
+  readonly snapshotTokenFile?: string | undefined;
+  /** Told what share of a snapshot was downloaded, from 0 to 1. */
+  readonly onDownload?: (share: number) => void;
   /** A keys file, which is kept current, or its records. */
   readonly keys: string | readonly KeyRecord[];
   readonly prefixes: Prefixes;
@@ -101,6 +109,22 @@ async function chooseLoader(
   return options.startsHere ? createFirstLoader(threaded, importLocal) : threaded;
 }
 
+/** What a snapshot by URL is kept current by. */
+async function openSource(options: OpenStateOptions): Promise<Source | undefined> {
+  const { snapshot: address, snapshotTokenFile: tokenFile, onDownload: onProgress, observe } = options;
+  if (!isAddress(address)) return undefined;
+  const { cache = defaultCache(undefined) } = options;
+  const { createUrlSource } = await import("../source/url.ts");
+  return createUrlSource({
+    address,
+    cache,
+    tokenFile,
+    maxBytes: options.maxSnapshotBytes,
+    onProgress,
+    observe,
+  });
+}
+
 /**
  * Loads keys and snapshot, and begins to look at them for changes.
  *
@@ -142,10 +166,12 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       )
     : undefined;
   const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
+  const source = await openSource(options);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
     {
       folder: options.snapshot,
+      ...(source ? { source } : {}),
       load,
       ...(similar ? { openSimilar: similar.open } : {}),
       maxBytes: options.maxSnapshotBytes,

@@ -8,6 +8,8 @@ import type { AskSimilar } from "./bounded-similar.ts";
 /** What the similar search of a generation is made from. */
 export interface SimilarOptions {
   readonly store: Store;
+  /** Id of what is served with it: generations with the same names share one. */
+  readonly generation: () => string;
   /** What the exact search runs over. */
   readonly index: SearchIndex;
   /** Memory for results. */

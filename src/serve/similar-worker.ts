@@ -90,12 +90,12 @@ export class SimilarThread implements SimilarEngine {
   }
 
   #ready(names: number, passed: number): void {
-    const { store, observe } = this.#options;
+    const { generation, observe } = this.#options;
     const ms = Math.round(passed);
     this.#isReady = true;
     this.#pauses.reset();
     if (this.#hasDied) observe({ kind: "thread-replaced", role: "similar", ms });
-    observe({ kind: "similar-ready", generation: store.id, names, ms });
+    observe({ kind: "similar-ready", generation: generation(), names, ms });
   }
 
   #exited(cause: string, mayWork: boolean): void {
@@ -114,10 +114,10 @@ export class SimilarThread implements SimilarEngine {
   }
 
   #fail(problem: string, mayWork: boolean): void {
-    const { store, observe } = this.#options;
+    const { generation, observe } = this.#options;
     const retryMs = mayWork ? this.#startLater() : undefined;
     const again = retryMs === undefined ? {} : { retryMs };
-    observe({ kind: "similar-failed", generation: store.id, problem, ...again });
+    observe({ kind: "similar-failed", generation: generation(), problem, ...again });
   }
 
   #startLater(): number {

@@ -15,6 +15,8 @@ import { SimilarThread } from "./similar-worker.ts";
 /** The similar search of one generation, as it is served. */
 export interface OpenSimilar {
   readonly search: SimilarSearch;
+  /** Another generation with the same names is served with it. */
+  readonly serveAs: (generation: string) => void;
   readonly retire: () => void;
 }
 
@@ -47,10 +49,17 @@ export async function createSimilarSearching(
   });
   return {
     open(store, index) {
-      const options: SimilarOptions = { store, index, cacheBytes, observe };
+      let generation = store.id;
+      const options: SimilarOptions = { store, generation: () => generation, index, cacheBytes, observe };
       const engine: SimilarEngine = openHere?.(options) ?? new SimilarThread(options);
       void begun.then(() => engine.start());
-      return { search: boundedSimilar(engine.ask, pending), retire: () => engine.retire() };
+      return {
+        search: boundedSimilar(engine.ask, pending),
+        serveAs(id) {
+          generation = id;
+        },
+        retire: () => engine.retire(),
+      };
     },
     begin,
   };

@@ -12,17 +12,22 @@ import { type CacheCounts, observeSearches, withCache } from "../search/cache.ts
 import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { fingerprintOf } from "../snapshot/files.ts";
-import type { LoadOptions, Refused } from "../snapshot/load.ts";
+import type { Refused } from "../snapshot/load.ts";
+import { SourceError } from "../source/problem.ts";
+import type { Source } from "../source/url.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
 import { systemErrorText } from "../system-error.ts";
 import { RELEASE_MS } from "./collect.ts";
-import type { LoadedSearchable, Loader } from "./loader.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
-import type { SimilarSearching } from "./similar.ts";
+import type { OpenSimilar, SimilarSearching } from "./similar.ts";
+import { SnapshotFolder } from "./snapshot-folder.ts";
 
 /** @internal What to keep current, and who is told. */
-export interface SnapshotOptions extends LoadOptions {
+export interface SnapshotOptions extends LoaderOptions {
   readonly folder: string;
+  /** Gives the folder instead, and brings what belongs into it. */
+  readonly source?: Source;
   readonly load: Loader;
   /** Makes the similar search of a generation; there is none when absent. */
   readonly openSimilar?: SimilarSearching["open"];
@@ -96,6 +101,13 @@ function countsOf(store: Store) {
   return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
 }
 
+/** Tables that were read, and those that were kept from the generation before. */
+function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
+  const named = (kept: boolean): string[] =>
+    reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
+  return { read: named(false), kept: named(true) };
+}
+
 /**
  * Loads the folder and keeps it.
  *
@@ -108,9 +120,12 @@ export async function keepSnapshot(
   options: SnapshotOptions,
   onGeneration: (generation: Generation, index: SearchIndex) => Promise<void> | undefined,
 ): Promise<SnapshotKeeper> {
-  const { folder, observe } = options;
+  const { observe } = options;
+  const folder = new SnapshotFolder(options.folder, options.source);
   let generation: Generation | undefined;
-  let index: SearchIndex | undefined;
+  /** What the next load may use again. */
+  let serving: Serving | undefined;
+  let similar: OpenSimilar | undefined;
   let retire = (): void => {};
   let searchCounts = (): CacheCounts => NO_SEARCHES;
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
@@ -124,10 +139,10 @@ export async function keepSnapshot(
   const closing = new AbortController();
 
   function accept(loaded: LoadedSearchable, began: number): void {
-    const { store, bytes } = loaded;
+    const { store, kept, index, bytes } = loaded;
     const before = generation?.store;
     const search = withCache(loaded.search, loaded.cacheBytes, options.pending);
-    const similar = options.openSimilar?.(store, loaded.index);
+    const letGo = replaceSimilar(store, index);
     const next = createGeneration(store, search, similar?.search);
     if (before) {
       warnOfShrink(before, store);
@@ -135,15 +150,17 @@ export async function keepSnapshot(
     }
     searchCounts = search.counts;
     generation = next;
-    index = loaded.index;
+    serving = { store, kept, index };
+    const retireOld = retire;
+    retire = loaded.retire;
+    const release = (): void => {
+      retireOld();
+      letGo?.();
+    };
     // The old one may still be searched until all who serve have taken the new one.
     const released = onGeneration(next, index);
-    if (released === undefined) retire();
-    else void released.then(retire);
-    retire = () => {
-      loaded.retire();
-      similar?.retire();
-    };
+    if (released === undefined) release();
+    else void released.then(release);
     if (before && options.onReleased) setTimeout(options.onReleased, RELEASE_MS).unref();
     observe({
       kind: "snapshot-loaded",
@@ -154,7 +171,19 @@ export async function keepSnapshot(
       readMs: Math.round(loaded.readMs),
       packMs: Math.round(loaded.packMs),
       indexMs: Math.round(loaded.indexMs),
+      ...tablesOf(loaded),
     });
+  }
+
+  /** Similar search goes on where the names are the same. @returns what lets go of the one before, if it does not */
+  function replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
+    const old = similar;
+    if (old && index.users === serving?.index.users && index.worlds === serving.index.worlds) {
+      old.serveAs(store.id);
+      return undefined;
+    }
+    similar = options.openSimilar?.(store, index);
+    return old?.retire;
   }
 
   function tellOfCache(): void {
@@ -169,7 +198,8 @@ export async function keepSnapshot(
   }
 
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
-    const result = await options.load(folder, { ...options, signal: closing.signal });
+    const before = serving && { before: serving };
+    const result = await folder.load(options.load, { ...options, ...before, signal: closing.signal });
     if (!result.ok || generation === undefined) return result;
     if (result.store.id !== generation.store.id) {
       const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
@@ -178,16 +208,29 @@ export async function keepSnapshot(
       return { ok: false, problems, fingerprint: result.fingerprint };
     }
     result.retire();
-    if (result.store.contents === generation.store.contents) return result;
+    if (result.store.contents === generation.store.contents) {
+      // Files that only look different need not be looked into again.
+      serving = { ...serving!, kept: result.kept };
+      return result;
+    }
     const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
     return { ok: false, problems: [problem], fingerprint: result.fingerprint };
   }
 
   async function load(): Promise<void> {
-    const began = performance.now();
     clearTimeout(retry);
+    try {
+      await folder.refresh(generation === undefined ? "start" : "reload", closing.signal);
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      if (!(error instanceof SourceError)) throw error;
+      if (generation === undefined) throw new SnapshotError([error.message]);
+      observe({ kind: "snapshot-refused", problems: [error.message], serving: generation.store.id });
+      return;
+    }
+    const began = performance.now();
     // A load that dies cannot say what it read; it is that, or something newer.
-    loadedFingerprint = await fingerprintOf(folder, options.files).catch(() => UNSEEN);
+    loadedFingerprint = await fingerprintOf(folder.path, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
     if (closing.signal.aborted) {
       if (result.ok) result.retire();
@@ -203,7 +246,7 @@ export async function keepSnapshot(
       tellOfRefused(result, generation.store.id, retryMs);
     } else if (result.store.id === generation?.store.id) {
       const ms = Math.round(performance.now() - began);
-      observe({ kind: "snapshot-unchanged", generation: result.store.id, ms });
+      observe({ kind: "snapshot-unchanged", generation: result.store.id, ms, ...tablesOf(result) });
     } else {
       accept(result, began);
     }
@@ -243,16 +286,24 @@ export async function keepSnapshot(
     if (running !== undefined) return;
     let seen: string;
     try {
-      seen = await fingerprintOf(folder, options.files);
+      await folder.refresh("watch", closing.signal);
+      // Somebody may have asked for a load meanwhile.
+      if (running !== undefined) return;
+      seen = await fingerprintOf(folder.path, options.files);
     } catch (error) {
-      const problem = `${folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
+      if (closing.signal.aborted) return;
+      const problem =
+        error instanceof SourceError
+          ? error.message
+          : `${folder.path}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
       if (lastLook !== problem && generation !== undefined) {
         observe({ kind: "snapshot-refused", problems: [problem], serving: generation.store.id });
       }
       lastLook = problem;
       return;
     }
-    const settled = seen === lastLook;
+    // What comes from a source is whole when it comes.
+    const settled = seen === lastLook || folder.isSettled;
     lastLook = seen;
     if (settled && seen !== loadedFingerprint) await reload();
   }
@@ -267,7 +318,7 @@ export async function keepSnapshot(
   await load();
   return {
     current: () => generation!,
-    index: () => index!,
+    index: () => serving!.index,
     reload,
     watch(everyMs) {
       const next = (): void => {
@@ -287,6 +338,7 @@ export async function keepSnapshot(
       closing.abort();
       tellOfCache();
       retire();
+      similar?.retire();
     },
   };
 }

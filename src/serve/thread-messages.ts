@@ -3,6 +3,7 @@
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";
 import type { Found, PageOf, Store } from "../store/generation.ts";
+import type { Serving } from "./loader.ts";
 
 /** Which of the two searches. */
 export type SearchName = "users" | "worlds";
@@ -17,6 +18,8 @@ export type Task =
       readonly cacheBytes: number;
       /** Of more users and worlds than these the worlds are indexed by another thread. */
       readonly mostAlone: number;
+      /** What is being served, to be used again. */
+      readonly before: Serving | undefined;
     }
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
   | { readonly kind: "index-worlds"; readonly store: Store };
@@ -55,7 +58,8 @@ export type ThreadMessage =
   | {
       readonly kind: "ready";
       readonly loaded: Loaded | undefined;
-      readonly index: SearchIndex;
+      /** The index, but for parts of the one before that are used again. */
+      readonly made: Partial<SearchIndex>;
       readonly indexMs: number;
     }
   | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };

@@ -11,11 +11,11 @@ import type { Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
-import type { LoadOptions, Refused } from "../snapshot/load.ts";
+import type { Loaded, LoadOptions, Refused } from "../snapshot/load.ts";
 import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../store/generation.ts";
 import { whyNoThread } from "./connection-limit.ts";
 import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
-import type { LoadedSearchable, Loader } from "./loader.ts";
+import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
 import type { SearchBatch, SearchName, Task, ThreadMessage } from "./thread-messages.ts";
@@ -27,7 +27,18 @@ const RESTART_MS = 1000;
 /** How often a search is tried before the thread's death is laid at its door. */
 const MOST_DEATHS = 2;
 
-type Ready = Extract<ThreadMessage, { kind: "ready" }>;
+/** What a thread that is ready has. */
+interface Ready {
+  readonly loaded: Loaded | undefined;
+  readonly index: SearchIndex;
+  readonly indexMs: number;
+}
+
+/** The index that a thread has: what it made, and what it was given. */
+function indexOf(task: Task, made: Partial<SearchIndex>): SearchIndex {
+  const given = task.kind === "load" ? task.before?.index : undefined;
+  return { ...given, ...made } as SearchIndex;
+}
 
 /** The searches of one generation, wherever their thread is. */
 class GenerationThread {
@@ -80,9 +91,11 @@ class GenerationThread {
         signal?.removeEventListener("abort", end);
         ready = true;
         this.#worker = worker;
-        this.#index = message.index;
+        const { loaded, made, indexMs } = message;
+        const index = indexOf(task, made);
+        this.#index = index;
         this.#questions.askAgain();
-        resolve(message);
+        resolve({ loaded, index, indexMs });
       });
       worker.on("error", (error) => {
         cause = causeOfDeath("generation-thread", error);
@@ -188,7 +201,7 @@ export function createThreadedLoader(
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   let isFirst = true;
-  return async (folder: string, options: LoadOptions): Promise<LoadedSearchable | Refused> => {
+  return async (folder: string, options: LoaderOptions): Promise<LoadedSearchable | Refused> => {
     const thread = new GenerationThread(observe, threadBytes);
     const task: Task = {
       kind: "load",
@@ -197,6 +210,7 @@ export function createThreadedLoader(
       keepHiddenIds: options.keepHiddenIds ?? false,
       cacheBytes: threadBytes,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
+      before: options.before,
     };
     isFirst = false;
     const started = await thread.start(task, options);

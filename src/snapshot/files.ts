@@ -57,28 +57,46 @@ function lookOf(name: string, s: BigIntStats): string {
   return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
 }
 
+/** What the files of a folder look like from outside, by name; equal looks, equal contents. */
+export type Looks = ReadonlyMap<string, string>;
+
+/**
+ * Looks at the files of a snapshot.
+ *
+ * @throws any error of the file system but "no such file"
+ */
+export async function looksOf(folder: string, files: FileSystem = realFiles): Promise<Looks> {
+  const names = [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)];
+  const looks = await Promise.all(
+    names.map(async (name): Promise<[string, string][]> => {
+      try {
+        return [[name, lookOf(name, await files.stat(join(folder, name), { bigint: true }))]];
+      } catch (error) {
+        if (isMissing(error)) return [];
+        throw error;
+      }
+    }),
+  );
+  return new Map(looks.flat());
+}
+
+/** Names that a row file can have on disk. */
+export function formsOf(table: RowFile): string[] {
+  return ENDINGS.map(([ending]) => table + ending);
+}
+
+/** The fingerprint of files that look like this. */
+export function joinLooks(looks: Iterable<string>): string {
+  return [...looks].join("\n");
+}
+
 /**
  * The fingerprint of a folder: what its files look like from outside. Equal fingerprints, equal contents.
  *
  * @throws any error of the file system but "no such file"
  */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  const names = [
-    MANIFEST,
-    PREPARED,
-    ...ROW_FILES.flatMap((name) => ENDINGS.map(([ending]) => name + ending)),
-  ];
-  const fingerprints = await Promise.all(
-    names.map(async (name) => {
-      try {
-        return lookOf(name, await files.stat(join(folder, name), { bigint: true }));
-      } catch (error) {
-        if (isMissing(error)) return "";
-        throw error;
-      }
-    }),
-  );
-  return fingerprints.filter((fingerprint) => fingerprint !== "").join("\n");
+  return joinLooks((await looksOf(folder, files)).values());
 }
 
 /**
@@ -89,7 +107,7 @@ export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   const fingerprints = await Promise.all(
     Array.from(opened, async ([name, handle]) => lookOf(name, await handle.stat({ bigint: true }))),
   );
-  return fingerprints.join("\n");
+  return joinLooks(fingerprints);
 }
 
 /**
@@ -125,7 +143,7 @@ async function openIfThere(
 }
 
 /**
- * Opens the four row files, each plain or compressed.
+ * Opens the row files, each plain or compressed.
  *
  * Files that are missing or there in several forms are reported as problems;
  * the caller closes what was opened.
@@ -135,9 +153,10 @@ export async function openRowFiles(
   files: FileSystem,
   problems: Problems,
   opened: Opened,
+  tables: readonly RowFile[] = ROW_FILES,
 ): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
-  for (const table of ROW_FILES) {
+  for (const table of tables) {
     const forms: StoredFile[] = [];
     for (const [ending, packing] of ENDINGS) {
       const name = table + ending;
@@ -170,9 +189,14 @@ export function openPrepared(
   return openIfThere(folder, PREPARED, files, opened);
 }
 
-/** Reports row files that are there beside a prepared file. */
-export function checkPreparedAlone(opened: Opened, problems: Problems): void {
+/**
+ * Reports row files that are there beside a prepared file.
+ *
+ * @returns whether there are none
+ */
+export function checkPreparedAlone(opened: Opened, problems: Problems): boolean {
   const row = Array.from(opened.keys()).find((name) => name !== MANIFEST && name !== PREPARED);
-  if (row !== undefined)
-    problems.file(PREPARED, `${row} exists as well; a folder holds rows or a prepared snapshot`);
+  if (row === undefined) return true;
+  problems.file(PREPARED, `${row} exists as well; a folder holds rows or a prepared snapshot`);
+  return false;
 }

@@ -20,6 +20,9 @@ import {
   type FileSystem,
   fingerprintOf,
   fingerprintOfOpened,
+  joinLooks,
+  type Looks,
+  looksOf,
   type Opened,
   openManifest,
   openPrepared,
@@ -28,11 +31,22 @@ import {
   realFiles,
   type StoredFile,
 } from "./files.ts";
+import {
+  type Before,
+  isStillTrue,
+  type Kept,
+  type KeptFile,
+  keepWorlds,
+  stageKept,
+  tablesToOpen,
+  takeEarlierIfEqual,
+  unchangedFiles,
+} from "./kept.ts";
 import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
 import { PARSED } from "./parsed.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
-import { BadFileError, type Budget, readFileLines, type Stored } from "./read.ts";
+import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { RowChecker } from "./rows.ts";
 import { SCANNED } from "./scanned.ts";
 import {
@@ -54,6 +68,11 @@ export interface LoadOptions {
   readonly onProgress?: (share: number) => void;
   /** Keep the ids of hidden rows for a report; a server must not. */
   readonly keepHiddenIds?: boolean;
+  /**
+   * The generation that is being served. Files that did not change since it was loaded are not read again; what comes
+   * of the load is the same. Not together with `keepHiddenIds`.
+   */
+  readonly before?: Before;
   /** Ends the load: what it comes to is of no more interest. */
   readonly signal?: AbortSignal;
   /** Stands in for the file system in tests. */
@@ -70,6 +89,8 @@ export interface FileReport {
   readonly rows: number;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
+  /** Whether the rows of an earlier load were used again. */
+  readonly isKept: boolean;
   /** Four words a hidden row, when they were asked for. */
   readonly hiddenIds: Uint32Array | undefined;
 }
@@ -86,6 +107,8 @@ export interface Loaded {
   readonly createdAt: string | undefined;
   /** Of the row files, or of those that a prepared file was made from. */
   readonly reports: readonly FileReport[];
+  /** For the load of what comes behind it. */
+  readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;
   /** Milliseconds that reading and validating took, and sorting and packing. */
@@ -106,10 +129,6 @@ export interface Refused {
   readonly died?: true;
   /** The files changed while they were being read. */
   readonly changed?: true;
-}
-
-interface ReadFile extends Stored {
-  readonly rows: number;
 }
 
 async function readRows(
@@ -188,15 +207,63 @@ function unreadable(file: string, error: SystemError): Refused {
   return { ok: false, problems: [problem], fingerprint: undefined };
 }
 
+/** What reading the files has come to so far. */
+interface Reading {
+  readonly stage: Stage;
+  readonly problems: Problems;
+  readonly budget: Budget;
+  readonly onBytes: (bytes: number) => void;
+  readonly before: Before | undefined;
+  /** What was read or kept, in the order of the files. */
+  readonly files: KeptFile[];
+  readonly unchanged: Set<RowFile>;
+  packMs: number;
+}
+
+/** What is known of a file that holds what it held before, if only its look has changed. */
+async function findEqual(file: StoredFile, { before, onBytes }: Reading): Promise<KeptFile | undefined> {
+  const known = before?.kept.files.find(({ name }) => name === file.name);
+  if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
+  return (await hashFile(file, onBytes)) === known.sha256 ? known : undefined;
+}
+
+/** Uses the rows of a file again that did not change, if they mean what they meant. */
+function keepFile(reading: Reading, known: KeptFile, look: string): boolean {
+  const { stage, problems, before, files, unchanged } = reading;
+  // With problems nothing comes of the load, and this file adds none.
+  if (problems.count === 0 && !isStillTrue(stage, known.table, before!)) return false;
+  spend(reading.budget, known.unpackedBytes);
+  const dangling = problems.count === 0 ? stageKept(stage, known, unchanged, before!) : known.dangling;
+  unchanged.add(known.table);
+  files.push({ ...known, look, dangling });
+  return true;
+}
+
+/** Reads a file and packs its rows. */
+async function readFile(reading: Reading, file: StoredFile, look: string): Promise<void> {
+  const { stage, problems, before } = reading;
+  const { name, table } = file;
+  const read = await readRows(file, stage, problems, reading.budget, reading.onBytes);
+  const { hidden, dangling } = stagedOf(stage, table);
+  reading.files.push({ ...read, table, name, look, hidden, dangling });
+  if (problems.count > 0) return;
+  // At once, since the memory of its staged texts then serves the next file.
+  const packing = performance.now();
+  packStaged(stage, table);
+  if (before) takeEarlierIfEqual(stage, table, before.store);
+  reading.packMs += performance.now() - packing;
+}
+
 async function loadOpened(
   folder: string,
-  fingerprint: string,
+  looks: Looks,
   opened: Opened,
   options: LoadOptions,
 ): Promise<Loaded | Refused> {
   const files = options.files ?? realFiles;
   const began = performance.now();
   const problems = new Problems();
+  const fingerprint = joinLooks(looks.values());
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
   const changed: Refused = {
     ok: false,
@@ -205,54 +272,74 @@ async function loadOpened(
     changed: true,
   };
 
+  const { before } = options;
   const handle = await openManifest(folder, files, opened);
   const prepared = await openPrepared(folder, files, opened);
-  const stored = await openRowFiles(folder, files, prepared ? new Problems() : problems, opened);
-  if ((await fingerprintOfOpened(opened)) !== fingerprint) return changed;
+  // Beside a prepared file none may be there, whatever they look like.
+  const known = unchangedFiles(looks, prepared ? undefined : before);
+  const rowProblems = prepared ? new Problems() : problems;
+  const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
+  const notOpened = new Set<string>(
+    [...known.values()].filter(({ name }) => !opened.has(name)).map(({ name }) => name),
+  );
+  const toOpen = [...looks].filter(([name]) => !notOpened.has(name)).map(([, look]) => look);
+  if ((await fingerprintOfOpened(opened)) !== joinLooks(toOpen)) return changed;
   if (!(await checkKinds(opened, problems))) return refuse();
-  if (prepared) checkPreparedAlone(opened, problems);
-  if (problems.count > 0) return refuse();
+  if (prepared && !checkPreparedAlone(opened, problems)) return refuse();
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
 
   if (prepared) {
-    const loaded = await loadPrepared(prepared, manifest, problems, options).catch((error: unknown) => {
-      if (isSystemError(error)) return unreadable(PREPARED, error);
-      throw error;
-    });
+    const look = looks.get(PREPARED)!;
+    const same = before?.kept.prepared?.look === look ? before : undefined;
+    const earlier = same && { known: same.kept.prepared!, store: same.store };
+    const loaded = await loadPrepared(prepared, manifest, problems, options, earlier).catch(
+      (error: unknown) => {
+        if (isSystemError(error)) return unreadable(PREPARED, error);
+        throw error;
+      },
+    );
     if (loaded !== undefined && "ok" in loaded) return loaded;
     if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
-    return loaded === undefined ? refuse() : { ...loaded, ok: true, fingerprint };
+    if (loaded === undefined) return refuse();
+    const kept = { files: [], prepared: { ...loaded.known, look } };
+    return { ...loaded, ok: true, kept, fingerprint };
   }
 
-  const stage = createStage();
-  const budget: Budget = { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) };
-  const read = new Map<string, ReadFile>();
-  let packMs = 0;
   const showBytes = await progressOver(stored, options.onProgress);
-  const onBytes = (bytes: number): void => {
-    options.signal?.throwIfAborted();
-    showBytes(bytes);
+  const reading: Reading = {
+    stage: createStage(),
+    problems,
+    budget: { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) },
+    onBytes(bytes) {
+      options.signal?.throwIfAborted();
+      showBytes(bytes);
+    },
+    before,
+    files: [],
+    unchanged: new Set(),
+    packMs: 0,
   };
-  for (const file of stored) {
+  for (const table of ROW_FILES) {
+    const file = stored.find((one) => one.table === table);
+    const { name } = file ?? known.get(table)!;
+    const look = looks.get(name)!;
     try {
-      read.set(file.name, await readRows(file, stage, problems, budget, onBytes));
-      if (problems.count > 0) continue;
-      // At once, since the memory of its staged texts then serves the next file.
-      const packing = performance.now();
-      packStaged(stage, file.table);
-      packMs += performance.now() - packing;
+      const equal = known.get(table) ?? (await findEqual(file!, reading));
+      if (equal === undefined || !keepFile(reading, equal, look)) await readFile(reading, file!, look);
     } catch (error) {
-      if (isSystemError(error)) return unreadable(file.name, error);
+      if (isSystemError(error)) return unreadable(name, error);
       if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
-      problems.file(file.name, error.message);
-      if (budget.bytesLeft < 0) return refuse();
+      problems.file(name, error.message);
+      if (reading.budget.bytesLeft < 0) return refuse();
     }
   }
+  const read = new Map(reading.files.map((file) => [file.name, file]));
   if (manifest && read.size === ROW_FILES.length) compareWithManifest(manifest, read, problems);
   if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
   if (problems.count > 0) return refuse();
 
+  const { stage, unchanged } = reading;
   const building = performance.now();
   const contents = hashContents(read, manifest);
   const store = buildStore(
@@ -260,18 +347,19 @@ async function loadOpened(
     contents,
     packedOf(stage),
     stage.stats,
+    before && { store: before.store, unchanged },
   );
-  const reports = stored.map((file) => {
-    const { hidden, dangling } = stagedOf(stage, file.table);
-    const { bytes, rows } = read.get(file.name)!;
-    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage, file.table) : undefined;
-    return { file: file.name, table: file.table, bytes, rows, hidden, dangling, hiddenIds };
+  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(stage);
+  const reports = reading.files.map(({ name, table, bytes, rows, hidden, dangling }) => {
+    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage, table) : undefined;
+    return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table), hiddenIds };
   });
   const bytes = reports.reduce((sum, report) => sum + report.bytes, 0);
-  const readMs = building - began - packMs;
-  packMs += performance.now() - building;
+  const readMs = building - began - reading.packMs;
+  const packMs = reading.packMs + performance.now() - building;
+  const kept = { files: reading.files, worlds };
   const createdAt = manifest?.createdAt;
-  return { ok: true, store, createdAt, reports, bytes, readMs, packMs, fingerprint };
+  return { ok: true, store, createdAt, reports, kept, bytes, readMs, packMs, fingerprint };
 }
 
 /**
@@ -286,8 +374,8 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
     if (!(await (options.files?.stat ?? stat)(folder)).isDirectory()) {
       return { ok: false, problems: [`${folder}: is not a directory`], fingerprint: undefined };
     }
-    const fingerprint = await fingerprintOf(folder, options.files);
-    return await loadOpened(folder, fingerprint, opened, options);
+    const looks = await looksOf(folder, options.files);
+    return await loadOpened(folder, looks, opened, options);
   } catch (error) {
     if (isSystemError(error)) {
       if (error.code !== "ENOENT") return unreadable(error.path ?? folder, error);

@@ -15,7 +15,7 @@ const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** A file as the manifest lists it. */
-interface Listed {
+export interface Listed {
   readonly rows: number;
   readonly bytes: number;
   readonly sha256: string;

@@ -17,6 +17,18 @@ export interface Stored {
   readonly sha256: string;
 }
 
+/** A file of text that was read to its end. */
+export interface ReadText extends Stored {
+  /** Uncompressed. */
+  readonly unpackedBytes: number;
+}
+
+/** A file of rows that was read to its end. */
+export interface ReadFile extends ReadText {
+  /** Lines that are not blank. */
+  readonly rows: number;
+}
+
 /** How much uncompressed text a load may still read; shared by its files. */
 export interface Budget {
   bytesLeft: number;
@@ -30,11 +42,15 @@ export class BadFileError extends Error {
 /**
  * The chunks of a file. The next one is read while one is worked on; the buffer
  * of a chunk is used again for the next but one.
+ *
+ * The file's own position stays where it is, so it can be read again.
  */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)] as const;
+  let position = 0;
   const readInto = async (buffer: Buffer): Promise<Buffer> => {
-    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position);
+    position += bytesRead;
     return buffer.subarray(0, bytesRead);
   };
   let reading = readInto(buffers[0]);
@@ -53,7 +69,8 @@ async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   }
 }
 
-function spend(budget: Budget, bytes: number): void {
+/** @throws {BadFileError} when more was read than may be */
+export function spend(budget: Budget, bytes: number): void {
   budget.bytesLeft -= bytes;
   if (budget.bytesLeft < 0) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
 }
@@ -141,9 +158,10 @@ export async function readFileLines(
   sink: LineSink,
   budget: Budget,
   onBytes: (bytes: number) => void,
-): Promise<Stored> {
+): Promise<ReadText> {
   const hash = createHash("sha256");
   let bytes = 0;
+  const { bytesLeft } = budget;
   const take = (chunk: Buffer): void => {
     hash.update(chunk);
     bytes += chunk.length;
@@ -160,5 +178,15 @@ export async function readFileLines(
     }
   }
   cutter.end();
-  return { bytes, sha256: hash.digest("hex") };
+  return { bytes, sha256: hash.digest("hex"), unpackedBytes: bytesLeft - budget.bytesLeft };
+}
+
+/** Hex hash of the bytes of a file, which takes a small part of the time that its rows do. */
+export async function hashFile({ handle }: StoredFile, onBytes: (bytes: number) => void): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of chunksOf(handle)) {
+    hash.update(chunk);
+    onBytes(chunk.length);
+  }
+  return hash.digest("hex");
 }

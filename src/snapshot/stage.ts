@@ -12,8 +12,8 @@
 
 import { ROW_FILES, type RowFile } from "../model.ts";
 import { type Packed, packRows } from "../store/build.ts";
-import { Float64Column, TextColumn, Uint32Column } from "../store/bytes.ts";
-import { ArrivingIds } from "../store/ids.ts";
+import { Float64Column, sharedUint32, TextColumn, Uint32Column } from "../store/bytes.ts";
+import { ArrivingIds, createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import { formatUuid } from "../uuid.ts";
 import type { RowChecker } from "./rows.ts";
@@ -48,6 +48,15 @@ export interface Staged {
   readonly dangling: Dangling;
   /** The table, once all its rows have arrived and were good. */
   packed: Packed | undefined;
+  /** By id what other files may refer to: rows of the table, and what is hidden. Undefined as long as `packed` is. */
+  referred: Referred | undefined;
+}
+
+/** What references to a table are resolved with. */
+export interface Referred {
+  readonly ids: IdMap;
+  /** Ids of hidden rows. */
+  readonly hidden: IdMap;
 }
 
 /** World statistics by number of arrival. */
@@ -68,6 +77,8 @@ export interface StagedStats {
 export interface Stage {
   readonly users: Staged;
   readonly worlds: Staged;
+  /** The owner of every world, hidden ones too, by number of arrival: four words each. */
+  readonly owners: Uint32Column;
   readonly stats: StagedStats;
   readonly instances: Staged;
 }
@@ -83,6 +94,7 @@ function createStaged(spare: Buffer[]): Staged {
     hidden: new Map(),
     dangling: { count: 0, examples: [] },
     packed: undefined,
+    referred: undefined,
   };
 }
 
@@ -92,6 +104,7 @@ export function createStage(): Stage {
   return {
     users: createStaged(spare),
     worlds: createStaged(spare),
+    owners: new Uint32Column(),
     stats: {
       ids: new ArrivingIds(),
       lines: new Uint32Column(),
@@ -118,12 +131,23 @@ function hide(hidden: Hidden, why: string): void {
   hidden.set(why, (hidden.get(why) ?? 0) + 1);
 }
 
-function dangle(dangling: Dangling, check: RowChecker, field: string, words: Uint32Array): void {
+/** Where a row stands. */
+interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Counts a reference that points nowhere. @param at where its id stands in `words` */
+export function dangle(
+  dangling: Dangling,
+  { file, line }: Place,
+  field: string,
+  words: Uint32Array,
+  at = 0,
+): void {
   dangling.count++;
   if (dangling.examples.length < MOST_DANGLING) {
-    dangling.examples.push(
-      `${check.file}:${check.line}: ${field}: dangling reference: ${formatUuid(words, 0)}`,
-    );
+    dangling.examples.push(`${file}:${line}: ${field}: dangling reference: ${formatUuid(words, at)}`);
   }
 }
 
@@ -172,18 +196,23 @@ export function stageUser({ users }: Stage, { id, createdAt }: ArrivingUser, che
 }
 
 /** Stages a world. @returns whether its JSON is to be pushed to `stage.worlds.texts` */
-export function stageWorld({ users, worlds }: Stage, world: ArrivingWorld, check: RowChecker): boolean {
+export function stageWorld(
+  { users, worlds, owners }: Stage,
+  world: ArrivingWorld,
+  check: RowChecker,
+): boolean {
   arrive(worlds, check, "id", world.id);
   if (!check.good) return false;
   const { ownerId, isPublic, isActive } = world;
-  const owner = users.ids.find(ownerId, 0);
-  if (owner < 0) dangle(worlds.dangling, check, "ownerId", ownerId);
+  for (let word = 0; word < 4; word++) owners.push(ownerId[word]!);
+  const owner = findReferred(users.referred, ownerId, 0);
+  if (owner === NOWHERE) dangle(worlds.dangling, check, "ownerId", ownerId);
   const hiddenBy = !isPublic ? "not public" : !isActive ? "status is not ACTIVE" : undefined;
   if (hiddenBy !== undefined) {
     hide(worlds.hidden, hiddenBy);
     return false;
   }
-  worlds.parents.push(rowOf(users, owner));
+  worlds.parents.push(groupOf(owner));
   return show(worlds, world.createdAt);
 }
 
@@ -196,13 +225,12 @@ export function stageStats({ stats, worlds }: Stage, row: ArrivingStats, check: 
   stats.uniqueVisitors.push(row.uniqueVisitors);
   stats.visitsLast7Days.push(row.visitsLast7Days);
   stats.visitsLast30Days.push(row.visitsLast30Days);
-  const world = worlds.ids.find(worldId, 0);
-  const worldRow = rowOf(worlds, world);
-  stats.worlds.push(worldRow);
-  if (world < 0) {
+  const world = findReferred(worlds.referred, worldId, 0);
+  stats.worlds.push(groupOf(world));
+  if (world === NOWHERE) {
     dangle(stats.dangling, check, "worldId", worldId);
     hide(stats.hidden, "world is not in the snapshot");
-  } else if (worldRow === NO_GROUP) {
+  } else if (world === HIDDEN) {
     hide(stats.hidden, "world is hidden");
   }
 }
@@ -216,34 +244,54 @@ export function stageInstance(
   arrive(instances, check, "id", row.id);
   if (!check.good) return false;
   const { worldId } = row;
-  const world = worlds.ids.find(worldId, 0);
-  if (world < 0) dangle(instances.dangling, check, "worldId", worldId);
-  const hiddenBy = whyHidden(row.isPublic, row.isActive, worlds, world);
+  const world = findReferred(worlds.referred, worldId, 0);
+  if (world === NOWHERE) dangle(instances.dangling, check, "worldId", worldId);
+  const hiddenBy = whyHidden(row.isPublic, row.isActive, world);
   if (hiddenBy !== undefined) {
     hide(instances.hidden, hiddenBy);
     return false;
   }
-  instances.parents.push(rowOf(worlds, world));
+  instances.parents.push(world);
   return show(instances, row.createdAt);
 }
 
-/** Why an instance is hidden; `world` is the number of arrival of its world, or -1. */
-function whyHidden(isPublic: boolean, isActive: boolean, worlds: Staged, world: number): string | undefined {
+/** Why an instance is hidden; `world` is what {@link findReferred} says of its world. */
+function whyHidden(isPublic: boolean, isActive: boolean, world: number): string | undefined {
   if (!isPublic) return "not public";
   if (!isActive) return "not active";
-  if (world < 0) return "world is not in the snapshot";
-  return rowOf(worlds, world) === NO_GROUP ? "world is hidden" : undefined;
+  if (world === NOWHERE) return "world is not in the snapshot";
+  return world === HIDDEN ? "world is hidden" : undefined;
 }
 
-/** The row that an id came to be by its number of arrival, or NO_GROUP: hidden, unknown, or of a table with problems. */
-function rowOf({ packed }: Staged, arrival: number): number {
-  return packed?.rows[arrival] ?? NO_GROUP;
+/** What a reference points at that points at no row of a table. */
+export const NOWHERE = -1;
+const HIDDEN = -2;
+
+/**
+ * Resolves a reference.
+ *
+ * @param referred undefined for a table with problems, whose snapshot is refused whatever comes of this
+ * @returns the row of a table, or {@link NOWHERE}, or that it is hidden
+ */
+export function findReferred(referred: Referred | undefined, id: Uint32Array, at: number): number {
+  if (referred === undefined) return HIDDEN;
+  const row = findWords(referred.ids, id, at);
+  return row >= 0 || findWords(referred.hidden, id, at) < 0 ? row : HIDDEN;
+}
+
+/** A row that was referred to, as a group: see {@link NO_GROUP}. */
+export function groupOf(referred: number): number {
+  return referred < 0 ? NO_GROUP : referred;
 }
 
 /** Packs the table of a file whose rows were all good; world statistics wait for the store. */
 export function packStaged(stage: Stage, file: RowFile): void {
   const staged = stagedOf(stage, file);
-  if ("packed" in staged) staged.packed = packRows(staged);
+  if (!("packed" in staged)) return;
+  staged.packed = packRows(staged);
+  // Nothing refers to instances.
+  if (staged === stage.instances) return;
+  staged.referred = { ids: staged.packed.table.ids, hidden: createIdMap(hiddenIdsOf(stage, file)) };
 }
 
 /** The tables of a stage in which every file was packed. */
@@ -260,7 +308,8 @@ export function hiddenIdsOf(stage: Stage, file: RowFile): Uint32Array {
   const staged = stagedOf(stage, file);
   if (!("visible" in staged)) return new Uint32Array(0);
   const { ids, visible } = staged;
-  const hidden = new Uint32Array((ids.length - visible.length) * 4);
+  const hidden = sharedUint32((ids.length - visible.length) * 4);
+  if (hidden.length === 0) return hidden;
   let place = 0;
   for (let arrival = 0, next = 0; arrival < ids.length; arrival++) {
     if (next < visible.length && visible.values[next] === arrival) {

@@ -1,6 +1,6 @@
 /** Staged rows to packed tables, and those to a store: sort, pack, rank, group. */
 
-import type { Period } from "../model.ts";
+import type { Period, RowFile } from "../model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
 import { encodePlatformStats, encodeWorldStats, FOUND_WORLD_TAIL } from "./encode.ts";
 import type { Store } from "./generation.ts";
@@ -116,6 +116,32 @@ function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Blo
   return packBlock(texts, countUp(worlds.rows));
 }
 
+/** An earlier store, and the files of which nothing has changed since: what is made of them alone is used again. */
+export interface Earlier {
+  readonly store: Store;
+  readonly unchanged: ReadonlySet<RowFile>;
+}
+
+/** One of two equal rankings: the earlier one, so that what was made from it is seen to hold still. */
+function earlierIfEqual(earlier: Uint32Array | undefined, now: Uint32Array): Uint32Array {
+  const isEqual = earlier?.length === now.length && now.every((row, place) => earlier[place] === row);
+  return isEqual ? earlier : now;
+}
+
+function rankWorlds(
+  worlds: Table,
+  arrivedStats: ArrivedStats,
+  earlier: Store | undefined,
+): Pick<Store, "worldStats" | "popular"> {
+  const stats = statsByWorld(worlds, arrivedStats);
+  const rankBy = (period: Period): Uint32Array =>
+    earlierIfEqual(earlier?.popular[period], rank(stats, period));
+  return {
+    worldStats: packStats(worlds, stats),
+    popular: { all: rankBy("all"), week: rankBy("week"), month: rankBy("month") },
+  };
+}
+
 /**
  * Builds a store of packed tables.
  *
@@ -128,18 +154,24 @@ export function buildStore(
   contents: string,
   { users, worlds, instances }: { users: Packed; worlds: Packed; instances: Packed },
   arrivedStats: ArrivedStats,
+  earlier?: Earlier,
 ): Store {
-  const stats = statsByWorld(worlds.table, arrivedStats);
+  const kept = (...files: RowFile[]): Store | undefined =>
+    files.every((file) => earlier?.unchanged.has(file)) ? earlier?.store : undefined;
+  const { worldStats, popular } =
+    kept("world-stats.ndjson") ?? rankWorlds(worlds.table, arrivedStats, earlier?.store);
   return {
     id,
     contents,
     users: users.table,
     worlds: worlds.table,
     instances: instances.table,
-    worldStats: packStats(worlds.table, stats),
-    popular: { all: rank(stats, "all"), week: rank(stats, "week"), month: rank(stats, "month") },
-    worldsByOwner: groupRows(worlds.parents, users.table.rows),
-    instancesByWorld: groupRows(instances.parents, worlds.table.rows),
+    worldStats,
+    popular,
+    worldsByOwner:
+      kept("users.ndjson", "worlds.ndjson")?.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
+    instancesByWorld:
+      kept("instances.ndjson")?.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
     foundWorldTail: FOUND_WORLD_TAIL,
     platformStats: encodePlatformStats({
       totalUsers: users.table.rows,

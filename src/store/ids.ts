@@ -109,11 +109,6 @@ export class ArrivingIds {
     return -1;
   }
 
-  /** The number of an id, or -1. */
-  find(probe: Uint32Array, at: number): number {
-    return findWords(this.#map, probe, at);
-  }
-
   /** Four times as large, since every slot is found anew and memory that is not touched costs nothing. */
   #grow(): void {
     const words = new Uint32Array(this.#map.words.length * 4);

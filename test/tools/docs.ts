@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { FAULTS } from "../../src/fault.ts";
 import { SCHEMAS } from "../../src/model.ts";
-import { SETTING_OPTIONS } from "../../src/open-options.ts";
+import { PATH_OPTIONS, SETTING_OPTIONS } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/source/queries.ts";
@@ -28,6 +28,7 @@ function settingOption(name: string): readonly string[] {
   const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const setting = SETTINGS.find((row) => row.flag === flag)!;
   const text = defaultText(setting);
+  if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
   const value =
     setting.kind === "flag" ? String(text === "on") : setting.kind === "text" ? `"${text}"` : text;
   return [`\`${name}\``, `\`${value}\``, setting.meaning];
@@ -92,9 +93,9 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     table(
       ["Option", "Default", "Meaning"],
       [
-        ["`snapshot`", "required", "Directory of the snapshot."],
+        ["`snapshot`", "required", "Directory of the snapshot, or the URL of one, which ends with a slash."],
         ["`keys`", "required", "A keys file, by its path or a `file:` URL, or an array of keys."],
-        ...SETTING_OPTIONS.map(settingOption),
+        ...[...PATH_OPTIONS, ...SETTING_OPTIONS].map(settingOption),
         [
           "`threads`",
           "`true`",

@@ -1,0 +1,184 @@
+/**
+ * What a reload costs by what changed: time from the look that found the change settled until it is served, and CPU
+ * time of the whole process, of the built program.
+ *
+ *     npm run build -- --program
+ *     npx tsx bench/reload.ts [--smoke] [--sizes 1000000] [--rounds 3]
+ *
+ * Worlds are a quarter of the users, instances a twentieth. A change is a file with a row less, or with its order of
+ * fields kept and one text changed, written beside its place and renamed into it.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { linkSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { addKey } from "../src/cli/keysfile.ts";
+import { ROW_FILES, type RowFile } from "../src/model.ts";
+import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
+import { median } from "./support/load.ts";
+import { fixed, machine, markdown, whole } from "./support/output.ts";
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: "boolean", default: false },
+    sizes: { type: "string" },
+    rounds: { type: "string" },
+  },
+});
+const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").map(Number);
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
+/** After a swap the old generation's memory is given back; that is part of the price. */
+const REST_MS = values.smoke ? 1200 : 3000;
+/** Linux counts the CPU time of a process in these, in milliseconds. */
+const TICK_MS = 10;
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function rssOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
+}
+
+/** Replaces a file by one that was changed. */
+function rewrite(folder: string, table: RowFile, change: (bytes: Buffer) => Buffer): void {
+  const file = join(folder, table);
+  const bytes = change(readFileSync(file));
+  writeFileSync(`${file}.new`, bytes);
+  renameSync(`${file}.new`, file);
+}
+
+function withoutLastRow(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.lastIndexOf("\n", bytes.length - 2) + 1);
+}
+
+/** The first description gets a word more; which rows there are, and how they are ranked, stays. */
+function withAnotherText(bytes: Buffer): Buffer {
+  const mark = '"description":"';
+  const at = bytes.indexOf(mark) + mark.length;
+  return Buffer.concat([bytes.subarray(0, at), Buffer.from("changed "), bytes.subarray(at)]);
+}
+
+const drop =
+  (...tables: RowFile[]) =>
+  (folder: string): void => {
+    for (const table of tables) rewrite(folder, table, withoutLastRow);
+  };
+
+const CHANGES: readonly (readonly [name: string, change: (folder: string) => void])[] = [
+  ["nothing", () => {}],
+  ["instances", drop("instances.ndjson")],
+  ["statistics", drop("world-stats.ndjson")],
+  ["users", drop("users.ndjson")],
+  ["worlds", drop("worlds.ndjson")],
+  ["the text of a world", (folder) => rewrite(folder, "worlds.ndjson", withAnotherText)],
+  [
+    "dates of all files",
+    (folder) => {
+      for (const table of ROW_FILES) utimesSync(join(folder, table), new Date(), new Date());
+    },
+  ],
+  ["all four", drop(...ROW_FILES)],
+];
+
+interface Reloaded {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly rss: number;
+  readonly read: readonly string[];
+}
+
+class Server {
+  readonly #child: ChildProcess;
+  readonly #loads: Record<string, unknown>[] = [];
+  #heard = (): void => {};
+
+  constructor(snapshot: string, keys: string) {
+    const args = [...NODE_OPTIONS, join(ROOT, "dist/main.js"), "serve", "--snapshot", snapshot];
+    this.#child = spawn(process.execPath, [...args, "--keys", keys, "--port", "0", "--watch", "0"], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    createInterface({ input: this.#child.stderr! }).on("line", (line) => {
+      const said = JSON.parse(line) as Record<string, unknown>;
+      if (!["snapshot-loaded", "snapshot-unchanged"].includes(String(said.event))) return;
+      this.#loads.push(said);
+      this.#heard();
+    });
+  }
+
+  async listening(): Promise<void> {
+    await once(this.#child.stdout!, "data");
+    await sleep(REST_MS);
+    this.#loads.length = 0;
+  }
+
+  async reload(): Promise<Reloaded> {
+    const pid = this.#child.pid!;
+    const before = cpuOf(pid);
+    const heard = new Promise<void>((resolve) => {
+      this.#heard = resolve;
+    });
+    this.#child.kill("SIGHUP");
+    await heard;
+    await sleep(REST_MS);
+    const { ms, read } = this.#loads.shift()!;
+    return { ms: Number(ms), cpuMs: cpuOf(pid) - before, rss: rssOf(pid), read: read as string[] };
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await once(this.#child, "exit");
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-reload-"));
+const keys = join(folder, "keys.json");
+await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
+try {
+  console.log(`${machine()}.\n`);
+  for (const users of sizes) {
+    const made = await snapshotOf(users, "reload");
+    const snapshot = mkdtempSync(join(folder, "snapshot-"));
+    for (const table of ROW_FILES) linkSync(join(made, table), join(snapshot, table));
+    const server = new Server(snapshot, keys);
+    await server.listening();
+    const found = new Map<string, Reloaded[]>(CHANGES.map(([name]) => [name, []]));
+    for (let round = 0; round < rounds; round++) {
+      for (const [name, change] of CHANGES) {
+        change(snapshot);
+        const reloaded = await server.reload();
+        found.get(name)!.push(reloaded);
+        console.error(`${name}: ${reloaded.ms} ms, CPU ${reloaded.cpuMs} ms`);
+      }
+    }
+    await server.stop();
+    const of = (name: string, what: "ms" | "cpuMs" | "rss"): number =>
+      median(found.get(name)!.map((reloaded) => reloaded[what]));
+    console.log(
+      markdown(
+        [`${whole(users)} users; changed`, "read", "s", "CPU s", "of all four, CPU", "RSS after, MB"],
+        CHANGES.map(([name]) => [
+          name,
+          found.get(name)![0]!.read.join(", ") || "nothing",
+          fixed(of(name, "ms") / 1000, 2),
+          fixed(of(name, "cpuMs") / 1000, 2),
+          fixed(of(name, "cpuMs") / of("all four", "cpuMs"), 3),
+          whole(of(name, "rss") / 1e6),
+        ]),
+        2,
+      ),
+    );
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,185 @@
+/**
+ * What a load leaves to the next one, so that files which did not change are
+ * not read again: their hashes and counts, and what references between tables
+ * are resolved with. All arrays lie in shared memory.
+ */
+
+import { ROW_FILES, type RowFile } from "../model.ts";
+import type { Packed } from "../store/build.ts";
+import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
+import type { Store } from "../store/generation.ts";
+import { createIdMap, findWords, type IdMap } from "../store/ids.ts";
+import { NO_GROUP } from "../store/lists.ts";
+import { formsOf, type Looks } from "./files.ts";
+import type { KnownPrepared } from "./prepared/load.ts";
+import type { ReadFile } from "./read.ts";
+import {
+  type Dangling,
+  dangle,
+  findReferred,
+  groupOf,
+  type Hidden,
+  NOWHERE,
+  type Referred,
+  type Stage,
+  stagedOf,
+} from "./stage.ts";
+
+/** What is known of a file that was read. */
+export interface KeptFile extends ReadFile {
+  readonly table: RowFile;
+  /** Name on disk. */
+  readonly name: string;
+  /** What it looked like from outside. */
+  readonly look: string;
+  readonly hidden: Hidden;
+  readonly dangling: Dangling;
+}
+
+/** References of the worlds file, by number of arrival. */
+export interface KeptWorlds {
+  /** Ids of hidden worlds. */
+  readonly hidden: IdMap;
+  /** Four words a world. */
+  readonly owners: Uint32Array;
+  readonly lines: Uint32Array;
+  /** Row of each world, or NO_GROUP where it is hidden. */
+  readonly rows: Uint32Array;
+}
+
+/** What is known of the prepared file that a load read instead of rows. */
+export interface KeptPrepared extends KnownPrepared {
+  /** What it looked like from outside. */
+  readonly look: string;
+}
+
+/** What is kept of a load beside its store. */
+export interface Kept {
+  readonly files: readonly KeptFile[];
+  /** Undefined where a prepared file was read. */
+  readonly worlds?: KeptWorlds;
+  readonly prepared?: KeptPrepared;
+}
+
+/** The generation that is being served, for a load of what comes behind it. */
+export interface Before {
+  readonly store: Store;
+  readonly kept: Kept;
+}
+
+/** The files that look as they did when they were read, by table. */
+export function unchangedFiles(looks: Looks, before: Before | undefined): Map<RowFile, KeptFile> {
+  const unchanged = new Map<RowFile, KeptFile>();
+  for (const file of before?.kept.files ?? []) {
+    const forms = formsOf(file.table).filter((name) => looks.has(name));
+    const isAlone = forms.length === 1 && forms[0] === file.name;
+    if (isAlone && looks.get(file.name) === file.look) unchanged.set(file.table, file);
+  }
+  return unchanged;
+}
+
+/** The files that may have to be read: those that changed, and those whose rows depend on one of them. */
+export function tablesToOpen(unchanged: ReadonlyMap<RowFile, KeptFile>): RowFile[] {
+  return ROW_FILES.filter(
+    (table) => !unchanged.has(table) || (DEPENDS_ON_WORLDS.has(table) && !unchanged.has("worlds.ndjson")),
+  );
+}
+
+/** Which rows of these files are visible depends on which worlds are. */
+const DEPENDS_ON_WORLDS: ReadonlySet<RowFile> = new Set(["world-stats.ndjson", "instances.ndjson"]);
+
+/** Whether rows of a file that did not change came to the same before: `stage` holds the tables that they refer to. */
+export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Before): boolean {
+  if (!DEPENDS_ON_WORLDS.has(table)) return true;
+  const { referred } = stage.worlds;
+  return referred !== undefined && isSame(referred, { ids: store.worlds.ids, hidden: kept.worlds!.hidden });
+}
+
+/** Whether the same ids lead to the same rows, and the same ones are hidden. */
+function isSame(a: Referred, b: Referred): boolean {
+  return (
+    isSameWords(a.ids.words, b.ids.words) &&
+    a.hidden.words.length === b.hidden.words.length &&
+    isEvery(a.hidden.words, (at) => findWords(b.hidden, a.hidden.words, at) >= 0)
+  );
+}
+
+function isSameWords(a: Uint32Array, b: Uint32Array): boolean {
+  return a === b || (a.length === b.length && a.every((word, at) => word === b[at]));
+}
+
+function isEvery(words: Uint32Array, holds: (at: number) => boolean): boolean {
+  for (let at = 0; at < words.length; at += 4) if (!holds(at)) return false;
+  return true;
+}
+
+/** The worlds of a stage for the next load. */
+export function keepWorlds({ worlds, owners }: Stage): KeptWorlds {
+  const { packed, referred, lines } = worlds;
+  const rows = sharedUint32(packed!.rows.length);
+  rows.set(packed!.rows);
+  return { hidden: referred!.hidden, owners: sharedCopy(owners), lines: sharedCopy(lines), rows };
+}
+
+/**
+ * Stages a file that did not change: its rows are those of the store before.
+ *
+ * @param unchanged the files before it that did not change either
+ * @returns its references that point nowhere
+ */
+export function stageKept(
+  stage: Stage,
+  { table, name, dangling }: KeptFile,
+  unchanged: ReadonlySet<RowFile>,
+  { store, kept }: Before,
+): Dangling {
+  const nothing = new Uint32Array(0);
+  if (table === "users.ndjson") {
+    stage.users.packed = { table: store.users, rows: nothing, parents: nothing };
+    stage.users.referred = { ids: store.users.ids, hidden: createIdMap(nothing) };
+  } else if (table === "instances.ndjson") {
+    stage.instances.packed = { table: store.instances, rows: nothing, parents: nothing };
+  } else if (table === "worlds.ndjson") {
+    const { hidden, rows } = kept.worlds!;
+    stage.worlds.referred = { ids: store.worlds.ids, hidden };
+    const again = unchanged.has("users.ndjson")
+      ? { parents: nothing, dangling }
+      : referAgain(kept.worlds!, name, store.worlds.rows, stage.users.referred);
+    stage.worlds.packed = { table: store.worlds, rows, parents: again.parents };
+    return again.dangling;
+  }
+  return dangling;
+}
+
+/** Takes the table before where the new one is equal to it: what was made from that then holds still. */
+export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): void {
+  const staged = stagedOf(stage, file);
+  if (!("packed" in staged)) return;
+  const earlier =
+    { "users.ndjson": store.users, "worlds.ndjson": store.worlds }[file as string] ?? store.instances;
+  const { table } = staged.packed!;
+  if (table.bytes.equals(earlier.bytes)) staged.packed = { ...staged.packed!, table: earlier };
+}
+
+/**
+ * Resolves the owners of worlds that were read before, since users were read anew.
+ *
+ * @param file name of the worlds file
+ * @param worlds rows of the table
+ */
+function referAgain(
+  { owners, lines, rows }: KeptWorlds,
+  file: string,
+  worlds: number,
+  users: Referred | undefined,
+): Pick<Packed, "parents"> & { readonly dangling: Dangling } {
+  const parents = new Uint32Array(worlds).fill(NO_GROUP);
+  const dangling: Dangling = { count: 0, examples: [] };
+  for (let arrival = 0; arrival < rows.length; arrival++) {
+    const owner = findReferred(users, owners, arrival * 4);
+    if (owner === NOWHERE) dangle(dangling, { file, line: lines[arrival]! }, "ownerId", owners, arrival * 4);
+    const row = rows[arrival]!;
+    if (row !== NO_GROUP) parents[row] = groupOf(owner);
+  }
+  return { parents, dangling };
+}

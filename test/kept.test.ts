@@ -1,0 +1,355 @@
+/** What a load takes over from the one before: which files it opens, which parts are the same, and what is refused all the same. */
+
+import assert from "node:assert/strict";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, test } from "node:test";
+import { ROW_FILES, type RowFile } from "../src/model.ts";
+import { observeNothing } from "../src/observe.ts";
+import { indexesOf, indexStore, type SearchIndex } from "../src/search/search.ts";
+import { buildPrepared } from "../src/serve/build-prepared.ts";
+import { createThreadedLoader } from "../src/serve/threaded-loader.ts";
+import { type FileSystem, realFiles } from "../src/snapshot/files.ts";
+import type { Before } from "../src/snapshot/kept.ts";
+import { type Loaded, type LoadOptions, loadSnapshot } from "../src/snapshot/load.ts";
+import {
+  bytesOf,
+  id,
+  instance,
+  manifestOf,
+  type RawRow,
+  snapshotFiles,
+  temporaryFolder,
+  user,
+  withManifest,
+  world,
+  worldStats,
+  writeFiles,
+} from "./support/folders.ts";
+import { mustLoad, problemsOf } from "./support/loaded.ts";
+
+const ROWS = {
+  "users.ndjson": [user(1), user(2), user(3)],
+  "worlds.ndjson": [
+    world(1),
+    world(2, { ownerId: id("a", 9) }),
+    world(3, { isPublic: false, ownerId: id("a", 8) }),
+    world(4, { ownerId: id("a", 2) }),
+  ],
+  "world-stats.ndjson": [worldStats(1), worldStats(2, { totalVisits: 7 }), worldStats(3), worldStats(8)],
+  "instances.ndjson": [
+    instance(1),
+    instance(2, { worldId: id("b", 3) }),
+    instance(3, { worldId: id("b", 7) }),
+  ],
+} as const satisfies Record<RowFile, readonly RawRow[]>;
+
+/** A file with other bytes, beside its place and then in it. */
+function replace(folder: string, name: string, contents: readonly RawRow[] | string): void {
+  writeFileSync(join(folder, `${name}.new`), bytesOf(contents));
+  renameSync(join(folder, `${name}.new`), join(folder, name));
+}
+
+/** Opens and reads as the system does, and tells which files. */
+function watchedFiles(): { files: FileSystem; opened: string[]; read: Set<string> } {
+  const opened: string[] = [];
+  const read = new Set<string>();
+  const open = async (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
+    const handle = await realFiles.open(...call);
+    const name = basename(String(call[0]));
+    opened.push(name);
+    const { read: readFrom } = handle;
+    handle.read = ((...more: unknown[]) => {
+      read.add(name);
+      return Reflect.apply(readFrom, handle, more);
+    }) as typeof handle.read;
+    return handle;
+  };
+  return { files: { ...realFiles, open }, opened, read };
+}
+
+interface Again {
+  readonly before: Loaded;
+  readonly after: Loaded;
+  readonly opened: readonly string[];
+  /** Tables whose rows were read. */
+  readonly read: readonly string[];
+  /** Which parts of the index are those of before. */
+  readonly known: readonly string[];
+}
+
+/** Loads, changes, and loads again; the second load must be like one that knows nothing. */
+async function loadAgain(
+  folder: string,
+  change: () => void | Promise<unknown>,
+  options: LoadOptions = {},
+): Promise<Again> {
+  const before = mustLoad(await loadSnapshot(folder));
+  const index = before.index ?? indexStore(before.store);
+  await change();
+  const { files, opened } = watchedFiles();
+  const after = mustLoad(await loadSnapshot(folder, { ...options, files, before }));
+  const whole = mustLoad(await loadSnapshot(folder));
+  const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({
+    store,
+    reports: reports.map((report) => ({ ...report, isKept: true })),
+    kept,
+    bytes,
+  });
+  assert.deepEqual(plain(after), plain(whole));
+  const known = indexesOf(after.store, { store: before.store, index });
+  const read = after.reports.filter(({ isKept }) => !isKept).map(({ table }) => table);
+  return { before, after, opened, read, known: Object.keys(known).sort() };
+}
+
+describe("a load behind another", () => {
+  const place = (t: Parameters<typeof temporaryFolder>[0]): string =>
+    writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
+
+  test("opens no file when none changed", async (t) => {
+    const { opened, read, before, after } = await loadAgain(place(t), () => {});
+    assert.deepEqual([opened, read], [[], []]);
+    assert.equal(after.store.id, before.store.id);
+  });
+
+  test("opens instances alone when they changed; tables, rankings and indexes are the same objects", async (t) => {
+    const folder = place(t);
+    const { opened, read, known, before, after } = await loadAgain(folder, () =>
+      replace(folder, "instances.ndjson", [instance(5), instance(6, { worldId: id("b", 3) })]),
+    );
+    assert.deepEqual([opened, read], [["instances.ndjson"], ["instances.ndjson"]]);
+    assert.deepEqual(known, ["users", "worlds"]);
+    for (const part of ["users", "worlds", "worldStats", "worldsByOwner"] as const) {
+      assert.equal(after.store[part], before.store[part], part);
+    }
+    assert.notEqual(after.store.id, before.store.id);
+    // A world that is hidden, and one that is nowhere, are told apart without a look at worlds.
+    const report = after.reports.find(({ table }) => table === "instances.ndjson")!;
+    assert.deepEqual([...report.hidden], [["world is hidden", 1]]);
+    assert.equal(report.dangling.count, 0);
+  });
+
+  test("opens statistics alone when they changed; worlds are indexed anew only where their ranking is another", async (t) => {
+    const folder = place(t);
+    const sameRanking = await loadAgain(folder, () =>
+      replace(folder, "world-stats.ndjson", [worldStats(1), worldStats(2, { totalVisits: 8 })]),
+    );
+    assert.deepEqual(sameRanking.opened, ["world-stats.ndjson"]);
+    assert.deepEqual(sameRanking.known, ["users", "worlds"]);
+    const other = await loadAgain(folder, () =>
+      replace(folder, "world-stats.ndjson", [worldStats(2, { totalVisits: 8 })]),
+    );
+    assert.deepEqual(other.opened, ["world-stats.ndjson"]);
+    assert.deepEqual(other.known, ["users"]);
+  });
+
+  test("opens users alone when they changed, and finds the owners of worlds again", async (t) => {
+    const folder = place(t);
+    const { opened, known, after } = await loadAgain(folder, () =>
+      replace(folder, "users.ndjson", [user(2), user(9, { createdAt: "2026-01-09T00:00Z" })]),
+    );
+    assert.deepEqual(opened, ["users.ndjson"]);
+    assert.deepEqual(known, ["worlds"]);
+    const { dangling } = after.reports.find(({ table }) => table === "worlds.ndjson")!;
+    assert.deepEqual(dangling.examples, [
+      `worlds.ndjson:1: ownerId: dangling reference: ${id("a", 1)}`,
+      `worlds.ndjson:3: ownerId: dangling reference: ${id("a", 8)}`,
+    ]);
+  });
+
+  test("reads instances and statistics again when other worlds are visible, and only then", async (t) => {
+    const folder = place(t);
+    const worlds = ROWS["worlds.ndjson"];
+    const text = await loadAgain(folder, () =>
+      replace(folder, "worlds.ndjson", [{ ...worlds[0], description: "other" }, ...worlds.slice(1)]),
+    );
+    assert.deepEqual(text.read, ["worlds.ndjson"]);
+    const shown = await loadAgain(folder, () =>
+      replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), { ...worlds[2], isPublic: true }, worlds[3]]),
+    );
+    assert.deepEqual(shown.read, ["worlds.ndjson", "world-stats.ndjson", "instances.ndjson"]);
+    assert.equal(shown.after.store.instances.rows, shown.before.store.instances.rows + 1);
+    // As many are visible and hidden, but one that was hidden is gone.
+    const gone = await loadAgain(folder, () =>
+      replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), world(7, { isPublic: false }), worlds[3]]),
+    );
+    assert.deepEqual(gone.read, ["worlds.ndjson", "world-stats.ndjson", "instances.ndjson"]);
+  });
+
+  test("hashes a file that only looks different, and keeps its rows", async (t) => {
+    const folder = place(t);
+    const touched = await loadAgain(folder, () => {
+      utimesSync(join(folder, "users.ndjson"), 1, 1);
+      replace(folder, "worlds.ndjson", readFileSync(join(folder, "worlds.ndjson"), "utf8"));
+    });
+    assert.deepEqual(touched.read, []);
+    assert.deepEqual(touched.known, ["users", "worlds"]);
+    // Of the same size, but other bytes.
+    const file = join(folder, "users.ndjson");
+    const other = await loadAgain(folder, () =>
+      replace(folder, "users.ndjson", readFileSync(file, "utf8").replace("user 1", "user 7")),
+    );
+    assert.deepEqual(other.read, ["users.ndjson"]);
+  });
+
+  test("keeps index and table where a change is in no served field", async (t) => {
+    const folder = place(t);
+    const { read, known, before, after } = await loadAgain(folder, () =>
+      replace(folder, "users.ndjson", [user(1, { email: "x" }), user(2), user(3)]),
+    );
+    assert.deepEqual([read, known], [["users.ndjson"], ["users", "worlds"]]);
+    assert.equal(after.store.users, before.store.users);
+    assert.notEqual(after.store.id, before.store.id);
+  });
+
+  test("refuses a manifest that says something else of a file that is not read again", async (t) => {
+    const files = withManifest(snapshotFiles(ROWS), "g-1");
+    const folder = writeFiles(temporaryFolder(t), files);
+    const before = mustLoad(await loadSnapshot(folder));
+    for (const [what, value] of [
+      ["sha256", "0".repeat(64)],
+      ["bytes", 1],
+      ["rows", 1],
+    ] as const) {
+      const manifest = manifestOf(snapshotFiles(ROWS), "g-2");
+      (manifest.files["users.ndjson"] as Record<string, unknown>)[what] = value;
+      writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
+      const { files: system, opened } = watchedFiles();
+      const problems = problemsOf(await loadSnapshot(folder, { files: system, before }));
+      assert.deepEqual(opened, ["manifest.json"]);
+      assert.deepEqual(problems, problemsOf(await loadSnapshot(folder)));
+      assert.match(
+        problems[0]!,
+        new RegExp(`^manifest\\.json: files: users\\.ndjson: ${what}: listed ${value}, `),
+      );
+    }
+    const right = manifestOf(snapshotFiles(ROWS), "g-3");
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify(right));
+    const { files: system, opened } = watchedFiles();
+    const named = mustLoad(await loadSnapshot(folder, { files: system, before }));
+    assert.deepEqual([opened, named.store.id], [["manifest.json"], "g-3"]);
+    assert.equal(named.store.users, before.store.users);
+  });
+
+  test("counts the bytes of files that are not read again", async (t) => {
+    const folder = place(t);
+    const before = mustLoad(await loadSnapshot(folder));
+    replace(
+      folder,
+      "users.ndjson",
+      Array.from({ length: 40 }, (_, n) => user(n)),
+    );
+    const { size } = {
+      size: ROW_FILES.reduce((sum, name) => sum + readFileSync(join(folder, name)).length, 0),
+    };
+    mustLoad(await loadSnapshot(folder, { before, maxBytes: size }));
+    const problems = problemsOf(await loadSnapshot(folder, { before, maxBytes: size - 1 }));
+    assert.deepEqual(problems, problemsOf(await loadSnapshot(folder, { maxBytes: size - 1 })));
+    assert.match(problems[0]!, /^instances\.ndjson: the snapshot is larger than --max-snapshot-bytes allows/);
+  });
+
+  test("takes over nothing of another form of a file, and sees one that came twice", async (t) => {
+    const folder = place(t);
+    const before = mustLoad(await loadSnapshot(folder));
+    writeFileSync(join(folder, "users.ndjson.gz"), "");
+    assert.deepEqual(
+      problemsOf(await loadSnapshot(folder, { before })),
+      problemsOf(await loadSnapshot(folder)),
+    );
+    rmSync(join(folder, "users.ndjson"));
+    rmSync(join(folder, "users.ndjson.gz"));
+    assert.deepEqual(problemsOf(await loadSnapshot(folder, { before })), ["users.ndjson: is missing"]);
+    writeFileSync(join(folder, "generation.orrery"), "");
+    assert.deepEqual(
+      problemsOf(await loadSnapshot(folder, { before })),
+      problemsOf(await loadSnapshot(folder)),
+    );
+  });
+
+  test("knows files by hard links in a new folder, as a mirror makes them", async (t) => {
+    const folder = place(t);
+    const next = join(folder, "next");
+    mkdirSync(next);
+    // A link changes the time of the last change of what it points at, so it is there before the first load.
+    for (const name of ROW_FILES) linkSync(join(folder, name), join(next, name));
+    const before = mustLoad(await loadSnapshot(folder));
+    const { files, opened } = watchedFiles();
+    const after = mustLoad(await loadSnapshot(next, { files, before }));
+    assert.deepEqual([opened, after.store.id], [[], before.store.id]);
+  });
+
+  test("leaves what was kept as it was when it fails", async (t) => {
+    const folder = place(t);
+    const before = mustLoad(await loadSnapshot(folder));
+    const { "users.ndjson": users } = Object.fromEntries(
+      ROW_FILES.map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+    );
+    replace(folder, "users.ndjson", `${users}{}\n`);
+    const problems = problemsOf(await loadSnapshot(folder, { before }));
+    assert.deepEqual(problems, problemsOf(await loadSnapshot(folder)));
+    replace(folder, "users.ndjson", users!);
+    const again = mustLoad(await loadSnapshot(folder, { before }));
+    assert.equal(again.store.id, before.store.id);
+    assert.equal(again.store.users, before.store.users);
+  });
+
+  test("does not read a prepared file again, whatever name a manifest gives it", async (t) => {
+    const folder = place(t);
+    const prepared = temporaryFolder(t);
+    const built = await buildPrepared(folder, prepared, { manifest: true });
+    assert.ok(built.ok);
+    const before = mustLoad(await loadSnapshot(prepared));
+    const { files, read } = watchedFiles();
+    const same = mustLoad(await loadSnapshot(prepared, { files, before }));
+    assert.deepEqual([[...read], same.store.id], [["manifest.json"], before.store.id]);
+    assert.equal(same.store.users, before.store.users);
+    const manifest = JSON.parse(readFileSync(join(prepared, "manifest.json"), "utf8"));
+    writeFileSync(join(prepared, "manifest.json"), JSON.stringify({ ...manifest, generation: "renamed" }));
+    read.clear();
+    const renamed = mustLoad(await loadSnapshot(prepared, { files, before: same }));
+    assert.deepEqual([[...read], renamed.store.id], [["manifest.json"], "renamed"]);
+    const whole = mustLoad(await loadSnapshot(prepared));
+    assert.deepEqual(renamed.store, whole.store);
+    rmSync(join(prepared, "manifest.json"));
+    const unnamed = mustLoad(await loadSnapshot(prepared, { files, before: renamed }));
+    assert.deepEqual(unnamed.store, mustLoad(await loadSnapshot(prepared)).store);
+    manifest.files["generation.orrery"].sha256 = "0".repeat(64);
+    writeFileSync(join(prepared, "manifest.json"), JSON.stringify(manifest));
+    assert.deepEqual(
+      problemsOf(await loadSnapshot(prepared, { before })),
+      problemsOf(await loadSnapshot(prepared)),
+    );
+  });
+});
+
+/** Whether two arrays lie in the same memory, seen from whichever thread. */
+function isSameMemory(a: Uint32Array, b: Uint32Array): boolean {
+  const before = a[0]!;
+  a[0] = before ^ 1;
+  const isSame = b[0] === a[0];
+  a[0] = before;
+  return isSame;
+}
+
+test("threads hand over what is kept: it lies in the same memory in every generation", async (t) => {
+  const folder = writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
+  const load = createThreadedLoader(observeNothing, 0, true);
+  const first = await load(folder, {});
+  assert.ok(first.ok);
+  replace(folder, "instances.ndjson", [instance(9)]);
+  const before: Before & { index: SearchIndex } = {
+    store: first.store,
+    kept: first.kept,
+    index: first.index,
+  };
+  const second = await load(folder, { before });
+  assert.ok(second.ok);
+  assert.equal(second.index.users, first.index.users);
+  assert.equal(second.index.worlds, first.index.worlds);
+  assert.ok(isSameMemory(first.store.users.starts, second.store.users.starts));
+  assert.ok(isSameMemory(first.store.worlds.ids.words, second.store.worlds.ids.words));
+  assert.ok(isSameMemory(first.kept.worlds!.owners, second.kept.worlds!.owners));
+  assert.equal(second.store.instances.rows, 1);
+  first.retire();
+  second.retire();
+});

@@ -1,0 +1,150 @@
+/** A snapshot by URL: what is downloaded, what is kept, and what becomes of it without its host. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { loadSnapshot } from "../src/snapshot/load.ts";
+import { placeOf } from "../src/source/address.ts";
+import { instance, snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
+import { mustLoad } from "./support/loaded.ts";
+import { etagOf, follow, type Host, leftOvers, startHost } from "./support/source-server.ts";
+
+const FIRST = withManifest(snapshotFiles(), "first");
+const SECOND = withManifest(snapshotFiles({ "instances.ndjson": [instance(1), instance(2)] }), "second");
+
+/** The generation in a folder, which must be whole. */
+async function generationIn(folder: string): Promise<string> {
+  return mustLoad(await loadSnapshot(folder)).store.id;
+}
+
+describe("a snapshot by URL", () => {
+  let host: Host;
+  before(async () => {
+    host = await startHost(FIRST);
+  });
+  after(() => host.close());
+
+  /** A host in its first state, and a cache folder that is empty. */
+  function fresh(t: { after(done: () => void): void }): string {
+    host.files = FIRST;
+    host.fault = undefined;
+    host.asked.length = 0;
+    return temporaryFolder(t);
+  }
+
+  it("is downloaded once, and then asked for by its entity tag", async (t) => {
+    const cache = fresh(t);
+    const source = follow(host.url, cache);
+    assert.equal(await generationIn(await source.ask()), "first");
+    assert.equal(host.asked.length, 5);
+    assert.equal(host.asked[0]!.headers["if-none-match"], undefined);
+    for (const { headers } of host.asked) assert.equal(headers["accept-encoding"], "identity");
+    const [downloaded] = source.of("source-downloaded");
+    assert.deepEqual([downloaded!.files, downloaded!.reused, downloaded!.generation], [4, 0, "first"]);
+
+    await source.ask("watch");
+    await follow(host.url, cache).ask();
+    assert.equal(host.asked.length, 7);
+    for (const { headers, status } of host.asked.slice(5)) {
+      assert.deepEqual([headers["if-none-match"], status()], [etagOf(FIRST.get("manifest.json")!), 304]);
+    }
+    assert.deepEqual(leftOvers(cache), []);
+  });
+
+  it("changes in the files that changed; the others are the same files, times included", async (t) => {
+    const source = follow(host.url, fresh(t));
+    const old = await source.ask();
+    const look = (folder: string, name: string): unknown => {
+      const { dev, ino, size, mtimeNs, ctimeNs } = statSync(join(folder, name), { bigint: true });
+      return { dev, ino, size, mtimeNs, ctimeNs };
+    };
+    const names = ["users.ndjson", "worlds.ndjson", "world-stats.ndjson"];
+    const before = names.map((name) => look(old, name));
+    host.files = SECOND;
+    host.asked.length = 0;
+    const next = await source.ask("watch");
+    assert.equal(await generationIn(next), "second");
+    assert.deepEqual(
+      host.asked.map(({ name }) => name),
+      ["manifest.json", "instances.ndjson"],
+    );
+    assert.deepEqual(
+      names.map((name) => look(next, name)),
+      before,
+    );
+    assert.equal(await generationIn(old), "first", "the one before is still there for who reads it");
+    const [, downloaded] = source.of("source-downloaded");
+    assert.deepEqual([downloaded!.files, downloaded!.reused], [1, 3]);
+  });
+
+  it("without an end that comes too soon is noticed, too", async (t) => {
+    const cache = fresh(t);
+    const users = FIRST.get("users.ndjson")!;
+    host.fault = (request, response) => {
+      if (!request.url!.endsWith("users.ndjson") || request.headers.range !== undefined) return false;
+      // Chunked: only the manifest says that more is missing.
+      response.writeHead(200).end(users.subarray(0, 20));
+      return true;
+    };
+    assert.equal(await generationIn(await follow(host.url, cache).ask()), "first");
+  });
+
+  it("is served from the copy while its host is gone, however old; without one that is told", async (t) => {
+    const cache = fresh(t);
+    await follow(host.url, cache).ask();
+    await host.close();
+    try {
+      const source = follow(host.url, cache);
+      assert.equal(await generationIn(await source.ask()), "first");
+      const [failed] = source.of("source-failed");
+      assert.match(
+        failed!.problem,
+        /^http:\S+manifest\.json: cannot be reached: connection refused \(ECONNREFUSED\)$/,
+      );
+      assert.equal(failed!.copy, "first");
+      assert.ok(failed!.ageSeconds >= 0 && failed!.ageSeconds < 600);
+      await assert.rejects(
+        follow(host.url, join(cache, "empty")).ask(),
+        /cannot be reached: .*\(no whole copy in/,
+      );
+    } finally {
+      await host.open();
+    }
+  });
+
+  it("whose copy is damaged is downloaded again, as far as it is", async (t) => {
+    const cache = fresh(t);
+    const place = placeOf(cache, host.url);
+    const users = join(place, "current/users.ndjson");
+    const damages: [what: string, damage: (folder: string) => void, downloads: number][] = [
+      ["cut off", () => truncateSync(users, 5), 1],
+      ["edited", () => writeFileSync(users, readFileSync(users).fill("x", 3, 9)), 1],
+      ["manifest", () => writeFileSync(join(place, "current/manifest.json"), "{}"), 0],
+      ["record", () => writeFileSync(join(place, "current/copy.json"), "["), 0],
+    ];
+    for (const [what, damage, downloads] of damages) {
+      await follow(host.url, cache).ask();
+      damage(place);
+      host.asked.length = 0;
+      const source = follow(host.url, cache);
+      let folder = await source.ask();
+      if (!(await loadSnapshot(folder)).ok)
+        folder = (await source.repair(folder, new AbortController().signal))!;
+      assert.equal(await generationIn(folder), "first", what);
+      const files = host.asked.filter(({ name }) => name !== "manifest.json");
+      assert.equal(files.length, downloads, what);
+      assert.equal(await source.repair(folder, new AbortController().signal), undefined, what);
+    }
+  });
+
+  it("is not published where its place is taken by something else", async (t) => {
+    const cache = fresh(t);
+    const place = placeOf(cache, host.url);
+    mkdirSync(join(place, "current/mine"), { recursive: true });
+    await assert.rejects(
+      follow(host.url, cache).ask(),
+      /current: is a folder that this command did not make/,
+    );
+  });
+});

@@ -1,0 +1,140 @@
+/** A static host for snapshots that can be made to fail, and a source that follows it without long pauses. */
+
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import type { Observation } from "../../src/observe.ts";
+import { TIMING, type Timing } from "../../src/source/timing.ts";
+import { createUrlSource, type Source, type UrlSourceOptions } from "../../src/source/url.ts";
+
+/** Answers a request in its own way; false leaves it to the host. */
+export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
+
+/** A host. */
+export interface Host {
+  /** URL of its folder. */
+  readonly url: string;
+  /** The files that it serves, by name; to be changed at will. */
+  files: ReadonlyMap<string, Buffer>;
+  /** Undefined while all is well. */
+  fault: Fault | undefined;
+  /** Every request so far. */
+  readonly asked: {
+    readonly name: string;
+    readonly headers: IncomingMessage["headers"];
+    readonly status: () => number;
+  }[];
+  /** Stops and refuses connections; its port stays free for {@link Host.open}. */
+  readonly close: () => Promise<void>;
+  /** Listens on the same port once more. */
+  readonly open: () => Promise<void>;
+}
+
+/** The entity tag that a host gives to a file. */
+export function etagOf(bytes: Buffer): string {
+  return `"${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}"`;
+}
+
+function sendPart(range: string, bytes: Buffer, response: ServerResponse): void {
+  const from = Number(/^bytes=(\d+)-$/.exec(range)![1]);
+  if (from >= bytes.length) {
+    response.writeHead(416, { "content-range": `bytes */${bytes.length}` }).end();
+    return;
+  }
+  const head = { "content-range": `bytes ${from}-${bytes.length - 1}/${bytes.length}` };
+  response.writeHead(206, head).end(bytes.subarray(from));
+}
+
+/** Starts a host. */
+export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()): Promise<Host> {
+  const server: Server = createServer((request, response) => {
+    const name = request.url!.slice("/snapshot/".length);
+    host.asked.push({ name, headers: request.headers, status: () => response.statusCode });
+    if (host.fault?.(request, response) === true) return;
+    const bytes = host.files.get(name);
+    if (bytes === undefined) {
+      response.writeHead(404).end("not here");
+      return;
+    }
+    const etag = etagOf(bytes);
+    response.setHeader("etag", etag);
+    if (request.headers["if-none-match"] === etag) response.writeHead(304).end();
+    else if (request.headers.range !== undefined) sendPart(request.headers.range, bytes, response);
+    else response.writeHead(200, { "content-length": bytes.length }).end(bytes);
+  });
+  let port = 0;
+  const open = async (): Promise<void> => {
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    ({ port } = server.address() as AddressInfo);
+  };
+  await open();
+  const host: Host = {
+    url: `http://127.0.0.1:${port}/snapshot/`,
+    files,
+    fault: undefined,
+    asked: [],
+    open,
+    close: async () => {
+      if (!server.listening) return;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+  return host;
+}
+
+/** A port on which nobody listens. */
+export async function deadPort(): Promise<number> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Hardly any pauses, but time enough for a busy machine to answer. */
+export const QUICK: Timing = {
+  ...TIMING,
+  firstPauseMs: 1,
+  mostPauseMs: 4,
+  mostPatienceMs: 2000,
+  mostRetryAfterMs: 2000,
+};
+
+/** A source under test. */
+export interface Followed extends Source {
+  readonly observed: Observation[];
+  /** Observations of one kind. */
+  readonly of: <Kind extends Observation["kind"]>(kind: Kind) => Extract<Observation, { kind: Kind }>[];
+  /** Asks at once. */
+  readonly ask: (occasion?: "start" | "watch" | "reload") => Promise<string>;
+}
+
+/** Follows a URL with a cache folder. */
+export function follow(address: string, cache: string, options: Partial<UrlSourceOptions> = {}): Followed {
+  const observed: Observation[] = [];
+  const source = createUrlSource({
+    address,
+    cache,
+    maxBytes: 1e9,
+    timing: QUICK,
+    observe: (observation) => observed.push(observation),
+    ...options,
+  });
+  const { signal } = new AbortController();
+  return {
+    ...source,
+    observed,
+    of: (kind) => observed.filter((entry) => entry.kind === kind) as never,
+    ask: (occasion = "start") => source.refresh(occasion, signal),
+  };
+}
+
+/** Names of all files below a folder that are neither a snapshot's nor what the copies consist of. */
+export function leftOvers(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => entry.name)
+    .filter((name) => /\.(part|owner|link|\d+)$/.test(name));
+}
