@@ -1,7 +1,7 @@
 /**
  * What an export from PostgreSQL costs: time, and CPU time of the command and of the server.
  *
- *     npx tsx bench/export.ts [--smoke] [--users 1000000]
+ *     npx tsx bench/export.ts [--smoke] [--users 1000000] [--only rows] [--rounds 3]
  *
  * Worlds are a quarter of the users, instances a twentieth. PostgreSQL and its rows are made for it in the system's
  * temporary folder; where it is not installed, nothing is measured. Nothing is pinned: both share the machine.
@@ -20,10 +20,15 @@ import { fillSql, needPostgres, type Postgres, startPostgres } from "../test/sup
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 
 const { values } = parseArgs({
-  options: { smoke: { type: "boolean", default: false }, users: { type: "string" } },
+  options: {
+    smoke: { type: "boolean", default: false },
+    users: { type: "string" },
+    only: { type: "string" },
+    rounds: { type: "string" },
+  },
 });
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));
-const rounds = values.smoke ? 1 : 3;
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
 const TICKS_PER_SECOND = 100;
 
 /** CPU seconds of the server's processes that have ended. */
@@ -87,7 +92,7 @@ async function run(): Promise<void> {
       ["--build", { prepare: (from, to, maxBytes) => buildPrepared(from, to, { maxBytes, manifest: true }) }],
     ];
     const table: string[][] = [];
-    for (const [name, more] of kinds) {
+    for (const [name, more] of kinds.filter(([name]) => values.only === undefined || name === values.only)) {
       const measured: Measured[] = [];
       for (let round = 0; round < rounds; round++)
         measured.push(await measure(server, { ...common, ...more, out: join(folder, "snapshot") }));

@@ -52,7 +52,7 @@ describe("a row that is committed", { skip: needPostgres() || need("nginx") }, (
         for (const replica of replicas) {
           const served = await until(async () => {
             const reply = await get(`${replica.url}/users/${id}`, { token: TOKEN });
-            return reply.status === 200 && reply.text;
+            return reply.status === 200 ? reply.text : undefined;
           }, `user ${id} at ${replica.url}; the export said:\n${exporting.stderr()}\nand the replica:\n${replica.stderr()}`);
           assert.equal((JSON.parse(served) as { data: { displayName: string } }).data.displayName, name);
         }

@@ -1,11 +1,9 @@
 /** Servers whose snapshot comes by URL, in processes of their own: nginx, a host with faults, kills, and full disks. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
