@@ -24,6 +24,7 @@ export type Command =
   | "diff"
   | "build"
   | "generate"
+  | "export"
   | "openapi"
   | "completion";
 
@@ -171,7 +172,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "17179869184",
     min: 1,
     meaning: "Maximum uncompressed size of a snapshot, all files together.",
-    commands: [...SERVING, "check", "diff", "build"],
+    commands: [...SERVING, "check", "diff", "build", "export"],
   },
   {
     flag: "allow-shrink",
@@ -362,6 +363,48 @@ export const SETTINGS: readonly Setting[] = [
     commands: ["build"],
   },
   {
+    flag: "postgres",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The database: `postgres://user@host:port/database?sslmode=require`. A password is better in `PGPASSWORD` or " +
+      "`~/.pgpass`, where other users of the machine do not see it.",
+    commands: ["export"],
+  },
+  {
+    flag: "out",
+    kind: "text",
+    value: "DIR",
+    required: true,
+    meaning:
+      "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
+    commands: ["export"],
+  },
+  {
+    flag: "queries",
+    kind: "text",
+    value: "FILE",
+    meaning:
+      "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
+    commands: ["export"],
+  },
+  {
+    flag: "every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning: "Go on, and export every so many seconds. Default: once.",
+    commands: ["export"],
+  },
+  {
+    flag: "build",
+    kind: "flag",
+    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
+    commands: ["export"],
+  },
+  {
     flag: "users",
     kind: "integer",
     value: "N",
@@ -401,7 +444,7 @@ export const SETTINGS: readonly Setting[] = [
     meaning: "Seed; the same seed and sizes produce the same bytes.",
     commands: ["generate"],
   },
-  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
+  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate", "export"] },
   {
     flag: "force",
     kind: "flag",

@@ -204,6 +204,8 @@ describe("packages", () => {
     assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
     assert.deepEqual(importers("flexsearch"), ["search/similar/candidates.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
+    assert.deepEqual(importers("pg"), ["source/postgres.ts"]);
+    assert.deepEqual(importers("pg-copy-streams"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
   });

@@ -52,6 +52,15 @@ const embedded: Plugin = {
     })),
 };
 
+/** The native form of the package that speaks to PostgreSQL cannot be in one file, and nobody asks for it. */
+const withoutNative: Plugin = {
+  name: "without-native",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^pg-native$/ }, ({ path }) => ({ path, namespace: "without" }));
+    onLoad({ filter: /./, namespace: "without" }, () => ({ contents: "" }));
+  },
+};
+
 /**
  * Bundles all of the program, packages included, as CommonJS, which is what a Node in a file starts.
  *
@@ -74,7 +83,7 @@ async function bundle(folder: string): Promise<string> {
     keepNames: true,
     metafile: true,
     logLevel: "warning",
-    plugins: [embedded, madeEncoders, leanPino],
+    plugins: [embedded, madeEncoders, leanPino, withoutNative],
   });
   for (const { imports } of Object.values(metafile.outputs)) {
     for (const { path, external } of imports) {

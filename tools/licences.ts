@@ -12,14 +12,28 @@ interface Manifest {
   readonly version: string;
   readonly license: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 }
 
-/** The packages that are installed beside ours. */
-export const RUNTIME_DEPENDENCIES: string[] = Object.keys(readManifest(ROOT).dependencies ?? {});
+const { dependencies, peerDependencies } = readManifest(ROOT);
+
+/** The packages that are installed beside ours, or may be. */
+export const RUNTIME_DEPENDENCIES: string[] = Object.keys({ ...dependencies, ...peerDependencies });
+
+/** The text of a package's licence: a file of its own, or what its README says of it up to the end. */
+function licenceText(folder: string, name: string): string {
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file !== undefined) return readFileSync(join(folder, file), "utf8").trim();
+  const readme = readFileSync(join(folder, "README.md"), "utf8");
+  const at = readme.search(/^## licen[cs]e$/im);
+  if (at < 0 || !readme.slice(at).includes("Permission is hereby granted"))
+    throw new Error(`${name} has no licence to be passed on`);
+  return readme.slice(at).trim();
+}
 
 /** The licences of the packages that became part of the program. */
 export function licencesOf({ inputs }: Pick<Metafile, "inputs">): string {
@@ -28,9 +42,7 @@ export function licencesOf({ inputs }: Pick<Metafile, "inputs">): string {
   );
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = readManifest(join(ROOT, folder));
-    const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    if (file === undefined) throw new Error(`${name} has no licence to be passed on`);
-    return `${name} ${version} (${license})\n\n${readFileSync(join(ROOT, folder, file), "utf8").trim()}\n`;
+    return `${name} ${version} (${license})\n\n${licenceText(join(ROOT, folder), name)}\n`;
   });
   return texts.join(`\n${"-".repeat(80)}\n\n`);
 }

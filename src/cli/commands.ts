@@ -85,6 +85,13 @@ export const COMMANDS: readonly CommandRow[] = [
     run: async (options, world) => (await import("./generate.ts")).generate(options, world),
   },
   {
+    name: "export",
+    usage: "--postgres URL --out DIR",
+    positionals: [],
+    summary: "Write and publish a snapshot from a PostgreSQL database.",
+    run: async (options, world) => (await import("./export.ts")).exportRows(options, world),
+  },
+  {
     name: "openapi",
     usage: "",
     positionals: [],

@@ -98,6 +98,10 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     assert.match(run("keys", "create", "--keys", "keys.json", "--name", "n"), /^svc_sk_/);
     const id = /key_\w+/.exec(run("keys", "list", "--keys", "keys.json"))![0];
     for (const verb of ["disable", "enable"]) run("keys", verb, id, "--keys", "keys.json");
+    // What speaks to PostgreSQL is in it.
+    const from = ["--postgres", "postgres://127.0.0.1:1/x", "--out", "exported"];
+    const ran = spawnSync(binary, ["export", ...from], { cwd: empty, env: {}, encoding: "utf8" });
+    assert.match(ran.stderr, /^orrery: PostgreSQL at 127\.0\.0\.1:1: connection refused \(ECONNREFUSED\)\n$/);
     assert.deepEqual(readdirSync(empty).sort(), ["keys.json", "new", "old"]);
   });
 

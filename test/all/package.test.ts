@@ -208,6 +208,18 @@ describe("the package", () => {
     assert.ok(count > 4 && count <= 40, `${count} packages`);
   });
 
+  it("names the packages that an export needs, which it does not bring", () => {
+    const args = ["export", "--postgres", "postgres://127.0.0.1:1/x", "--out", "exported"];
+    const ran = spawnSync(command, args, { cwd: npmProject, encoding: "utf8", env: environment() });
+    assert.equal(
+      ran.stderr,
+      "orrery: export needs two packages that are not installed: npm install pg pg-copy-streams\n",
+    );
+    assert.equal(ran.stdout, "");
+    assert.equal(ran.status, 1);
+    assert.equal(existsSync(join(npmProject, "exported.versions")), false);
+  });
+
   it("passes on the licences of what is built in", () => {
     const text = readFileSync(join(installed, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
     const named = [...text.matchAll(/^(\S+) \d[\d.]+ \(\S+\)$/gm)].map(([, name]) => name!);

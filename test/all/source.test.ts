@@ -1,11 +1,9 @@
 /** Servers whose snapshot comes by URL, in processes of their own: nginx, a host with faults, kills, and full disks. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -21,8 +19,8 @@ import { after, describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { placeOf } from "../../src/source/address.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
-import { freePort } from "../support/free-port.ts";
 import { need, unavailable } from "../support/need.ts";
+import { startNginx } from "../support/nginx.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import {
   generationOf,
@@ -267,33 +265,6 @@ function mountProblem(): string | false {
 }
 
 describe("nginx as the source", { skip: need("nginx") }, () => {
-  /** Serves a folder that is a symbolic link, with gzip on the way where it is asked for. */
-  async function startNginx(t: TestContext, folder: string): Promise<{ url: string; asked: () => string[] }> {
-    const port = await freePort();
-    mkdirSync(join(folder, "temp"));
-    const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-      (name) => `${name}_temp_path ${join(folder, "temp", name)};`,
-    );
-    writeFileSync(
-      join(folder, "nginx.conf"),
-      `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log; user root;
-       events {} http { ${temp.join(" ")}
-         log_format asked '$status $request_uri $body_bytes_sent $http_authorization'; access_log ${folder}/asked asked;
-         gzip on; gzip_types *; gzip_min_length 1;
-         server { listen 127.0.0.1:${port}; root ${folder}/web; } }`,
-    );
-    const nginx = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "inherit" });
-    const exited = once(nginx, "exit");
-    t.after(async () => {
-      nginx.kill("SIGTERM");
-      await exited;
-    });
-    const url = `http://127.0.0.1:${port}/current/`;
-    await until(() => get(url).catch(() => undefined), "nginx to answer");
-    const asked = (): string[] => readFileSync(join(folder, "asked"), "utf8").split("\n").slice(0, -1);
-    return { url, asked };
-  }
-
   /** Publishes as the documents say. */
   function publish(folder: string, name: string, files: ReadonlyMap<string, Buffer>): void {
     const web = join(folder, "web");

@@ -7,10 +7,16 @@ import { SCHEMAS } from "../../src/model.ts";
 import { PATH_OPTIONS, SETTING_OPTIONS } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
+import { DEFAULT_QUERIES } from "../../src/source/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
 /** Documents with generated sections, by their paths from the root. */
-export const GENERATED: readonly string[] = ["docs/operating.md", "docs/http.md", "docs/embedding.md"];
+export const GENERATED: readonly string[] = [
+  "docs/operating.md",
+  "docs/http.md",
+  "docs/embedding.md",
+  "docs/snapshots.md",
+];
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
@@ -74,6 +80,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         setting.meaning,
       ]),
     ),
+  export: () =>
+    table(
+      ["Option", "Default", "Meaning"],
+      settingsOf("export").map((setting) => [
+        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
+        defaultText(setting),
+        setting.meaning,
+      ]),
+    ),
+  queries: () => `\`\`\`json\n${JSON.stringify(DEFAULT_QUERIES, null, 2)}\n\`\`\``,
   options: () =>
     table(
       ["Option", "Default", "Meaning"],

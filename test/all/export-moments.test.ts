@@ -1,0 +1,191 @@
+/** Exports while rows are being written: each is of one moment, and rounds go on until a signal. */
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { defaultOf } from "../../src/settings.ts";
+import { exportOnce } from "../../src/source/export.ts";
+import { readPostgresUrl } from "../../src/source/postgres-url.ts";
+import { DEFAULT_QUERIES } from "../../src/source/queries.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
+import { killAll, start, until } from "../support/process.ts";
+
+const EXPORTS = 50;
+const WRITERS = 4;
+/** Visits in all, which transactions only move from one world to another. */
+const VISITS = 100_000;
+const MAX_BYTES = Number(defaultOf("max-snapshot-bytes"));
+
+after(killAll);
+
+function rowsOf(folder: string, table: string): Record<string, unknown>[] {
+  const lines = readFileSync(join(folder, `${table}.ndjson`), "utf8")
+    .split("\n")
+    .slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** A group of a user, a world of theirs, its statistics and an instance; all four or none are there at any moment. */
+const ADD = `
+  WITH owner AS (INSERT INTO users SELECT gen_random_uuid(), 'user', NULL, now() RETURNING id),
+    world AS (INSERT INTO worlds SELECT id, 'world', NULL, id, true, 'ACTIVE', now(), now() FROM owner RETURNING id),
+    stats AS (INSERT INTO world_stats SELECT id, 0, 0, 0, 0 FROM world)
+  INSERT INTO instances SELECT id, id, true, true, now() FROM world`;
+
+/** What a writer does, each by itself a transaction; the order within differs from that of an export. */
+const WRITES: readonly string[] = [
+  `BEGIN; ${ADD}; COMMIT`,
+  `BEGIN;
+   CREATE TEMPORARY TABLE gone ON COMMIT DROP AS SELECT i.id FROM instances i JOIN world_stats s ON s.world_id = i.id
+     WHERE s.total_visits = 0 ORDER BY random() LIMIT 1;
+   DELETE FROM instances WHERE id IN (SELECT id FROM gone);
+   DELETE FROM users WHERE id IN (SELECT id FROM gone);
+   DELETE FROM world_stats WHERE world_id IN (SELECT id FROM gone);
+   DELETE FROM worlds WHERE id IN (SELECT id FROM gone);
+   COMMIT`,
+  `BEGIN;
+   UPDATE world_stats SET total_visits = total_visits - 1
+     WHERE world_id = (SELECT world_id FROM world_stats WHERE total_visits > 0 ORDER BY random() LIMIT 1) AND total_visits > 0;
+   UPDATE world_stats SET total_visits = (SELECT ${VISITS} - sum(total_visits) FROM world_stats) + total_visits
+     WHERE world_id = (SELECT world_id FROM world_stats ORDER BY random() LIMIT 1);
+   COMMIT`,
+];
+
+describe("exports while rows are written", { skip: needPostgres() }, () => {
+  let server: Postgres;
+  before(async () => {
+    server = await startPostgres();
+    await server.makeDatabase("orrery");
+    await server.run(`DO $$ BEGIN FOR n IN 1..300 LOOP ${ADD}; END LOOP; END $$`, "orrery");
+    await server.run(
+      `UPDATE world_stats SET total_visits = ${VISITS} WHERE world_id = (SELECT min(world_id::text)::uuid FROM world_stats)`,
+      "orrery",
+    );
+  });
+  after(() => server.end());
+
+  it(`are of one moment each: an invariant over all tables holds in ${EXPORTS} of them`, async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    let isOver = false;
+    let writes = 0;
+    async function write(first: number): Promise<void> {
+      const client = await server.connect("orrery");
+      for (let at = first; !isOver; at++) {
+        // Two that move visits would each add what the other took.
+        const lock = at % WRITES.length === 2 ? "BEGIN; SELECT pg_advisory_xact_lock(1);" : "BEGIN;";
+        await client.query(WRITES[at % WRITES.length]!.replace("BEGIN;", lock)).then(
+          () => writes++,
+          // A row that another removed meanwhile.
+          () => client.query("ROLLBACK"),
+        );
+      }
+      await client.end();
+    }
+    const writers = Promise.all(Array.from({ length: WRITERS }, (_, first) => write(first)));
+    const seen = new Set<string>();
+    let before = 0;
+    try {
+      for (let round = 0; round < EXPORTS; round++) {
+        await until(() => writes > before, "rows to be written");
+        before = writes;
+        const { generation, rows } = await exportOnce({
+          ...{ from: readPostgresUrl(server.url("orrery")), queries: DEFAULT_QUERIES, out },
+          ...{ gzip: false, maxBytes: MAX_BYTES, onlyChanges: false, signal: new AbortController().signal },
+        });
+        seen.add(generation);
+        const ids = (table: string, name: string): string =>
+          rowsOf(out, table)
+            .map((row) => row[name])
+            .sort()
+            .join();
+        const users = ids("users", "id");
+        assert.ok(rows > 100);
+        assert.equal(ids("worlds", "id"), users);
+        assert.equal(ids("world-stats", "worldId"), users);
+        assert.equal(ids("instances", "worldId"), users);
+        const visits = rowsOf(out, "world-stats").map((row) => Number(row.totalVisits));
+        assert.equal(
+          visits.reduce((sum, count) => sum + count, 0),
+          VISITS,
+        );
+      }
+    } finally {
+      isOver = true;
+      await writers;
+    }
+    assert.ok(seen.size > EXPORTS / 2, `${seen.size} different ones, ${writes} writes`);
+  });
+
+  it("go on in rounds: new rows, the same, a failure, success again, until SIGTERM", async (t) => {
+    const folder = temporaryFolder(t);
+    const [out, file] = [join(folder, "snapshot"), join(folder, "queries.json")];
+    // A view that can be broken and mended while the command runs.
+    await server.run(`CREATE VIEW shown AS SELECT * FROM users`, "orrery");
+    writeFileSync(
+      file,
+      JSON.stringify({ users: "SELECT id, display_name, user_icon_url, created_at FROM shown ORDER BY id" }),
+    );
+    const args = ["export", "--postgres", server.url("orrery"), "--out", out, "--queries", file];
+    const program = start([...args, "--every", "0.1"]);
+    const lines = (): string[] => program.stderr().split("\n").slice(0, -1);
+    const untilLine = (pattern: RegExp, from: number): Promise<number> =>
+      until(() => {
+        assert.equal(program.child.exitCode, null, program.stderr());
+        const at = lines().findIndex((line, index) => index >= from && pattern.test(line));
+        return at < 0 ? undefined : at + 1;
+      }, `${pattern} behind line ${from} of:\n${program.stderr()}`);
+    const time = String.raw`^orrery: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z `;
+    let at = await untilLine(
+      new RegExp(`${time}published generation pg-\\w+: \\d+ rows, \\d+ bytes, \\d+\\.\\d s$`),
+      0,
+    );
+    const first = readlinkSync(out);
+    at = await untilLine(new RegExp(`${time}unchanged, still generation pg-\\w+: `), at);
+    assert.equal(readlinkSync(out), first);
+    await server.run(ADD, "orrery");
+    at = await untilLine(/ published generation /, at);
+    assert.notEqual(readlinkSync(out), first);
+    const second = readlinkSync(out);
+    await server.run("ALTER VIEW shown RENAME COLUMN display_name TO name", "orrery");
+    at = await untilLine(/ not published: users: column "display_name" does not exist.* \(42703\)$/, at);
+    assert.equal(readlinkSync(out), second);
+    await server.run("ALTER VIEW shown RENAME COLUMN name TO display_name", "orrery");
+    at = await untilLine(/ unchanged, /, at);
+    // A second row of one id: what is read is refused as by a check.
+    await server.run(
+      "ALTER VIEW shown RENAME TO old; CREATE VIEW shown AS SELECT * FROM old UNION ALL SELECT * FROM old",
+      "orrery",
+    );
+    at = await untilLine(/ not published: users\.ndjson:\d+: id: .* \(and \d+ more\)$/, at);
+    await server.run("DROP VIEW shown; ALTER VIEW old RENAME TO shown", "orrery");
+    at = await untilLine(/ unchanged, /, at);
+    await server.stop();
+    at = await untilLine(
+      / not published: PostgreSQL at 127\.0\.0\.1:\d+: connection refused \(ECONNREFUSED\)$/,
+      at,
+    );
+    await server.start();
+    await untilLine(/ unchanged, /, at);
+    program.child.kill("SIGTERM");
+    assert.deepEqual(await program.ended, { status: 0, signal: null });
+    assert.equal(program.stdout(), "");
+    assert.equal(readdirSync(`${out}.versions`).length, 2);
+    assert.equal(readlinkSync(out), second);
+  });
+
+  it("end at a SIGTERM in the middle of a round with status 0, and leave nothing", async (t) => {
+    const folder = temporaryFolder(t);
+    const [out, file] = [join(folder, "snapshot"), join(folder, "queries.json")];
+    const sleeping = "SELECT id, display_name, created_at FROM users, (SELECT pg_sleep(3600)) AS slept";
+    writeFileSync(file, JSON.stringify({ users: sleeping }));
+    const args = ["export", "--postgres", server.url("orrery"), "--out", out, "--queries", file];
+    const program = start([...args, "--every", "1"]);
+    await until(() => existsSync(`${out}.versions`) && readdirSync(`${out}.versions`).length > 1, "a round");
+    program.child.kill("SIGINT");
+    assert.deepEqual(await program.ended, { status: 0, signal: null });
+    assert.equal(program.stderr(), "");
+    assert.ok(!existsSync(out) && !existsSync(`${out}.versions`));
+  });
+});

@@ -1,0 +1,591 @@
+/** `orrery export` against a real PostgreSQL: what it writes, and what it says when it cannot. */
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { temporaryFolder } from "../support/folders.ts";
+import { freePort } from "../support/free-port.ts";
+import { need } from "../support/need.ts";
+import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
+import { killAll, type Outcome, run, runWell, start, until } from "../support/process.ts";
+
+const CANARY = "canary:pass/word@4711";
+const FILES = ["users", "worlds", "world-stats", "instances"];
+
+const skip = needPostgres();
+
+function linesOf(folder: string, table: string): Record<string, unknown>[] {
+  const plain = join(folder, `${table}.ndjson`);
+  const text = existsSync(plain)
+    ? readFileSync(plain, "utf8")
+    : gunzipSync(readFileSync(`${plain}.gz`)).toString();
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Nothing of an export is there: no link, no folder of versions. */
+function assertNothing(out: string): void {
+  assert.ok(!existsSync(out), `${out} is there`);
+  const versions = `${out}.versions`;
+  assert.deepEqual(existsSync(versions) ? readdirSync(versions, { recursive: true }) : "none", "none");
+}
+
+/** Asserts that a command failed with one line, of the problem alone. */
+function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
+  assert.match(stderr, line);
+  assert.match(stderr, /^[^\n]+\n$/, "one line");
+  assert.equal(status, 1);
+  assert.equal(stdout, "");
+  for (const secret of [CANARY, encodeURIComponent(CANARY), "4711"])
+    assert.ok(!stderr.includes(secret), stderr);
+}
+
+after(killAll);
+
+describe("export from PostgreSQL", { skip }, () => {
+  let server: Postgres;
+  before(async () => {
+    server = await startPostgres();
+    await server.makeDatabase("orrery");
+    await server.run(ROWS, "orrery");
+  });
+  after(() => server.end());
+
+  /** Every text that an encoding on the way could break. */
+  const TEXTS = [
+    'quotes " and \\ backslashes \\n \\\\ \\.',
+    "\\.",
+    "null",
+    "\\N",
+    " blanks, \t tabs ",
+    "lines\nof\r\ntext\r",
+    "control \u0001\u0002\u0003\u001f\u007f characters",
+    "\u2028 \u2029 \u{1f30d} é e\u0301 か゛ ￿",
+    "a,b;c|d",
+    "",
+  ];
+  const ROWS = `
+    INSERT INTO users SELECT gen_random_uuid(), text, NULL, '2026-01-31 09:30:00.123999+09' FROM
+      unnest(ARRAY[${TEXTS.map((text) => `U&'${[...text].map((c) => `\\+${c.codePointAt(0)!.toString(16).padStart(6, "0")}`).join("")}'`).join(", ")}]) AS text;
+    INSERT INTO worlds VALUES ('AAAAAAAA-0000-4000-8000-000000000001', 'One', NULL, gen_random_uuid(), true, 'ACTIVE',
+      '0001-01-01 00:00+00', '9999-12-31 23:59:59.9999+00');
+    INSERT INTO world_stats VALUES ('aaaaaaaa-0000-4000-8000-000000000001', 9007199254740991, 2, 3, 4);
+    INSERT INTO instances VALUES ('bbbbbbbb-0000-4000-8000-000000000001', 'aaaaaaaa-0000-4000-8000-000000000001',
+      true, false, '2026-01-01 00:00:00.0005+00');
+  `;
+
+  /** Writes a file of queries. */
+  function queries(t: TestContext, made: object | string): string {
+    const file = join(temporaryFolder(t), "queries.json");
+    writeFileSync(file, typeof made === "string" ? made : JSON.stringify(made));
+    return file;
+  }
+
+  const exportTo = (out: string, ...args: readonly string[]): Promise<Outcome> =>
+    run(["export", "--postgres", server.url("orrery"), "--out", out, ...args]);
+
+  for (const gzip of [false, true]) {
+    it(`writes every text and time as it is served${gzip ? ", compressed" : ""}`, async (t) => {
+      const out = join(temporaryFolder(t), "snapshot");
+      const { status, stdout, stderr } = await exportTo(out, ...(gzip ? ["--gzip"] : []));
+      assert.equal(status, 0, stderr);
+      assert.equal(stdout, "");
+      assert.match(stderr, /^orrery: published generation pg-[0-9a-f]{16}: 13 rows, \d+ bytes, \d+\.\d s\n$/);
+      const ending = gzip ? ".ndjson.gz" : ".ndjson";
+      assert.deepEqual(
+        readdirSync(out).sort(),
+        [...FILES.map((name) => name + ending), "manifest.json"].sort(),
+      );
+      const users = linesOf(out, "users");
+      assert.deepEqual(users.map(({ displayName }) => displayName).sort(), [...TEXTS].sort());
+      for (const { createdAt, userIconUrl } of users) {
+        assert.equal(createdAt, "2026-01-31T00:30:00.123Z");
+        assert.equal(userIconUrl, null);
+      }
+      const [world] = linesOf(out, "worlds");
+      assert.equal(world!.id, "aaaaaaaa-0000-4000-8000-000000000001");
+      assert.equal(world!.createdAt, "0001-01-01T00:00:00.000Z");
+      assert.equal(world!.updatedAt, "9999-12-31T23:59:59.999Z");
+      assert.deepEqual(linesOf(out, "world-stats"), [
+        {
+          worldId: "aaaaaaaa-0000-4000-8000-000000000001",
+          ...{ totalVisits: 9007199254740991, uniqueVisitors: 2, visitsLast7Days: 3, visitsLast30Days: 4 },
+        },
+      ]);
+      assert.deepEqual(Object.keys(linesOf(out, "instances")[0]!), [
+        ...["id", "worldId", "isPublic", "isActive", "createdAt"],
+      ]);
+      assert.equal(linesOf(out, "instances")[0]!.createdAt, "2026-01-01T00:00:00.000Z");
+      const { generation } = JSON.parse(readFileSync(join(out, "manifest.json"), "utf8"));
+      assert.ok(stderr.includes(generation));
+      assert.match((await runWell(["check", out])).stdout, new RegExp(`^generation ${generation}\n`));
+    });
+  }
+
+  it("makes the prepared form, alone with a manifest, of the same generation", async (t) => {
+    const folder = temporaryFolder(t);
+    const [rows, built] = [join(folder, "rows"), join(folder, "built")];
+    await exportTo(rows);
+    const { status, stderr } = await exportTo(built, "--build");
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(readdirSync(built).sort(), ["generation.orrery", "manifest.json"]);
+    const generations = [rows, built].map(
+      (place) => JSON.parse(readFileSync(join(place, "manifest.json"), "utf8")).generation,
+    );
+    assert.equal(generations[0], generations[1]);
+    assert.match((await runWell(["check", built])).stdout, new RegExp(`^generation ${generations[0]}\n`));
+  });
+
+  it("takes columns by their names in any convention, of any fitting type, and JSON as it is", async (t) => {
+    await server.run(
+      `CREATE TYPE status AS ENUM ('ACTIVE', 'GONE');
+       CREATE TABLE places AS SELECT gen_random_uuid()::text AS "ID", 'x'::varchar AS name, gen_random_uuid() AS "ownerId",
+         true AS ispublic, 'ACTIVE'::status AS status, DATE '2026-01-31' AS created_at, TIMESTAMP '2026-01-31 10:00' AS "updatedAt",
+         'secret' AS email`,
+      "orrery",
+    );
+    const out = join(temporaryFolder(t), "snapshot");
+    const file = queries(t, {
+      worlds: "SELECT * FROM places -- with a comment;",
+      users: `SELECT json_build_object('id', id, 'displayName', display_name, 'createdAt', created_at, 'email', 'a@b') FROM users;`,
+      world_stats: `WITH counted AS (SELECT world_id, 7 AS n FROM world_stats)
+        SELECT world_id, n AS total_visits, n::numeric AS unique_visitors, n AS visits_last_7_days, n AS visits_last_30_days
+        FROM counted ORDER BY world_id ; `,
+      "instances.ndjson": `SELECT (E'{\\n"id": "' || id || E'",\\r\\n"worldId": "' || world_id ||
+        '", "isPublic": true, "isActive": true, "createdAt": "2026-01-01T00:00Z"}')::json FROM instances`,
+    });
+    const { status, stderr } = await exportTo(out, "--queries", file);
+    assert.equal(status, 0, stderr);
+    const [world] = linesOf(out, "worlds");
+    assert.deepEqual(Object.keys(world!), [
+      ...["id", "name", "ownerId", "isPublic", "status", "createdAt", "updatedAt"],
+    ]);
+    assert.equal(world!.createdAt, "2026-01-31T00:00:00.000Z");
+    assert.equal(world!.updatedAt, "2026-01-31T10:00:00.000Z");
+    assert.deepEqual(
+      linesOf(out, "users")
+        .map(({ displayName }) => displayName)
+        .sort(),
+      [...TEXTS].sort(),
+    );
+    assert.equal(linesOf(out, "world-stats")[0]!.totalVisits, 7);
+    assert.equal(linesOf(out, "instances").length, 1);
+  });
+
+  it("keeps the version before, removes older ones, and changes nothing on a failure", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const seen: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      assert.equal((await exportTo(out)).status, 0);
+      seen.push(realpathSync(out));
+    }
+    const kept = readdirSync(`${out}.versions`).map((name) => realpathSync(join(`${out}.versions`, name)));
+    assert.deepEqual(kept.sort(), seen.slice(1).sort());
+    const bad = queries(t, { instances: "SELECT id, world_id FROM instances" });
+    assertFailed(await exportTo(out, "--queries", bad), /instances: /);
+    assert.equal(realpathSync(out), seen[2]);
+    assert.equal(readdirSync(`${out}.versions`).length, 2);
+  });
+
+  it("refuses a place that holds anything else", async (t) => {
+    const out = join(temporaryFolder(t), "mine");
+    mkdirSync(out);
+    writeFileSync(join(out, "users.ndjson"), "");
+    assertFailed(await exportTo(out), /: is a folder that this command did not make; it must be free/);
+    assert.deepEqual(readdirSync(out), ["users.ndjson"]);
+  });
+
+  const MISTAKES: readonly (readonly [what: string, queries: object | string, line: RegExp])[] = [
+    ["a file that is no JSON", "{", /queries\.json: not valid JSON$/m],
+    ["no object", "[]", /queries\.json: must be an object with a query by table$/m],
+    ["a table that there is not", { user: "SELECT" }, /there is no table "user"; did you mean "users"\?$/m],
+    ["no text", { users: 1 }, /: users: must be the text of a query$/m],
+    ["no query", { users: " ; " }, /: users: must be the text of a query$/m],
+    [
+      "a table twice",
+      { "world-stats": "SELECT 1", worldStats: "SELECT 1" },
+      /: world-stats: there are two queries$/m,
+    ],
+    ["a syntax error", { worlds: "SELEKT 1" }, /^orrery: worlds: syntax error at or near "1" \(42601\)$/m],
+    [
+      "a column that the table lacks",
+      { users: "SELECT id, displayname, created_at FROM users" },
+      /^orrery: users: column "displayname" does not exist; .*"users\.display_name".* \(42703\)$/m,
+    ],
+    [
+      "a column that the query lacks",
+      { users: "SELECT id, created_at FROM users" },
+      /^orrery: users: the query gives no column for displayName, but id, created_at$/m,
+    ],
+    [
+      "a column twice",
+      { users: "SELECT id, display_name, 'x' AS displayname, created_at FROM users" },
+      /^orrery: users: the query gives 2 columns for displayName$/m,
+    ],
+    [
+      "a wrong type",
+      {
+        "world-stats":
+          "SELECT world_id, 'many' AS total_visits, 1 AS unique_visitors, 1 AS visits_last_7_days, 1 AS visits_last_30_days FROM world_stats",
+      },
+      /^orrery: world-stats: column total_visits: must be a whole number, is text$/m,
+    ],
+    [
+      "a wrong type that only its rows show",
+      {
+        instances:
+          "SELECT json_build_object('id', id, 'worldId', world_id, 'isPublic', 'yes', 'isActive', true, 'createdAt', created_at) FROM instances",
+      },
+      /^instances\.ndjson:1: isPublic: must be true or false, is "yes"$/m,
+    ],
+    [
+      "a year before 1",
+      {
+        instances:
+          "SELECT id, world_id, is_public, is_active, '0044-03-15 12:00 BC'::timestamptz AS created_at FROM instances",
+      },
+      /^instances\.ndjson:1: createdAt: /m,
+    ],
+    [
+      "a moment at infinity",
+      {
+        instances:
+          "SELECT id, world_id, is_public, is_active, 'infinity'::timestamptz AS created_at FROM instances",
+      },
+      /^instances\.ndjson:1: createdAt: /m,
+    ],
+    [
+      "a column with two rows of one id",
+      { instances: "SELECT i.* FROM instances i, generate_series(1, 2)" },
+      /^instances\.ndjson:2: id: /m,
+    ],
+    [
+      "an error half way",
+      {
+        users:
+          "SELECT id, display_name, (1 / (10 - row_number() OVER ()))::text AS user_icon_url, created_at FROM users",
+      },
+      /^orrery: users: division by zero \(22012\)$/m,
+    ],
+    [
+      "two statements",
+      { users: "SELECT 1) AS query; DROP TABLE users; SELECT * FROM (SELECT 1" },
+      /^orrery: users: cannot insert multiple commands into a prepared statement \(42601\)$/m,
+    ],
+    ["a statement that writes", { users: "DELETE FROM users RETURNING *" }, /^orrery: users: syntax error /m],
+    [
+      "a function that writes",
+      { users: "SELECT nextval('counter')::text AS id, 'x' AS display_name, now() AS created_at" },
+      /^orrery: users: cannot execute nextval\(\) in a read-only transaction \(25006\)$/m,
+    ],
+  ];
+  for (const [what, made, line] of MISTAKES) {
+    it(`says what is wrong with queries: ${what}`, async (t) => {
+      await server.run("CREATE SEQUENCE IF NOT EXISTS counter", "orrery");
+      const out = join(temporaryFolder(t), "snapshot");
+      assertFailed(await exportTo(out, "--queries", queries(t, made)), line);
+      assertNothing(out);
+    });
+  }
+
+  it("says where a database, a server or a host is not", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const exportFrom = (url: string): Promise<Outcome> => run(["export", "--postgres", url, "--out", out]);
+    const password = encodeURIComponent(CANARY);
+    const closed = await freePort();
+    for (const [url, line] of [
+      [
+        server.url("nowhere", `orrery:${password}`),
+        /127\.0\.0\.1:\d+: database "nowhere" does not exist \(3D000\)/,
+      ],
+      [`postgres://orrery:${password}@127.0.0.1:${closed}/x`, /:\d+: connection refused \(ECONNREFUSED\)/],
+      [
+        `postgres://orrery:${password}@nowhere.invalid/x`,
+        /nowhere\.invalid:5432: .+ \((ENOTFOUND|EAI_AGAIN)\)/,
+      ],
+      [server.url("orrery", `nobody:${password}`), /role "nobody" does not exist \(28000\)/],
+      [`${server.url("postgres")}`, /users: relation "users" does not exist \(42P01\)/],
+    ] as const) {
+      assertFailed(await exportFrom(url), line);
+      assertNothing(out);
+    }
+    for (const url of [
+      `postgres://orrery:${CANARY}@127.0.0.1/x`,
+      "postgres://orrery:canary?4711@h/x",
+      `mysql://${password}`,
+    ]) {
+      const { status, stderr } = await exportFrom(url);
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, /^orrery: --postgres: [^\n]+\n$/);
+      assert.doesNotMatch(stderr, /canary|4711/);
+    }
+  });
+
+  /** Users that take for ever, so that an export of them can be disturbed. */
+  const SLOW = {
+    users: `SELECT gen_random_uuid() AS id, repeat('x', 1000) AS display_name, now() AS created_at, pg_sleep(0.002)
+      FROM generate_series(1, 1000000)`,
+  };
+
+  /** Waits until an export of these users is under way; gives its backend. */
+  async function untilCopying(out: string): Promise<number> {
+    const client = await server.connect();
+    try {
+      return await until(async () => {
+        const folder = existsSync(`${out}.versions`)
+          ? readdirSync(`${out}.versions`, { recursive: true })
+          : [];
+        if (!folder.some((name) => String(name).endsWith("users.ndjson"))) return undefined;
+        const { rows } = await client.query(
+          "SELECT pid FROM pg_stat_activity WHERE application_name = 'orrery export' AND query LIKE 'COPY %'",
+        );
+        return rows[0]?.pid as number | undefined;
+      }, "the export");
+    } finally {
+      await client.end();
+    }
+  }
+
+  for (const [what, disturb, line] of [
+    [
+      "cancelled",
+      "SELECT pg_cancel_backend($1)",
+      /^orrery: users: canceling statement due to user request \(57014\)$/m,
+    ],
+    [
+      "terminated",
+      "SELECT pg_terminate_backend($1)",
+      /^orrery: users: terminating connection due to administrator command \(57P01\)$/m,
+    ],
+  ] as const) {
+    it(`publishes nothing when its query is ${what}`, async (t) => {
+      const out = join(temporaryFolder(t), "snapshot");
+      const args = [
+        "export",
+        "--postgres",
+        server.url("orrery"),
+        "--out",
+        out,
+        "--queries",
+        queries(t, SLOW),
+      ];
+      const program = start(args);
+      const backend = await untilCopying(out);
+      const client = await server.connect();
+      await client.query(disturb, [backend]);
+      const ended = await program.ended;
+      assertFailed({ ...ended, stdout: program.stdout(), stderr: program.stderr() }, line);
+      assertNothing(out);
+    });
+  }
+
+  it("publishes nothing when the server is stopped", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const args = ["export", "--postgres", server.url("orrery"), "--out", out, "--queries", queries(t, SLOW)];
+    const program = start(args);
+    await untilCopying(out);
+    await server.stop();
+    const ended = await program.ended;
+    await server.start();
+    const line = /^orrery: users: (terminating connection|the connection broke|.*ECONNRESET)/m;
+    assertFailed({ ...ended, stdout: program.stdout(), stderr: program.stderr() }, line);
+    assertNothing(out);
+  });
+
+  it("cancels its query at a SIGTERM and leaves nothing", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    // It gives no row before its end: only a cancelled one ends early.
+    const silent = {
+      users: `SELECT gen_random_uuid() AS id, 'x' AS display_name, now() AS created_at FROM (SELECT pg_sleep(3600)) AS slept`,
+    };
+    const args = [
+      "export",
+      "--postgres",
+      server.url("orrery"),
+      "--out",
+      out,
+      "--queries",
+      queries(t, silent),
+    ];
+    const program = start(args);
+    const backend = await untilCopying(out);
+    program.child.kill("SIGTERM");
+    const ended = await program.ended;
+    assertFailed(
+      { ...ended, stdout: program.stdout(), stderr: program.stderr() },
+      /^orrery: stopped by SIGTERM$/m,
+    );
+    assertNothing(out);
+    const client = await server.connect();
+    await until(async () => {
+      const { rows } = await client.query("SELECT FROM pg_stat_activity WHERE pid = $1", [backend]);
+      return rows.length === 0;
+    }, "the end of the backend");
+  });
+
+  it("leaves what it was doing when it is killed, which the next one removes", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const slow = ["--queries", queries(t, SLOW)];
+    const program = start(["export", "--postgres", server.url("orrery"), "--out", out, ...slow]);
+    await untilCopying(out);
+    program.child.kill("SIGKILL");
+    await program.ended;
+    assert.ok(!existsSync(out));
+    assert.ok(readdirSync(`${out}.versions`).length > 0);
+    // One that fails removes it as well.
+    const failing = ["--queries", queries(t, { users: "SELECT" })];
+    assert.equal((await exportTo(out, ...failing)).status, 1);
+    assertNothing(out);
+    assert.equal((await exportTo(out)).status, 0);
+    assert.equal(readdirSync(`${out}.versions`).length, 1);
+  });
+
+  it("publishes nothing on a full disk", async (t) => {
+    const disk = mkdtempSync(join(tmpdir(), "orrery-full-"));
+    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
+    t.after(() => {
+      if (status === 0) execFileSync("umount", [disk]);
+      rmSync(disk, { recursive: true });
+    });
+    if (status !== 0) return t.skip("no file system may be mounted here");
+    const out = join(disk, "snapshot");
+    const many = {
+      users: `SELECT gen_random_uuid() AS id, repeat('x', 1000) AS display_name, now() AS created_at FROM generate_series(1, 1000)`,
+    };
+    assertFailed(
+      await exportTo(out, "--queries", queries(t, many)),
+      /^orrery: .*\/snapshot: no space left on device \(ENOSPC\)$/m,
+    );
+    assertNothing(out);
+    assert.equal((await exportTo(out)).status, 0);
+    const published = realpathSync(out);
+    assert.equal((await exportTo(out, "--queries", queries(t, many))).status, 1);
+    assert.equal(realpathSync(out), published);
+    assert.deepEqual(readdirSync(`${out}.versions`).length, 1);
+  });
+});
+
+describe("export from a PostgreSQL that asks for passwords and TLS", {
+  skip: skip || need("openssl"),
+}, () => {
+  let server: Postgres;
+  let encrypted: Postgres;
+  const folder = mkdtempSync(join(tmpdir(), "orrery-tls-"));
+  before(async () => {
+    const access = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    server = await startPostgres("", access);
+    await server.makeDatabase("orrery");
+    await server.run(`ALTER ROLE orrery PASSWORD '${CANARY}'`);
+
+    const tls = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
+    const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    const [key, certificate] = [join(folder, "server.key"), join(folder, "server.pem")];
+    execFileSync("openssl", ["req", ...tls, ...names, "-keyout", key, "-out", certificate], {
+      stdio: "ignore",
+    });
+    encrypted = await startPostgres("", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n");
+    // Of its own user, as it demands.
+    const inline = (name: string, file: string): string =>
+      `COPY (SELECT unnest(ARRAY['${readFileSync(file, "utf8").trim().split("\n").join("','")}'])) TO '${join(encrypted.folder, name)}'`;
+    await encrypted.run(inline("server.key", key));
+    await encrypted.run(inline("server.pem", certificate));
+    execFileSync("chmod", ["600", join(encrypted.folder, "server.key")]);
+    for (const set of [
+      `ssl_key_file = '${join(encrypted.folder, "server.key")}'`,
+      `ssl_cert_file = '${join(encrypted.folder, "server.pem")}'`,
+      "ssl = on",
+    ])
+      await encrypted.run(`ALTER SYSTEM SET ${set}`);
+    await encrypted.stop();
+    await encrypted.start();
+    await encrypted.makeDatabase("orrery");
+  });
+  after(async () => {
+    await Promise.all([server.end(), encrypted.end()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("takes a password from the URL, PGPASSWORD or a file, and never tells it", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const url = (password: string): string => server.url("orrery", `orrery${password}`);
+    const good = encodeURIComponent(CANARY);
+    const home = temporaryFolder(t);
+    const file = join(home, "passwords");
+    const escaped = CANARY.replaceAll(/[\\:]/g, "\\$&");
+    writeFileSync(file, `127.0.0.1:${server.port}:orrery:orrery:${escaped}\n`, { mode: 0o600 });
+    for (const [given, variables] of [
+      [url(`:${good}`), {}],
+      [url(""), { PGPASSWORD: CANARY }],
+      [url(""), { PGPASSFILE: file, HOME: home }],
+    ] as const) {
+      const { status, stdout, stderr } = await run(["export", "--postgres", given, "--out", out], variables);
+      assert.equal(status, 0, stderr);
+      assert.doesNotMatch(stdout + stderr, /canary|4711/);
+    }
+    rmSync(out);
+    rmSync(`${out}.versions`, { recursive: true });
+    const wrong = await run(["export", "--postgres", url(`:${good}0`), "--out", out]);
+    assertFailed(wrong, /password authentication failed for user "orrery" \(28P01\)/);
+    const none = await run(["export", "--postgres", url(""), "--out", out], { HOME: home });
+    assertFailed(
+      none,
+      /the server asks for a password, and there is none in the URL, PGPASSWORD or ~\/\.pgpass/,
+    );
+    assertNothing(out);
+  });
+
+  it("says that TLS is required, and uses it as sslmode says", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const exportWith = (query: string, host = "127.0.0.1"): Promise<Outcome> => {
+      const url = encrypted.url("orrery").replace("127.0.0.1", host);
+      return run(["export", "--postgres", url + query, "--out", out]);
+    };
+    assertFailed(
+      await exportWith(""),
+      /no encryption; the server may require TLS: add sslmode=require or sslmode=verify-full/,
+    );
+    assertFailed(
+      await exportWith("?sslmode=verify-full"),
+      /certificate.*sslrootcert=FILE in the URL names the authority/,
+    );
+    assertNothing(out);
+    const trusted = `&sslrootcert=${join(folder, "server.pem")}`;
+    for (const query of [
+      "?sslmode=require",
+      `?sslmode=verify-ca${trusted}`,
+      `?sslmode=verify-full${trusted}`,
+    ]) {
+      const { status, stderr } = await exportWith(query);
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /^orrery: published [^\n]+\n$/);
+    }
+    const plain = await run([
+      "export",
+      "--postgres",
+      `${server.url("orrery")}?sslmode=require`,
+      "--out",
+      out,
+    ]);
+    assertFailed(
+      plain,
+      /does not support SSL connections; the URL asks for TLS: sslmode=disable goes without/,
+    );
+    const missing = await exportWith("?sslmode=verify-full&sslrootcert=/nowhere.pem");
+    assertFailed(missing, /no such file or directory \(ENOENT\)/);
+  });
+});

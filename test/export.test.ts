@@ -1,0 +1,136 @@
+/** The parts of an export that need no PostgreSQL: queries, statements, URLs, words for errors, files of rows. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { PARSED } from "../src/snapshot/parsed.ts";
+import { copyStatement } from "../src/source/copy-statement.ts";
+import { postgresText } from "../src/source/postgres-errors.ts";
+import { readPostgresUrl } from "../src/source/postgres-url.ts";
+import { DEFAULT_QUERIES, FIELDS, parseQueries, TABLES } from "../src/source/queries.ts";
+import { writeRowFile } from "../src/source/row-file.ts";
+import { temporaryFolder } from "./support/folders.ts";
+
+describe("queries", () => {
+  it("are there for every file of a snapshot, with every field", () => {
+    assert.deepEqual(
+      TABLES.map((table) => `${table}.ndjson`),
+      Object.keys(PARSED),
+    );
+    for (const table of TABLES) {
+      const columns = /^SELECT (.*) FROM \w+$/.exec(DEFAULT_QUERIES[table])![1]!.split(", ");
+      const plain = columns.map((column) => column.replaceAll("_", ""));
+      assert.deepEqual(
+        plain,
+        FIELDS[table].map(({ name }) => name.toLowerCase()),
+      );
+    }
+  });
+
+  it("may leave tables out, and name them in any convention", () => {
+    const parsed = parseQueries('\uFEFF{"Users.ndjson": "TABLE u ;\\n", "statistics": "TABLE s"}');
+    assert.deepEqual(parsed, { ...DEFAULT_QUERIES, users: "TABLE u", "world-stats": "TABLE s" });
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      assert.throws(() => parseQueries(`{"${name}": "TABLE u"}`), /there is no table/);
+    }
+  });
+});
+
+describe("the statement that copies a table", () => {
+  it("quotes the names of columns and casts types of one's own", () => {
+    const columns = [
+      { name: "ID", type: 2950 },
+      { name: "DISPLAY_name", type: 20_000 },
+      { name: "createdat", type: 1114 },
+      { name: 'a"b', type: 25 },
+    ];
+    const statement = copyStatement("users", "TABLE u -- comment", columns);
+    assert.ok(
+      statement.includes('query."ID" AS "id", query."DISPLAY_name"::text AS "displayName"'),
+      statement,
+    );
+    assert.ok(statement.includes("\nTABLE u -- comment\n)"), statement);
+    assert.ok(!statement.includes('a"b'), statement);
+  });
+});
+
+describe("a URL of PostgreSQL", () => {
+  it("names what must not be printed", () => {
+    const { secrets } = readPostgresUrl("postgres://u:a%2Fb%40c@h/d?password=second&sslmode=require");
+    assert.deepEqual([...secrets].sort(), ["a%2Fb%40c", "a/b@c", "second"]);
+    assert.deepEqual(readPostgresUrl("postgresql://u@/d?host=/run").secrets, []);
+  });
+
+  it("gives sslmode the meaning that it has to psql, unless told otherwise", () => {
+    const of = (text: string): string => readPostgresUrl(text).connectionString;
+    assert.equal(
+      of("postgres://h/d?sslmode=require#x"),
+      "postgres://h/d?sslmode=require&uselibpqcompat=true",
+    );
+    for (const text of [
+      "postgres://h/d",
+      "postgres://h?sslmode=no-verify",
+      "postgres://h?sslmode=require&uselibpqcompat=false",
+    ])
+      assert.equal(of(text), text);
+  });
+
+  it("is refused without a word of it where a part of the password would be taken for something else", () => {
+    for (const text of [
+      "postgres://u:can/ary@h/d",
+      "postgres://u:1?canary@h/d",
+      "postgres://u:1#canary@h/d",
+      "postgres://u:can/ary",
+      "http://canary",
+      "canary",
+    ]) {
+      assert.throws(
+        () => readPostgresUrl(text),
+        (error: Error) =>
+          error.name === "PostgresUrlError" && !/can|ary/.test(error.message.replace("can ", "")),
+        text,
+      );
+    }
+  });
+});
+
+describe("errors of PostgreSQL", () => {
+  it("are one line without a secret", () => {
+    const error = Object.assign(new Error("role canary\nis not there"), {
+      hint: "Ask\ncanary",
+      code: "28000",
+    });
+    assert.equal(postgresText(error, ["canary"]), "role ***; Ask (28000)");
+    const refused = Object.assign(new Error(""), { code: "ECONNREFUSED", syscall: "connect", errno: -111 });
+    assert.equal(postgresText(new AggregateError([refused]), []), "connection refused (ECONNREFUSED)");
+    assert.equal(postgresText(new Error("timeout expired"), []), "no answer in time");
+  });
+});
+
+describe("a file of rows", () => {
+  for (const gzip of [false, true]) {
+    it(`counts and hashes what it holds, wherever chunks end${gzip ? ", compressed" : ""}`, async (test) => {
+      const folder = temporaryFolder(test);
+      const text = '\n{"a":1}\n{"b":"é"}\n\n\n{"c":3}\n';
+      for (let size = 1; size < 9; size++) {
+        const bytes = Buffer.from(text);
+        async function* chunks(): AsyncGenerator<Buffer> {
+          for (let at = 0; at < bytes.length; at += size) {
+            yield bytes.subarray(at, at + size);
+            yield Buffer.alloc(0);
+          }
+        }
+        const file = join(folder, String(size));
+        const { rows, lines, ...written } = await writeRowFile(file, chunks(), gzip);
+        assert.deepEqual([rows, lines], [3, 6]);
+        const stored = readFileSync(file);
+        assert.equal((gzip ? gunzipSync(stored) : stored).toString(), text);
+        const hash = (of: Buffer): string => createHash("sha256").update(of).digest("hex");
+        assert.deepEqual(written, { bytes: stored.length, sha256: hash(stored), plainSha256: hash(bytes) });
+      }
+    });
+  }
+});

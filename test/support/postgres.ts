@@ -1,0 +1,161 @@
+/** A real PostgreSQL of the test's own: its data in a temporary folder, on a port of its own, ended with the test. */
+
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { freePort } from "./free-port.ts";
+import { unavailable } from "./need.ts";
+import { until } from "./process.ts";
+
+/** Where Debian puts the programs of each version. */
+const DEBIAN = "/usr/lib/postgresql";
+
+/** The folder of the newest server's programs. */
+function findPrograms(): string | undefined {
+  if (!existsSync(DEBIAN)) return undefined;
+  const versions = readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a));
+  return versions
+    .map((version) => join(DEBIAN, version, "bin"))
+    .find((bin) => existsSync(join(bin, "initdb")));
+}
+
+/** Whom the server runs as: it refuses root. Undefined for the tests' own user. */
+function findUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid!() !== 0) return undefined;
+  const idOf = (flag: string): number =>
+    Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
+  return { uid: idOf("-u"), gid: idOf("-g") };
+}
+
+/** For the `skip` of a test: false where PostgreSQL is installed. */
+export function needPostgres(): string | false {
+  return findPrograms() === undefined && unavailable("not installed: postgresql");
+}
+
+/** The tables that the queries expect which an export uses by default. */
+export const TABLES_SQL = `
+  CREATE TABLE users (id uuid PRIMARY KEY, display_name text NOT NULL, user_icon_url text, created_at timestamptz NOT NULL);
+  CREATE TABLE worlds (id uuid PRIMARY KEY, name text NOT NULL, description text, owner_id uuid NOT NULL,
+    is_public boolean NOT NULL, status text NOT NULL, created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL);
+  CREATE TABLE world_stats (world_id uuid PRIMARY KEY, total_visits bigint NOT NULL, unique_visitors bigint NOT NULL,
+    visits_last_7_days bigint NOT NULL, visits_last_30_days bigint NOT NULL);
+  CREATE TABLE instances (id uuid PRIMARY KEY, world_id uuid NOT NULL, is_public boolean NOT NULL,
+    is_active boolean NOT NULL, created_at timestamptz NOT NULL);
+`;
+
+/** Fills these tables: `n` users, a quarter of it worlds with statistics, a twentieth instances. */
+export function fillSql(n: number): string {
+  const [worlds, instances] = [Math.ceil(n / 4), Math.ceil(n / 20)];
+  return `
+    INSERT INTO users SELECT gen_random_uuid(), 'user ' || n, 'https://example.com/icons/' || n || '.png',
+      now() - n * interval '1 minute' FROM generate_series(1, ${n}) n;
+    INSERT INTO worlds SELECT gen_random_uuid(), 'World ' || n, 'The world of number ' || n, gen_random_uuid(), true,
+      'ACTIVE', now() - n * interval '1 minute', now() FROM generate_series(1, ${worlds}) n;
+    INSERT INTO world_stats SELECT id, 1000, 100, 10, 30 FROM worlds;
+    INSERT INTO instances SELECT gen_random_uuid(), id, true, true, now() FROM worlds LIMIT ${instances};
+  `;
+}
+
+/** A server under way. */
+export interface Postgres {
+  /** Its folder: certificates and the socket are there. */
+  readonly folder: string;
+  readonly port: number;
+  /** Its process's id. */
+  readonly pid: () => number;
+  /** A URL of a database on it. */
+  readonly url: (database?: string, user?: string) => string;
+  /** A connection as its owner, closed at the end. */
+  readonly connect: (database?: string) => Promise<pg.Client>;
+  /** Runs statements in a connection of their own. */
+  readonly run: (sql: string, database?: string) => Promise<void>;
+  /** Makes a database with the tables above. */
+  readonly makeDatabase: (name: string) => Promise<void>;
+  /** Stops it at once, as `pg_ctl stop -m immediate` does. */
+  readonly stop: () => Promise<void>;
+  /** Starts it again. */
+  readonly start: () => Promise<void>;
+  /** Ends it and removes all of it. */
+  readonly end: () => Promise<void>;
+}
+
+/** Makes and starts a server. @param settings of `postgresql.conf`, lines. @param access of `pg_hba.conf`, lines */
+export async function startPostgres(settings = "", access?: string): Promise<Postgres> {
+  const bin = findPrograms()!;
+  const user = findUser();
+  const folder = mkdtempSync(join(tmpdir(), "orrery-pg-"));
+  chmodSync(folder, 0o755);
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, "data");
+  const as = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8" } };
+  const init = ["-D", data, "-A", "trust", "-U", "orrery", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"];
+  execFileSync(join(bin, "initdb"), init, { ...as, stdio: "ignore" });
+  // Nothing of it has to survive this machine.
+  const quick = "fsync = off\nfull_page_writes = off\n";
+  writeFileSync(join(data, "postgresql.auto.conf"), `${quick}${settings}\n`);
+  if (access !== undefined) writeFileSync(join(data, "pg_hba.conf"), access);
+
+  let child: ChildProcess | undefined;
+  const port = await freePort();
+  const clients = new Set<pg.Client>();
+  const url = (database = "postgres", name = "orrery"): string =>
+    `postgres://${name}@127.0.0.1:${port}/${database}`;
+
+  /** Over the socket, as who is trusted whatever `pg_hba.conf` asks of others. */
+  async function connect(database = "postgres"): Promise<pg.Client> {
+    const client = new pg.Client({ host: folder, port, user: "orrery", database });
+    client.on("error", () => {});
+    await client.connect();
+    clients.add(client);
+    return client;
+  }
+
+  async function run(sql: string, database?: string): Promise<void> {
+    const client = await connect(database);
+    await client.query(sql);
+    await client.end();
+    clients.delete(client);
+  }
+
+  async function start(): Promise<void> {
+    const args = ["-D", data, "-k", folder, "-p", String(port), "-c", "listen_addresses=127.0.0.1"];
+    let log = "";
+    const begun = spawn(join(bin, "postgres"), args, { ...as, stdio: ["ignore", "ignore", "pipe"] });
+    begun.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+    child = begun;
+    await until(() => {
+      if (begun.exitCode !== null) throw new Error(`PostgreSQL ended: ${log}`);
+      return run("SELECT").then(
+        () => true,
+        () => false,
+      );
+    }, "PostgreSQL");
+  }
+
+  async function stop(signal: "SIGQUIT" | "SIGINT" = "SIGQUIT"): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+    clients.clear();
+  }
+
+  await start();
+  return {
+    ...{ folder, port, url, connect, run, start, stop: () => stop(), pid: () => child!.pid! },
+    async makeDatabase(name) {
+      await run(`CREATE DATABASE ${name}`);
+      await run(TABLES_SQL, name);
+    },
+    async end() {
+      await Promise.allSettled(Array.from(clients, (client) => client.end()));
+      await stop("SIGINT");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
