@@ -293,4 +293,35 @@ export const MUTANTS: readonly Mutant[] = [
     becomes: "",
     tests: [["test/first-loader.test.ts", "is done here when it is small, later ones never"]],
   },
+  {
+    breaks: "a prepared file whose arrays are damaged is taken",
+    file: "src/snapshot/prepared/read.ts",
+    text: "if (at >= 0 && checksum !== arrays[at]!.crc32) {",
+    becomes: "if (at >= 0 && checksum < 0) {",
+    tests: [["test/prepared-damage.test.ts", "names what is damaged, and another version"]],
+  },
+  {
+    breaks: "a folder of rows and a prepared file is taken",
+    file: "src/snapshot/load.ts",
+    text: "if (prepared && !checkPreparedAlone(opened, problems)) return refuse();",
+    becomes: "if (prepared) checkPreparedAlone(opened, new Problems());",
+    tests: [
+      [
+        "test/prepared-damage.test.ts",
+        "that holds rows, too, is refused in one line, whatever else is wrong with it",
+      ],
+    ],
+  },
+  {
+    breaks: "an index that was folded by other Unicode data is searched",
+    file: "src/snapshot/prepared/read.ts",
+    text: "if (foldingOf(letters) !== folding) {",
+    becomes: "if (Number.isNaN(foldingOf(letters))) {",
+    tests: [
+      [
+        "test/prepared-damage.test.ts",
+        "is not believed that this runtime folds its text as the one did that built it",
+      ],
+    ],
+  },
 ];

@@ -69,7 +69,7 @@ describe("a prepared snapshot", () => {
           ...LISTS,
           ...some.users
             .slice(0, 3)
-            .map(({ displayName }) => `/users/search?q=${encodeURIComponent(displayName)}`),
+            .map(({ displayName }) => `/users/search?q=${encodeURIComponent(displayName.toWellFormed())}`),
           ...some.worlds.slice(0, 3).map(({ id }) => `/worlds/${id}/instances`),
         ];
         assert.deepEqual(await repliesOf(prepared, targets), await repliesOf(rows, targets));

@@ -1,0 +1,17 @@
+/** A file system that is soon full. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A file system of 64 KiB, for as long as a test runs; undefined where none may be mounted. */
+export function smallDisk(test: { after(done: () => void): void }): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-full-"));
+  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
+  test.after(() => {
+    if (status === 0) execFileSync("umount", [folder]);
+    rmSync(folder, { recursive: true });
+  });
+  return status === 0 ? folder : undefined;
+}
