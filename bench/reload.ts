@@ -21,6 +21,7 @@ import { ROW_FILES, type RowFile } from "../src/model.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
+import { cpuOf, memoryOf } from "./support/process.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,20 +35,9 @@ const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").m
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
 /** After a swap the old generation's memory is given back; that is part of the price. */
 const REST_MS = values.smoke ? 1200 : 3000;
-/** Linux counts the CPU time of a process in these, in milliseconds. */
-const TICK_MS = 10;
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
-function rssOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
 }
 
 /** Replaces a file by one that was changed. */
@@ -143,7 +133,12 @@ class Server {
     await heard;
     await sleep(REST_MS);
     const { ms, read } = this.#loads.shift()!;
-    return { ms: Number(ms), cpuMs: cpuOf(pid) - before, rss: rssOf(pid), read: read as string[] };
+    return {
+      ms: Number(ms),
+      cpuMs: cpuOf(pid) - before,
+      rss: memoryOf(pid, "VmRSS"),
+      read: read as string[],
+    };
   }
 
   async stop(): Promise<void> {
