@@ -21,6 +21,7 @@ import { ROW_FILES, type RowFile } from "../src/model.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
+import { cpuOf, memoryOf } from "./support/process.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,20 +35,9 @@ const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").m
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
 /** After a swap the old generation's memory is given back; that is part of the price. */
 const REST_MS = values.smoke ? 1200 : 3000;
-/** Linux counts the CPU time of a process in these, in milliseconds. */
-const TICK_MS = 10;
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
-function rssOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
 }
 
 /** Replaces a file by one that was changed. */
@@ -62,18 +52,39 @@ function withoutLastRow(bytes: Buffer): Buffer {
   return bytes.subarray(0, bytes.lastIndexOf("\n", bytes.length - 2) + 1);
 }
 
-/** The world of the last row rises in the ranking of all times. */
-function withAnotherRanking(bytes: Buffer): Buffer {
-  const mark = '"totalVisits":';
-  const at = bytes.lastIndexOf(mark) + mark.length;
-  return Buffer.concat([bytes.subarray(0, at), Buffer.from("9"), bytes.subarray(at)]);
+/** Where the last visible world of a file begins. */
+function lastVisible(worlds: Buffer): number {
+  const mark = worlds.lastIndexOf('"isPublic":true,"status":"ACTIVE"');
+  return worlds.lastIndexOf("\n", mark) + 1;
 }
 
-/** The first description gets a word more; which rows there are, and how they are ranked, stays. */
-function withAnotherText(bytes: Buffer): Buffer {
-  const mark = '"description":"';
-  const at = bytes.indexOf(mark) + mark.length;
-  return Buffer.concat([bytes.subarray(0, at), Buffer.from("changed "), bytes.subarray(at)]);
+function insert(bytes: Buffer, mark: string, from: number, text: string): Buffer {
+  const at = bytes.indexOf(mark, from) + mark.length;
+  return Buffer.concat([bytes.subarray(0, at), Buffer.from(text), bytes.subarray(at)]);
+}
+
+function withoutLastVisible(worlds: Buffer): Buffer {
+  const at = lastVisible(worlds);
+  return Buffer.concat([worlds.subarray(0, at), worlds.subarray(worlds.indexOf("\n", at) + 1)]);
+}
+
+/** A description gets a word more; which rows there are, and how they are ranked, stays. */
+function withAnotherText(worlds: Buffer): Buffer {
+  return insert(worlds, '"description":"', lastVisible(worlds), "changed ");
+}
+
+/** A visible world rises in the ranking of all times. */
+function rankAnother(folder: string): void {
+  const worlds = readFileSync(join(folder, "worlds.ndjson"));
+  rewrite(folder, "world-stats.ndjson", (bytes) => {
+    for (let to = worlds.length; ; ) {
+      const at = lastVisible(worlds.subarray(0, to));
+      const id = worlds.toString("latin1", at + 7, at + 43);
+      const row = bytes.indexOf(`"worldId":"${id}"`);
+      if (row >= 0) return insert(bytes, '"totalVisits":', row, "9");
+      to = at;
+    }
+  });
 }
 
 const drop =
@@ -85,10 +96,10 @@ const drop =
 const ALL_CHANGES: readonly (readonly [name: string, change: (folder: string) => void])[] = [
   ["nothing", () => {}],
   ["instances", drop("instances.ndjson")],
-  ["statistics", (folder) => rewrite(folder, "world-stats.ndjson", withAnotherRanking)],
+  ["statistics", rankAnother],
   ["statistics, same ranking", drop("world-stats.ndjson")],
   ["users", drop("users.ndjson")],
-  ["worlds", drop("worlds.ndjson")],
+  ["worlds", (folder) => rewrite(folder, "worlds.ndjson", withoutLastVisible)],
   ["the text of a world", (folder) => rewrite(folder, "worlds.ndjson", withAnotherText)],
   [
     "dates of all files",
@@ -96,7 +107,14 @@ const ALL_CHANGES: readonly (readonly [name: string, change: (folder: string) =>
       for (const table of ROW_FILES) utimesSync(join(folder, table), new Date(), new Date());
     },
   ],
-  ["all four", drop(...ROW_FILES)],
+  [
+    "all four",
+    (folder) => {
+      rankAnother(folder);
+      rewrite(folder, "worlds.ndjson", withoutLastVisible);
+      drop("users.ndjson", "instances.ndjson")(folder);
+    },
+  ],
 ];
 const only = values.only?.split(",");
 const CHANGES = ALL_CHANGES.filter(([name]) => only === undefined || only.includes(name));
@@ -143,7 +161,12 @@ class Server {
     await heard;
     await sleep(REST_MS);
     const { ms, read } = this.#loads.shift()!;
-    return { ms: Number(ms), cpuMs: cpuOf(pid) - before, rss: rssOf(pid), read: read as string[] };
+    return {
+      ms: Number(ms),
+      cpuMs: cpuOf(pid) - before,
+      rss: memoryOf(pid, "VmRSS"),
+      read: read as string[],
+    };
   }
 
   async stop(): Promise<void> {

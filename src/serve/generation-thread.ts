@@ -65,6 +65,8 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
   const loaded = await loadSnapshot(task.folder, { ...optionsOf(task), ...(before ? { before } : {}) });
+  // The task lives as long as the thread does.
+  task.before = undefined;
   if (!loaded.ok) return loaded;
   const { store } = loaded;
   const known = indexesOf(store, before);

@@ -18,8 +18,8 @@ export type Task =
       readonly cacheBytes: number;
       /** Of more users and worlds than these the worlds are indexed by another thread. */
       readonly mostAlone: number;
-      /** What is being served, to be used again. */
-      readonly before: Serving | undefined;
+      /** What is being served, to be used again; the thread lets go of it when it has loaded. */
+      before: Serving | undefined;
     }
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
   | { readonly kind: "index-worlds"; readonly store: Store };

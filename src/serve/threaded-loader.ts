@@ -34,10 +34,9 @@ interface Ready {
   readonly indexMs: number;
 }
 
-/** The index that a thread has: what it made, and what it was given. */
-function indexOf(task: Task, made: Partial<SearchIndex>): SearchIndex {
-  const given = task.kind === "load" ? task.before?.index : undefined;
-  return { ...given, ...made } as SearchIndex;
+/** The index that a thread was given parts of. */
+function givenIndex(task: Task): SearchIndex | undefined {
+  return task.kind === "load" ? task.before?.index : undefined;
 }
 
 /** The searches of one generation, wherever their thread is. */
@@ -67,8 +66,10 @@ class GenerationThread {
     if (problem !== undefined) {
       return Promise.resolve({ ok: false, problems: [problem], fingerprint: undefined, died: true });
     }
+    const worker = startWorker("generation-thread", task);
+    let given = givenIndex(task);
+    // Nothing in here may hold the task: it holds the generation before, and this lives as long as the thread.
     return new Promise((resolve) => {
-      const worker = startWorker("generation-thread", task);
       const end = (): void => void worker.terminate();
       if (signal?.aborted) end();
       signal?.addEventListener("abort", end);
@@ -92,7 +93,8 @@ class GenerationThread {
         ready = true;
         this.#worker = worker;
         const { loaded, made, indexMs } = message;
-        const index = indexOf(task, made);
+        const index = { ...given, ...made } as SearchIndex;
+        given = undefined;
         this.#index = index;
         this.#questions.askAgain();
         resolve({ loaded, index, indexMs });
