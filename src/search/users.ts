@@ -15,7 +15,7 @@ import { findNames, namesAt, type OpenNameIndex, openNames } from "./query/find-
 import type { ResultSet } from "./query/result-set.ts";
 import type { NameIndex } from "./shared/name-index.ts";
 import { TextsBuilder } from "./shared/texts.ts";
-import { MOST_TABLE_SHARE, TABLE_PAGE } from "./shared/top-table.ts";
+import { mostOfTable, TABLE_PAGE } from "./shared/top-table.ts";
 import { rangeOf, type TrigramIndex } from "./shared/trigrams.ts";
 import { runNow, type Work } from "./shared/work.ts";
 
@@ -49,7 +49,7 @@ export function indexNames(
   const weigh = (from: number, to: number): number => to - from;
   const topTable = buildTopTable(
     trigrams,
-    { least, weigh, mostNgrams: trigrams.postings.length * MOST_TABLE_SHARE },
+    { least, weigh, mostNgrams: mostOfTable(trigrams.postings.length, trigrams.texts.count) },
     ({ ngram, postings }) => hasEqual(trigrams, postings, ngram),
     ({ ngram, postings }) => {
       const located = { range: rangeOf(trigrams, postings), offset: 0, isExact: true };
