@@ -6,6 +6,7 @@
  */
 
 import type { PageOf } from "../store/generation.ts";
+import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { fold } from "./fold.ts";
 import { SMALL } from "./index/frequent.ts";
 import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
@@ -29,8 +30,10 @@ const FREQUENT_IN_SMALL = 1024;
  *
  * @param nameOf display name by row
  * @param least see {@link indexNames}
+ * @throws {LimitError} when there are more names than can be indexed
  */
 export function indexUsers(rows: number, nameOf: (row: number) => string, least?: number): NameIndex {
+  checkLimit(rows, MOST_TEXTS, "names of users");
   const names = new TextsBuilder();
   for (let row = 0; row < rows; row++) names.add(fold(nameOf(row)));
   return indexNames(indexTrigrams(names.finish()), least);

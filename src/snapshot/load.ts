@@ -12,6 +12,7 @@ import { ROW_FILES, type RowFile } from "../model.ts";
 import { defaultOf } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
+import { LimitError } from "../store/limits.ts";
 import { systemErrorText } from "../system-error.ts";
 import {
   checkKinds,
@@ -38,6 +39,7 @@ import {
   packedOf,
   packStaged,
   type Stage,
+  type StageLimits,
   stagedOf,
 } from "./stage.ts";
 
@@ -53,6 +55,8 @@ export interface LoadOptions {
   readonly signal?: AbortSignal;
   /** Stands in for the file system in tests. */
   readonly files?: FileSystem;
+  /** Stand in for the hard limits in tests. */
+  readonly limits?: Partial<StageLimits>;
 }
 
 /** What was in one file. */
@@ -200,7 +204,7 @@ async function loadOpened(
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return refuse();
 
-  const stage = createStage();
+  const stage = createStage(options.limits);
   const budget: Budget = { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) };
   const read = new Map<string, ReadFile>();
   let packMs = 0;
@@ -219,9 +223,9 @@ async function loadOpened(
       packMs += performance.now() - packing;
     } catch (error) {
       if (isSystemError(error)) return unreadable(file.name, error);
-      if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
+      if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
       problems.file(file.name, error.message);
-      if (budget.bytesLeft < 0) return refuse();
+      if (budget.bytesLeft < 0 || error instanceof LimitError) return refuse();
     }
   }
   if (manifest && read.size === ROW_FILES.length) compareWithManifest(manifest, read, problems);

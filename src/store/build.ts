@@ -121,7 +121,7 @@ function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Blo
  *
  * @param id the generation's name
  * @param contents hash over the stored files
- * @throws {RangeError} when a table is too large to pack
+ * @throws {LimitError} when a table is too large to pack
  */
 export function buildStore(
   id: string,

@@ -43,5 +43,10 @@ export function countEntriesIn(
     for (; at < to; at++) sum += entriesAt(at);
     return sum;
   };
-  return (from, to) => before(to) - before(from);
+  return (from, to) => {
+    if (to - from > step) return before(to) - before(from);
+    let sum = 0;
+    for (let at = from; at < to; at++) sum += entriesAt(at);
+    return sum;
+  };
 }

@@ -8,6 +8,7 @@
  */
 
 import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import { MOST_FOUND_BYTES } from "../../store/limits.ts";
 import { bitWords, countBits, lowestBit } from "../shared/bitset.ts";
 import { addToBits } from "../shared/document-set.ts";
 import { EntrySorter } from "../shared/entry-sorter.ts";
@@ -17,7 +18,7 @@ import {
   type NgramDocuments,
   type SparseNgrams,
 } from "../shared/ngram-documents.ts";
-import { NUMBER_SHIFT } from "../shared/posting.ts";
+import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
 import { GRAM, type TrigramIndex, textOf } from "../shared/trigrams.ts";
 import { LIST_WORK, type WordPostings } from "../shared/word-postings.ts";
 import type { CountEntriesIn } from "./entry-counts.ts";
@@ -120,7 +121,7 @@ export function indexNgramDocuments(
   wordPostings: WordPostings,
   entriesIn: CountEntriesIn,
   least = wordPostings.entries.length < SMALL ? LEAST_IN_SMALL : LEAST,
-  mostBytes = MOST_BYTES + wordPostings.documents * MOST_BYTES_A_DOCUMENT,
+  mostBytes = Math.min(MOST_BYTES + wordPostings.documents * MOST_BYTES_A_DOCUMENT, MOST_FOUND_BYTES),
 ): NgramDocuments {
   const { documents } = wordPostings;
   const dense: Ngram[] = [];
@@ -177,20 +178,28 @@ class ListedWords {
 
   /** Bits come in order, so that of long words what is next to each other in memory is read one after the other. */
   each(from: number, to: number, take: (word: number) => void): void {
-    const { postings, texts, chunkTexts } = this.#trigrams;
+    const { postings, texts, chunkTexts, chunkStarts } = this.#trigrams;
     const bits = this.#bits;
     for (let at = from; at < to; at++) {
       const number = postings[at]! >>> NUMBER_SHIFT;
       bits[number >>> 5]! |= 1 << number;
     }
-    let latest = -1;
+    let next = 0;
     for (let at = 0; at < bits.length; at++) {
       for (let left = bits[at]!; left !== 0; left &= left - 1) {
         const number = at * 32 + lowestBit(left);
-        const word = number < texts.count ? number : chunkTexts[number - texts.count]!;
-        if (word === latest) continue;
-        latest = word;
-        take(word);
+        if (number < next) continue;
+        if (number < texts.count) take(number);
+        else {
+          const word = chunkTexts[number - texts.count]!;
+          take(word);
+          // On to the first chunk of the next long word.
+          const unitsLeft = texts.starts[word + 1]! - 1 - chunkStarts[number - texts.count]!;
+          next = number + Math.ceil(unitsLeft / CHUNK);
+          if (next >>> 5 === at) continue;
+          at = (next >>> 5) - 1;
+          break;
+        }
       }
     }
     bits.fill(0);

@@ -8,7 +8,8 @@
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
-import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
+import { checkLimit, MOST_TEXTS } from "../../store/limits.ts";
+import { CHUNK } from "../shared/posting.ts";
 import type { Texts } from "../shared/texts.ts";
 import { BIGRAM, GRAM, hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
 import { sortBigrams } from "./bigrams.ts";
@@ -45,14 +46,6 @@ function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
   return bits;
 }
 
-/** There is more to index than an index can hold, however much memory there is. */
-export class IndexLimitError extends RangeError {
-  override name = "IndexLimitError";
-}
-
-/** Most texts, further chunks of long ones included: what the bits of a posting can tell apart. */
-const MOST_NUMBERS = 2 ** (32 - NUMBER_SHIFT);
-
 /** Distinct trigrams that are numbered whatever the texts, and for each text: one takes some forty bytes. */
 const MOST_TRIGRAMS = 2 ** 22;
 const MOST_TRIGRAMS_A_TEXT = 2;
@@ -80,18 +73,17 @@ function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
  *
  * @param sortBits see {@link sortLists}; with fewer than 64 lists are in order of fewer code units
  * @param mostTrigrams where there are more distinct ones, texts are indexed by their bigrams
- * @throws {IndexLimitError} when there are more texts than postings can tell apart
+ * @throws {LimitError} when there are more texts than postings can tell apart
  */
 export function indexTrigrams(
   texts: Texts,
   sortBits = 64,
   mostTrigrams = MOST_TRIGRAMS + texts.count * MOST_TRIGRAMS_A_TEXT,
+  mostTexts = MOST_TEXTS,
 ): TrigramIndex {
   const chunks = cutChunks(texts);
   const count = texts.count + chunks.chunkTexts.length;
-  if (count > MOST_NUMBERS) {
-    throw new IndexLimitError(`${count} names, or distinct words, where ${MOST_NUMBERS} are the most`);
-  }
+  checkLimit(count, mostTexts, "names, or distinct words (a long one counts once for each 64 characters)");
   const numbers = new TrigramNumbers();
   const trigrams = numberTrigrams(texts, numbers, mostTrigrams);
   if (trigrams === undefined) return indexBigrams(texts, chunks);

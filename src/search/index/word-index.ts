@@ -8,6 +8,7 @@
  */
 
 import { enlarge, sharedUint32 } from "../../store/bytes.ts";
+import { checkLimit, MOST_OCCURRENCES } from "../../store/limits.ts";
 import type { Texts } from "../shared/texts.ts";
 import { isWhiteSpace } from "../shared/white-space.ts";
 import type { DocumentWords, WordIndex } from "../shared/word-index.ts";
@@ -27,13 +28,19 @@ export class WordIndexBuilder {
   /** By word: where its newest occurrence is, plus one. */
   #newest = new Uint32Array(1024);
   #documents = 0;
+  readonly #mostOccurrences: number;
+
+  /** @param mostOccurrences words of all documents, each counted once a document */
+  constructor(mostOccurrences = MOST_OCCURRENCES) {
+    this.#mostOccurrences = mostOccurrences;
+  }
 
   /** Begins the next document; documents are numbered from 0. */
   beginDocument(): void {
     this.#documents++;
   }
 
-  /** Adds a field of the document that was begun last. */
+  /** Adds a field of the document that was begun last. @throws {LimitError} when there are too many words */
   addField(folded: string, isName: boolean): void {
     for (let at = 0; at < folded.length; ) {
       if (isWhiteSpace(folded.charCodeAt(at))) {
@@ -54,6 +61,7 @@ export class WordIndexBuilder {
       this.#occurrences[newest + 1]! |= flag;
       return;
     }
+    checkLimit(this.#length / 2 + 1, this.#mostOccurrences, "words of worlds, each counted once a world");
     if (this.#length === this.#occurrences.length) this.#occurrences = enlarge(this.#occurrences);
     this.#occurrences[this.#length] = number;
     this.#occurrences[this.#length + 1] = document * 2 + flag;
