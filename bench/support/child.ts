@@ -1,7 +1,7 @@
 /** The server under observation as a child process, and what it serves. */
 
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,23 +62,35 @@ export async function ask<Value>(child: ChildProcess, question: string, property
 }
 
 /**
- * A snapshot of a quarter as many worlds and a twentieth as many instances, made once.
+ * A snapshot of a quarter as many worlds, or of another share, and a twentieth as many instances, made once.
  *
  * @param name whose it is: bench/scale.ts renames generations in its own
+ * @param worldsOfUsers how many worlds a user
  */
-export async function snapshotOf(users: number, name = "bench"): Promise<string> {
+export async function snapshotOf(users: number, name = "bench", worldsOfUsers = 1 / 4): Promise<string> {
   const out = join(tmpdir(), `orrery-${name}-${users}`);
   if (!existsSync(join(out, "manifest.json"))) {
-    const worlds = Math.round(users / 4);
+    const worlds = Math.round(users * worldsOfUsers);
     await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
   }
   return out;
 }
 
-/** Ids of worlds that are served. */
+/** Bytes of a file that are read: a text of more than half a gigabyte is more than the engine can hold. */
+const MOST_READ = 2 ** 26;
+
+/** Whole lines from the beginning of a file. */
+export function linesOf(file: string): string[] {
+  const bytes = Buffer.allocUnsafe(MOST_READ);
+  const handle = openSync(file, "r");
+  const length = readSync(handle, bytes, 0, MOST_READ, 0);
+  closeSync(handle);
+  return bytes.toString("utf8", 0, bytes.lastIndexOf("\n", length - 1)).split("\n");
+}
+
+/** Ids of worlds that are served: all of them, or very many. */
 export function visibleWorlds(snapshot: string): string[] {
-  const lines = readFileSync(join(snapshot, "worlds.ndjson"), "utf8").split("\n");
-  return lines
+  return linesOf(join(snapshot, "worlds.ndjson"))
     .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
     .map((line) => line.slice(7, 43));
 }
