@@ -8,16 +8,15 @@
 import type { PageOf } from "../store/generation.ts";
 import { fold } from "./fold.ts";
 import { SMALL } from "./index/frequent.ts";
-import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
+import { buildNamesTable } from "./index/top-names.ts";
 import { indexTrigrams } from "./index/trigrams.ts";
-import { hasEqual } from "./query/equal-names.ts";
-import { findNames, namesAt, type OpenNameIndex, openNames } from "./query/find-names.ts";
+import { findNames, type OpenNameIndex, openNames } from "./query/find-names.ts";
 import type { ResultSet } from "./query/result-set.ts";
 import type { NameIndex } from "./shared/name-index.ts";
 import { TextsBuilder } from "./shared/texts.ts";
-import { MOST_TABLE_SHARE, TABLE_PAGE } from "./shared/top-table.ts";
-import { rangeOf, type TrigramIndex } from "./shared/trigrams.ts";
-import { runNow, type Work } from "./shared/work.ts";
+import { MOST_TABLE_SHARE } from "./shared/top-table.ts";
+import type { TrigramIndex } from "./shared/trigrams.ts";
+import type { Work } from "./shared/work.ts";
 
 /** The top-k names of an n-gram are found beforehand when it has so many postings. */
 const FREQUENT = 32;
@@ -45,18 +44,9 @@ export function indexNames(
   trigrams: TrigramIndex,
   least = trigrams.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
 ): NameIndex {
-  const index = openNames({ trigrams, topTable: emptyTopTable() });
   const weigh = (from: number, to: number): number => to - from;
-  const topTable = buildTopTable(
-    trigrams,
-    { least, weigh, mostNgrams: trigrams.postings.length * MOST_TABLE_SHARE },
-    ({ ngram, postings }) => hasEqual(trigrams, postings, ngram),
-    ({ ngram, postings }) => {
-      const located = { range: rangeOf(trigrams, postings), offset: 0, isExact: true };
-      return runNow(namesAt(index, located, ngram, TABLE_PAGE));
-    },
-  );
-  return { trigrams, topTable };
+  const mostNgrams = trigrams.postings.length * MOST_TABLE_SHARE;
+  return { trigrams, topTable: buildNamesTable(trigrams, { least, weigh, mostNgrams }) };
 }
 
 /** Makes an index searchable on the calling thread. */
