@@ -7,6 +7,7 @@
  */
 
 import { Uint32Column } from "../../store/bytes.ts";
+import { bitWords } from "../shared/bitset.ts";
 import { isRepeated } from "../shared/posting.ts";
 import { lengthOf } from "../shared/texts.ts";
 import { TABLE_K, type TopTable } from "../shared/top-table.ts";
@@ -79,9 +80,8 @@ class NamesTable {
   readonly #table = new TopTableBuilder();
   /** Indexes of the postings whose names hold their trigram once more. */
   readonly #repeated: Uint32Array;
-  /** By name: the n-gram in whose postings it was last seen. */
-  readonly #latest: Uint32Array;
-  #stamp = 0;
+  /** Bits of names that were seen in some postings; none between two n-grams. A bitset stays in the processor's cache. */
+  readonly #seen: Uint32Array;
   readonly #first = new SmallestNumbers(TABLE_K);
   readonly #later = new SmallestNumbers(TABLE_K);
   /** Names that are the n-gram. */
@@ -89,7 +89,7 @@ class NamesTable {
 
   constructor(trigrams: TrigramIndex) {
     this.#trigrams = trigrams;
-    this.#latest = new Uint32Array(trigrams.texts.count);
+    this.#seen = new Uint32Array(bitWords(trigrams.texts.count));
     this.#repeated = repeatedPostings(trigrams.postings);
   }
 
@@ -165,28 +165,23 @@ class NamesTable {
 
   /** How many names a range of postings is of. */
   #countNames(units: number, from: number, end: number): number {
-    const { postings } = this.#trigrams;
-    const stamp = ++this.#stamp;
-    let total = 0;
+    const trigrams = this.#trigrams;
+    const { postings } = trigrams;
+    const seen = this.#seen;
+    let again = 0;
     if (units < GRAM) {
       // Of a shorter n-gram the trigrams do not tell which names hold it twice.
-      for (let at = from; at < end; at++) total += this.#see(postings[at]!, stamp);
-      return total;
+      for (let at = from; at < end; at++) again += see(seen, textOf(trigrams, postings[at]!));
+      for (let at = from; at < end; at++) seen[textOf(trigrams, postings[at]!) >>> 5] = 0;
+    } else {
+      const repeated = this.#repeated;
+      const first = indexOf(repeated, from);
+      for (let at = first; at < repeated.length && repeated[at]! < end; at++)
+        again += see(seen, textOf(trigrams, postings[repeated[at]!]!));
+      for (let at = first; at < repeated.length && repeated[at]! < end; at++)
+        seen[textOf(trigrams, postings[repeated[at]!]!) >>> 5] = 0;
     }
-    const repeated = this.#repeated;
-    const first = indexOf(repeated, from);
-    let at = first;
-    for (; at < repeated.length && repeated[at]! < end; at++)
-      total += this.#see(postings[repeated[at]!]!, stamp);
-    return total + (end - from) - (at - first);
-  }
-
-  /** 1 for a posting of a name that was not seen yet, else 0. */
-  #see(posting: number, stamp: number): number {
-    const name = textOf(this.#trigrams, posting);
-    if (this.#latest[name] === stamp) return 0;
-    this.#latest[name] = stamp;
-    return 1;
+    return end - from - again;
   }
 
   /** The top-k of what was gathered: names that are the n-gram, that begin with it, the rest. */
@@ -228,17 +223,25 @@ class NamesTable {
   #gatherLater(from: number, end: number, k: number): void {
     const trigrams = this.#trigrams;
     const { postings } = trigrams;
-    const stamp = ++this.#stamp;
+    const seen = this.#seen;
     for (let at = from; at < end; at++) {
-      if (isBeginning(trigrams, postings[at]!)) this.#latest[textOf(trigrams, postings[at]!)] = stamp;
+      if (isBeginning(trigrams, postings[at]!)) see(seen, textOf(trigrams, postings[at]!));
     }
     const later = new SmallestNumbers(k);
     for (let at = from; at < end; at++) {
       const name = textOf(trigrams, postings[at]!);
-      if (name < later.limit && this.#latest[name] !== stamp) later.add(name);
+      if (name < later.limit && (seen[name >>> 5]! & (1 << name)) === 0) later.add(name);
     }
+    for (let at = from; at < end; at++) seen[textOf(trigrams, postings[at]!) >>> 5] = 0;
     this.#later.take(later);
   }
+}
+
+/** Sets the bit of a name. @returns 1 if it was set already, else 0 */
+function see(seen: Uint32Array, name: number): number {
+  const word = seen[name >>> 5]!;
+  seen[name >>> 5] = word | (1 << name);
+  return (word >>> name) & 1;
 }
 
 /** Indexes of the postings whose texts hold their trigram once more. */

@@ -2,16 +2,14 @@
  * Builds a trigram index.
  *
  * The trigram at each position is numbered, and numbers are given anew in order
- * of the code units. Postings are distributed over the lists of their trigrams,
- * and each list is sorted by the two trigrams that follow.
+ * of the code units. Postings are sorted by their trigram and the two that follow.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
 import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
 import type { Texts } from "../shared/texts.ts";
 import { hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
-import { distributePostings } from "./posting-lists.ts";
-import { sortLists } from "./sort-postings.ts";
+import { sortPostings } from "./sort-postings.ts";
 import { fillSlots, numberTrigrams, sortTrigrams, TrigramNumbers } from "./trigram-numbers.ts";
 
 type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
@@ -54,10 +52,9 @@ const MOST_NUMBERS = 2 ** (32 - NUMBER_SHIFT);
 /**
  * Indexes texts by their trigrams.
  *
- * @param sortBits see {@link sortLists}; with fewer than 64 lists are in order of fewer code units
  * @throws {IndexLimitError} when there are more texts than postings can tell apart
  */
-export function indexTrigrams(texts: Texts, sortBits = 64): TrigramIndex {
+export function indexTrigrams(texts: Texts): TrigramIndex {
   const chunks = cutChunks(texts);
   const count = texts.count + chunks.chunkTexts.length;
   if (count > MOST_NUMBERS) {
@@ -80,10 +77,8 @@ export function indexTrigrams(texts: Texts, sortBits = 64): TrigramIndex {
   while (size < pairs.length * 2) size *= 2;
   const slots = sharedUint32(size);
   fillSlots(slots, pairs, thirds, pairs.length);
-  // The trigram of pads alone was the first.
-  const lists = distributePostings(texts, trigrams, pairs.length, ranks[0]!);
-  const order = sortLists(lists, sortBits);
   const bits = filterOf(pairs, thirds);
-  const { starts, postings } = lists;
-  return { texts, pairs, thirds, slots, bits, starts, postings, ...order, ...chunks };
+  // The trigram of pads alone was the first.
+  const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
+  return { texts, pairs, thirds, slots, bits, ...lists, ...chunks };
 }
