@@ -61,7 +61,8 @@ export function buildNamesTable(trigrams: TrigramIndex, frequency: Frequency): T
   const levels: Level[] = [];
   for (const { ngram, postings } of frequentNgrams(trigrams, frequency)) {
     const [from, end] = rangeOf(trigrams, postings);
-    const level = (levels[ngram.length] ??= { froms: new Uint32Column(), ends: new Uint32Column() });
+    levels[ngram.length] ??= { froms: new Uint32Column(), ends: new Uint32Column() };
+    const level = levels[ngram.length]!;
     level.froms.push(from);
     level.ends.push(end);
   }
