@@ -14,7 +14,7 @@ import { findNames, type OpenNameIndex, openNames } from "./query/find-names.ts"
 import type { ResultSet } from "./query/result-set.ts";
 import type { NameIndex } from "./shared/name-index.ts";
 import { TextsBuilder } from "./shared/texts.ts";
-import { MOST_TABLE_SHARE } from "./shared/top-table.ts";
+import { mostOfTable } from "./shared/top-table.ts";
 import type { TrigramIndex } from "./shared/trigrams.ts";
 import type { Work } from "./shared/work.ts";
 
@@ -45,7 +45,7 @@ export function indexNames(
   least = trigrams.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
 ): NameIndex {
   const weigh = (from: number, to: number): number => to - from;
-  const mostNgrams = trigrams.postings.length * MOST_TABLE_SHARE;
+  const mostNgrams = mostOfTable(trigrams.postings.length, trigrams.texts.count);
   return { trigrams, topTable: buildNamesTable(trigrams, { least, weigh, mostNgrams }) };
 }
 

@@ -10,10 +10,11 @@
 import { sharedUint32 } from "../../store/bytes.ts";
 import { CHUNK, makePosting, REPEATED } from "../shared/posting.ts";
 import type { Texts } from "../shared/texts.ts";
-import { GRAM, type TrigramIndex, TWO_GRAMS } from "../shared/trigrams.ts";
+import { GRAM, type TrigramIndex } from "../shared/trigrams.ts";
 
 /** Posting lists are in order of so many code units. */
 const DEPTH = GRAM * 3;
+const TWO_GRAMS = GRAM * 2;
 
 /** By trigram: how many postings have it at one of three distances; then where the next of them goes. */
 interface Places {

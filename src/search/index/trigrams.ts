@@ -3,12 +3,14 @@
  *
  * The trigram at each position is numbered, and numbers are given anew in order
  * of the code units. Postings are sorted by their trigram and the two that follow.
+ * Where there are more distinct trigrams than is worth it, those of bigrams are listed.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
 import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
 import type { Texts } from "../shared/texts.ts";
-import { hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
+import { BIGRAM, GRAM, hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
+import { sortBigrams } from "./bigrams.ts";
 import { sortPostings } from "./sort-postings.ts";
 import { fillSlots, numberTrigrams, sortTrigrams, TrigramNumbers } from "./trigram-numbers.ts";
 
@@ -49,19 +51,46 @@ export class IndexLimitError extends RangeError {
 /** Most texts, further chunks of long ones included: what the bits of a posting can tell apart. */
 const MOST_NUMBERS = 2 ** (32 - NUMBER_SHIFT);
 
+/** Distinct trigrams that are numbered whatever the texts, and for each text: one takes some forty bytes. */
+const MOST_TRIGRAMS = 2 ** 22;
+const MOST_TRIGRAMS_A_TEXT = 2;
+
+function makeSlots(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
+  let size = 2;
+  while (size < pairs.length * 2) size *= 2;
+  const slots = sharedUint32(size);
+  fillSlots(slots, pairs, thirds, pairs.length);
+  return slots;
+}
+
+/** Indexes texts by their bigrams. */
+function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
+  const lists = sortBigrams(texts);
+  const { pairs } = lists;
+  const thirds = sharedUint32(pairs.length);
+  const slots = makeSlots(pairs, thirds);
+  const bits = filterOf(pairs, thirds);
+  return { texts, gram: BIGRAM, thirds, slots, bits, ...lists, depth: BIGRAM * 2, ...chunks };
+}
+
 /**
  * Indexes texts by their trigrams.
  *
+ * @param mostTrigrams where there are more distinct ones, texts are indexed by their bigrams
  * @throws {IndexLimitError} when there are more texts than postings can tell apart
  */
-export function indexTrigrams(texts: Texts): TrigramIndex {
+export function indexTrigrams(
+  texts: Texts,
+  mostTrigrams = MOST_TRIGRAMS + texts.count * MOST_TRIGRAMS_A_TEXT,
+): TrigramIndex {
   const chunks = cutChunks(texts);
   const count = texts.count + chunks.chunkTexts.length;
   if (count > MOST_NUMBERS) {
     throw new IndexLimitError(`${count} names, or distinct words, where ${MOST_NUMBERS} are the most`);
   }
   const numbers = new TrigramNumbers();
-  const trigrams = numberTrigrams(texts, numbers);
+  const trigrams = numberTrigrams(texts, numbers, mostTrigrams);
+  if (trigrams === undefined) return indexBigrams(texts, chunks);
   const sorted = sortTrigrams(numbers);
   const ranks = new Uint32Array(sorted.length);
   const pairs = sharedUint32(sorted.length);
@@ -73,12 +102,9 @@ export function indexTrigrams(texts: Texts): TrigramIndex {
     thirds[rank] = numbers.thirds.values[trigram]!;
   }
   for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
-  let size = 2;
-  while (size < pairs.length * 2) size *= 2;
-  const slots = sharedUint32(size);
-  fillSlots(slots, pairs, thirds, pairs.length);
+  const slots = makeSlots(pairs, thirds);
   const bits = filterOf(pairs, thirds);
   // The trigram of pads alone was the first.
   const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
-  return { texts, pairs, thirds, slots, bits, ...lists, ...chunks };
+  return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
 }

@@ -100,6 +100,9 @@ export class WordDictionary {
     this.#slots = new Uint32Array(0);
     this.#starts.push(this.#length);
     const starts = this.#starts.values.subarray(0, count + 1);
-    return { count, units: this.#units.subarray(0, this.#length), starts };
+    const units = this.#units.subarray(0, this.#length);
+    // Who has the words lets go of them as soon as they are in order.
+    this.#units = new Uint16Array(0);
+    return { count, units, starts };
   }
 }
