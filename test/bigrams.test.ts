@@ -31,7 +31,7 @@ test("postings of bigrams come in order of four code units, however many keys ar
   const texts = textsOf([...Array.from({ length: 40 }, () => ideographs(150)), "", "a", "ab", "aaaaaaa"]);
   const lists = sortBigrams(texts);
   assert.deepEqual(sortBigrams(texts, 1), lists);
-  const trigrams = indexTrigrams(texts, undefined, 0);
+  const trigrams = indexTrigrams(texts, 0);
   assert.equal(trigrams.gram, BIGRAM);
   const keys = Array.from(trigrams.postings, (posting) => {
     const at = positionOf(trigrams, posting);
@@ -57,7 +57,7 @@ test("names are found by bigrams as a scan finds them, in every script", () => {
       ),
       ({ names, queries }) => {
         const folded = names.map(fold);
-        const index = openUsers(indexNames(indexTrigrams(textsOf(folded), undefined, 0), 2));
+        const index = openUsers(indexNames(indexTrigrams(textsOf(folded), 0), 2));
         for (const query of queries) {
           const term = readTerm(query);
           if (term === "") continue;

@@ -112,8 +112,8 @@ describe("an index", () => {
     for (const text of ["a", "b", "x".repeat(129)]) texts.add(text);
     const all = texts.finish();
     // Three texts, one of them in three chunks.
-    assert.equal(indexTrigrams(all, undefined, undefined, 5).postings.length, 131);
-    assert.throws(() => indexTrigrams(all, undefined, undefined, 4), LimitError);
+    assert.equal(indexTrigrams(all, undefined, 5).postings.length, 131);
+    assert.throws(() => indexTrigrams(all, undefined, 4), LimitError);
   });
 
   it("takes so many distinct words", () => {

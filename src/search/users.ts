@@ -9,16 +9,15 @@ import type { PageOf } from "../store/generation.ts";
 import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { fold } from "./fold.ts";
 import { SMALL } from "./index/frequent.ts";
-import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
+import { buildNamesTable } from "./index/top-names.ts";
 import { indexTrigrams } from "./index/trigrams.ts";
-import { hasEqual } from "./query/equal-names.ts";
-import { findNames, namesAt, type OpenNameIndex, openNames } from "./query/find-names.ts";
+import { findNames, type OpenNameIndex, openNames } from "./query/find-names.ts";
 import type { ResultSet } from "./query/result-set.ts";
 import type { NameIndex } from "./shared/name-index.ts";
 import { TextsBuilder } from "./shared/texts.ts";
-import { mostOfTable, TABLE_PAGE } from "./shared/top-table.ts";
-import { rangeOf, type TrigramIndex } from "./shared/trigrams.ts";
-import { runNow, type Work } from "./shared/work.ts";
+import { mostOfTable } from "./shared/top-table.ts";
+import type { TrigramIndex } from "./shared/trigrams.ts";
+import type { Work } from "./shared/work.ts";
 
 /** The top-k names of an n-gram are found beforehand when it has so many postings. */
 const FREQUENT = 32;
@@ -48,18 +47,9 @@ export function indexNames(
   trigrams: TrigramIndex,
   least = trigrams.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
 ): NameIndex {
-  const index = openNames({ trigrams, topTable: emptyTopTable() });
   const weigh = (from: number, to: number): number => to - from;
-  const topTable = buildTopTable(
-    trigrams,
-    { least, weigh, mostNgrams: mostOfTable(trigrams.postings.length, trigrams.texts.count) },
-    ({ ngram, postings }) => hasEqual(trigrams, postings, ngram),
-    ({ ngram, postings }) => {
-      const located = { range: rangeOf(trigrams, postings), offset: 0, isExact: true };
-      return runNow(namesAt(index, located, ngram, TABLE_PAGE));
-    },
-  );
-  return { trigrams, topTable };
+  const mostNgrams = mostOfTable(trigrams.postings.length, trigrams.texts.count);
+  return { trigrams, topTable: buildNamesTable(trigrams, { least, weigh, mostNgrams }) };
 }
 
 /** Makes an index searchable on the calling thread. */

@@ -51,7 +51,7 @@ export class Uint32Column {
 }
 
 /** What is in a column, in shared memory. */
-export function sharedCopy({ values, length }: Uint32Column): Uint32Array {
+export function sharedCopy({ values, length }: Pick<Uint32Column, "values" | "length">): Uint32Array {
   const copy = sharedUint32(length);
   copy.set(values.subarray(0, length));
   return copy;

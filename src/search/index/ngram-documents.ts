@@ -7,7 +7,7 @@
  * number of documents warrants, those that are the most work are kept.
  */
 
-import { sharedCopy, sharedFloat64, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import { sharedCopy, sharedFloat64, sharedUint32 } from "../../store/bytes.ts";
 import { MOST_FOUND_BYTES } from "../../store/limits.ts";
 import { bitWords, countBits, lowestBit } from "../shared/bitset.ts";
 import { addToBits } from "../shared/document-set.ts";
@@ -213,17 +213,18 @@ function buildSparse(
 ): SparseNgrams {
   const keys = keysOf(ngrams);
   const sorter = new EntrySorter(documents);
-  const target = new Uint32Array(documents);
-  const column = new Uint32Column();
+  // No more than that: what is not written to takes no memory.
+  const most = ngrams.reduce((sum, ngram) => sum + Math.min(ngram.entries, documents), 0);
+  const found = new Uint32Array(most);
+  let length = 0;
   const ownStarts = sharedUint32(ngrams.length + 1);
   for (const [ngram, { from, to }] of ngrams.entries()) {
     for (let at = from; at < to; at++) {
       const word = textOf(trigrams, trigrams.postings[at]!);
       sorter.add(entries, starts[word]!, starts[word + 1]!);
     }
-    const size = sorter.drain(target);
-    for (let at = 0; at < size; at++) column.push(target[at]!);
-    ownStarts[ngram + 1] = column.length;
+    length += sorter.drain(found.subarray(length));
+    ownStarts[ngram + 1] = length;
   }
-  return { keys, starts: ownStarts, entries: sharedCopy(column) };
+  return { keys, starts: ownStarts, entries: sharedCopy({ values: found, length }) };
 }

@@ -2,9 +2,8 @@
  * Builds a trigram index.
  *
  * The trigram at each position is numbered, and numbers are given anew in order
- * of the code units. Postings are distributed over the lists of their trigrams,
- * and each list is sorted by the two trigrams that follow. Where there are more
- * distinct trigrams than is worth it, those of bigrams are listed.
+ * of the code units. Postings are sorted by their trigram and the two that follow.
+ * Where there are more distinct trigrams than is worth it, those of bigrams are listed.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
@@ -13,8 +12,7 @@ import { CHUNK } from "../shared/posting.ts";
 import type { Texts } from "../shared/texts.ts";
 import { BIGRAM, GRAM, hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
 import { sortBigrams } from "./bigrams.ts";
-import { distributePostings } from "./posting-lists.ts";
-import { sortLists } from "./sort-postings.ts";
+import { sortPostings } from "./sort-postings.ts";
 import { fillSlots, numberTrigrams, sortTrigrams, TrigramNumbers } from "./trigram-numbers.ts";
 
 type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
@@ -71,13 +69,11 @@ function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
 /**
  * Indexes texts by their trigrams.
  *
- * @param sortBits see {@link sortLists}; with fewer than 64 lists are in order of fewer code units
  * @param mostTrigrams where there are more distinct ones, texts are indexed by their bigrams
  * @throws {LimitError} when there are more texts than postings can tell apart
  */
 export function indexTrigrams(
   texts: Texts,
-  sortBits = 64,
   mostTrigrams = MOST_TRIGRAMS + texts.count * MOST_TRIGRAMS_A_TEXT,
   mostTexts = MOST_TEXTS,
 ): TrigramIndex {
@@ -99,10 +95,8 @@ export function indexTrigrams(
   }
   for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
   const slots = makeSlots(pairs, thirds);
-  // The trigram of pads alone was the first.
-  const lists = distributePostings(texts, trigrams, pairs.length, ranks[0]!);
-  const order = sortLists(lists, sortBits);
   const bits = filterOf(pairs, thirds);
-  const { starts, postings } = lists;
-  return { texts, gram: GRAM, pairs, thirds, slots, bits, starts, postings, ...order, ...chunks };
+  // The trigram of pads alone was the first.
+  const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
+  return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
 }

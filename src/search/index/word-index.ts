@@ -81,7 +81,7 @@ export class WordIndexBuilder {
     mostTrigrams?: number,
   ): { readonly words: WordIndex; readonly entriesIn: CountEntriesIn } {
     const words = this.#sortWords();
-    const trigrams = indexTrigrams(words, undefined, mostTrigrams);
+    const trigrams = indexTrigrams(words, mostTrigrams);
     const wordPostings = this.#invert(words.count);
     const byDocument = this.#listByDocument();
     const entriesIn = countEntriesIn(trigrams, wordPostings);
