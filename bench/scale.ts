@@ -7,32 +7,20 @@
  * once and kept in the system's temporary folder. Nothing is pinned: server,
  * its threads and the load share the machine's cores, as a reload does. A size
  * above two million users is compared with a million in the same run, and is not
- * reloaded: that takes the memory of two.
+ * reloaded: that takes the memory of two. `--reloads 0` reloads none.
  */
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import type { Observation } from "../src/observe.ts";
-import {
-  ask,
-  forkServer,
-  linesOf,
-  NODE_OPTIONS,
-  ROOT,
-  said,
-  snapshotOf,
-  visibleWorlds,
-} from "./support/child.ts";
+import { ask, forkServer, linesOf, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
-import { measureServed, type Served } from "./support/served.ts";
 import type { Report } from "./support/server.ts";
+import { measureStart, memoryOf, type Start, sleep } from "./support/started.ts";
 
 const RATE = 2000;
 
@@ -51,61 +39,6 @@ const MOST_RELOADED = 2_000_000;
 if (sizes.some((users) => users > MOST_RELOADED) && !sizes.includes(COMPARED)) sizes.unshift(COMPARED);
 const reloads = Number(values.reloads ?? (values.smoke ? 2 : 20));
 const quietMs = values.smoke ? 1000 : 20_000;
-
-type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
-  const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line![1]) * 1024;
-}
-
-interface Start {
-  readonly listening: number;
-  readonly loaded: Loaded;
-  readonly steady: number;
-  readonly peak: number;
-  readonly served: Served;
-}
-
-/** Starts the real command and takes its times, its memory, and what requests cost it. */
-async function measureStart(snapshot: string, keys: string, token: string): Promise<Start> {
-  const began = performance.now();
-  const args = [
-    ...NODE_OPTIONS,
-    "bin/orrery.mjs",
-    "serve",
-    "--snapshot",
-    snapshot,
-    "--keys",
-    keys,
-    "--port",
-    "0",
-    "--rate-limit",
-    "1000000000",
-  ];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
-  let loaded: Loaded | undefined;
-  createInterface({ input: child.stderr! }).on("line", (line) => {
-    const { event, ...fields } = JSON.parse(line) as Record<string, unknown>;
-    if (event === "snapshot-loaded") loaded = fields as unknown as Loaded;
-  });
-  const [line] = (await once(child.stdout!, "data")) as [Buffer];
-  const listening = performance.now() - began;
-  await sleep(values.smoke ? 500 : 10_000);
-  const steady = memoryOf(child.pid!, "VmRSS");
-  const peak = memoryOf(child.pid!, "VmHWM");
-  const url = /http\S+/.exec(line.toString())![0];
-  const names = namesIn(snapshot);
-  const times = values.smoke ? 200 : 20_000;
-  const served = await measureServed(child.pid!, url, token, visibleWorlds(snapshot), names, times);
-  child.kill("SIGTERM");
-  await once(child, "exit");
-  return { listening, loaded: loaded!, steady, peak, served };
-}
 
 /** Display names, and names of worlds. */
 function namesIn(snapshot: string): string[] {
@@ -284,11 +217,15 @@ const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" }
 const all: Size[] = [];
 for (const users of sizes) {
   const snapshot = await snapshotOf(users, "scale", 1 / 5);
-  const start = await measureStart(snapshot, keys, token);
+  const start = await measureStart({
+    ...{ snapshot, keys, token, texts: namesIn(snapshot) },
+    isSmoke: values.smoke,
+  });
   const { counts } = start.loaded;
   const rows = counts.users + counts.worlds + counts.instances;
   if (users === COMPARED) compared.push({ start, rows });
-  const found = users > MOST_RELOADED ? undefined : await measureReloads(snapshot, keys, token);
+  const found =
+    users > MOST_RELOADED || reloads === 0 ? undefined : await measureReloads(snapshot, keys, token);
   all.push({ users, rows, start, found });
   console.error(`${users} users: done`);
 }
