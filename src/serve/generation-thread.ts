@@ -15,14 +15,15 @@ import {
   type Searches,
   type SearchIndex,
 } from "../search/search.ts";
+import type { Work } from "../search/shared/work.ts";
 import type { WorldIndex } from "../search/shared/world-index.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { reviveStore, type Store } from "../store/generation.ts";
-import { answerBatches, type ThreadSearch } from "./answer-batches.ts";
+import { type Found, reviveStore, type Store } from "../store/generation.ts";
+import { answerInSlices } from "./answer-batches.ts";
 import { indexLoaded } from "./index-loaded.ts";
-import type { SearchAnswer, Task, ThreadMessage } from "./thread-messages.ts";
+import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
-import { stepBack, yieldingCpu } from "./yield-cpu.ts";
+import { stepBack } from "./yield-cpu.ts";
 
 const port = parentPort!;
 
@@ -74,14 +75,14 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
  *
  * @param cacheBytes memory for results; they are kept whole
  */
-function searchesOf(searches: Searches, cacheBytes: number): ThreadSearch {
+function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
   const cache = createResultCache(cacheBytes);
-  return function* search({ name, term, page }, sendAnswers) {
+  return function* search({ name, term, page }) {
     const key = `${name} ${term}`;
     // Known by the time it begins, if another key asked the same.
     const known = cache.find(key, page);
     if (known !== undefined) return known;
-    const results = yield* yieldingCpu(searches[name](term, page), sendAnswers);
+    const results = yield* searches[name](term, page);
     cache.keep(key, results, page);
     return pageOf(results, page);
   };
@@ -98,7 +99,7 @@ async function run(task: Task): Promise<void> {
     return;
   }
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
-  port.on("message", answerBatches(searchesOf(openSearch(ready.index), task.cacheBytes), send));
+  port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
   say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
 }
 
