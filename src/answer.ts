@@ -1,5 +1,5 @@
 /**
- * The request river. A request flows through it from top to bottom, and the
+ * The request pipeline. A request flows through it from top to bottom, and the
  * first thing that is wrong answers:
  *
  *   path → method → token → limit → scope → parameters → operation → conditions

@@ -1,6 +1,6 @@
 /**
  * What goes into and comes out of the core. No sockets, no web objects: every
- * door (node:http, fetch, direct calls) turns its own messages into these.
+ * adapter (node:http, fetch, direct calls) turns its own messages into these.
  */
 
 import type { Body } from "./body.ts";

@@ -21,9 +21,9 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createDirectDoor, type DirectDoor } from "./edge/direct.ts";
+import { createDirectAdapter, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
-import { createNodeDoor } from "./edge/node.ts";
+import { createNodeAdapter } from "./edge/node.ts";
 import { hashToken, type KeyRecord } from "./gate/keys.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
@@ -111,9 +111,9 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   });
   beginSimilar();
   return {
-    ask: createDirectDoor(state),
+    ask: createDirectAdapter(state),
     fetch: createFetchHandler(state),
-    handle: createNodeDoor(state).handle,
+    handle: createNodeAdapter(state).handle,
     generation: () => state.generation.store.id,
     searchCache: searchCounts,
     reload,

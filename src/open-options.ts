@@ -32,7 +32,7 @@ export interface OpenOptions {
   readonly rateWindow?: number;
   /** Whether web pages of every origin may read the replies; true when absent. */
   readonly cors?: boolean;
-  /** Seconds between looks at the snapshot, 0 for none; 2 when absent. */
+  /** Seconds between checks of the snapshot, 0 for none; 2 when absent. */
   readonly watch?: number;
   /** Bytes for recent search results; 64 MiB when absent. */
   readonly searchCacheBytes?: number;

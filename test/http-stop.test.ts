@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { GRACE_MS } from "../src/serve/http.ts";
 import {
   AT_ONCE,
   ask,
@@ -61,7 +63,8 @@ describe("a graceful stop", AT_ONCE, () => {
   }
 
   test("40 busy clients: no request is lost, no connection reset, idle ones are ended, new ones refused", async () => {
-    const server = await serve({ threads: true });
+    // On a busy machine it takes longer than the idle ones may be silent.
+    const server = await serve({ threads: true, http: { headersTimeout: 300_000, requestTimeout: 300_000 } });
     const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
     const used = await dial(server.port);
     void used.send(good(STATS));
@@ -76,8 +79,11 @@ describe("a graceful stop", AT_ONCE, () => {
     await within(refused(server.port), "new connections to be refused");
     const before = [...turns];
     await Promise.all(all);
-    // The answer that was on its way, and the one that says that it is the last.
-    for (const [who, count] of turns.entries()) assert.ok(count - before[who]! <= 2);
+    // The answer that was on its way, and the one that says that it is the last. Threads are told to leave when all have
+    // stopped listening, which this thread passes on: how many answers that is depends on its turns.
+    if (SERVING_THREADS === 1) {
+      for (const [who, count] of turns.entries()) assert.ok(count - before[who]! <= 2);
+    }
     for (const wire of [...idle, used]) {
       await wire.closed();
       assert.ok(performance.now() - began > 1400, "idle connections are still served for a moment");
@@ -126,6 +132,16 @@ describe("a graceful stop", AT_ONCE, () => {
   });
 
   test("what arrives within the grace is answered; what crosses the end meets an end of file", async () => {
+    // Sent too late by a machine that is busy, requests may meet the end as well, and prove nothing.
+    if (!(await stopAndAsk(true))) assert.ok(await stopAndAsk(false));
+  });
+
+  /**
+   * Stops a server and asks it; false when that was later than the grace.
+   *
+   * @param waits whether until nobody listens; else it asks at once, which is never too late
+   */
+  async function stopAndAsk(waits: boolean): Promise<boolean> {
     const server = await serve();
     const [fresh, used, half, crossing] = [
       await dial(server.port),
@@ -140,24 +156,29 @@ describe("a graceful stop", AT_ONCE, () => {
     isStats(await half.response());
     // Served and idle: the connection is accepted.
     isStats(await ask(STATS, [bearer("cli")], "GET", server));
+    const began = performance.now();
     const stopped = server.stop();
-    await within(refused(server.port), "new connections to be refused");
-    for (const [wire, bytes] of [
-      [fresh, good(STATS)],
-      [used, good(SEARCH) + good(STATS)],
-      [half, "\r\n"],
-    ] as const) {
-      void wire.send(bytes);
-      const response = await wire.response();
-      assert.equal(response.status, 200);
-      if (wire === used && header(response, "Connection") !== "close") isStats(await wire.response());
-      await wire.closed();
+    if (waits) await within(refused(server.port), "new connections to be refused");
+    void fresh.send(good(STATS));
+    void used.send(good(SEARCH) + good(STATS));
+    void half.send("\r\n");
+    // The system has the bytes by now. The grace begins no earlier than the stop, and there is no turn between.
+    const isInGrace = !waits || performance.now() - began < GRACE_MS;
+    if (isInGrace) {
+      for (const wire of [fresh, used, half]) {
+        const response = await wire.response();
+        assert.equal(response.status, 200);
+        if (wire === used && header(response, "Connection") !== "close") isStats(await wire.response());
+        await wire.closed();
+      }
+      await crossing.fin();
+      await crossing.sendSlowly([good(STATS), good(STATS)]);
+      await crossing.closed();
     }
-    await crossing.fin();
-    await crossing.sendSlowly([good(STATS), good(STATS)]);
-    await crossing.closed();
     await within(stopped, "the stop");
-  });
+    for (const wire of [fresh, used, half, crossing]) wire.destroy();
+    return isInGrace;
+  }
 
   test("malformed requests are refused to the last", async () => {
     const server = await serve();
@@ -177,6 +198,31 @@ describe("a graceful stop", AT_ONCE, () => {
     assert.ok(ms > 4000, `${ms} ms`);
     assertInTime(performance.now() - ms, 9900, "the stop");
   });
+});
+
+// By itself: it keeps the server, which is in this process, from its work.
+test("what arrives within the grace is answered, though the server is too busy to read it before the end", async () => {
+  let isInGrace = false;
+  // On a busy machine a pause takes longer than it should: then the next one is shorter.
+  for (const pause of [GRACE_MS - 200, GRACE_MS / 4, 0]) {
+    if (isInGrace) break;
+    const server = await serveOpen();
+    const wire = await dial(server.port);
+    void wire.send(good(STATS));
+    isStats(await wire.response());
+    const began = performance.now();
+    const stopped = server.stop();
+    if (pause > 0) await sleep(pause);
+    void wire.send(good(STATS));
+    isInGrace = pause === 0 || performance.now() - began < GRACE_MS;
+    while (performance.now() - began < GRACE_MS + 200);
+    if (isInGrace) {
+      isStats(await wire.response());
+      await wire.closed();
+    }
+    wire.destroy();
+    await within(stopped, "the stop");
+  }
 });
 
 // By itself: tests beside it would take the turns in which connections are taken.

@@ -185,16 +185,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an answer ends its connection although others follow it",
-    file: "src/edge/node.ts",
-    text: "const isNewest = connection.newest === response && isDrained(connection);",
-    becomes: "const isNewest = true;",
+    file: "src/edge/connection.ts",
+    text: "if (connection.newest === response && isDrained(connection)) endBehind",
+    becomes: "endBehind",
     tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
     breaks: "clients are not told to leave when the server stops",
-    file: "src/edge/node.ts",
-    text: "if (draining && isNewest",
-    becomes: "if (!draining && isNewest",
+    file: "src/edge/connection.ts",
+    text: 'if (connection.state !== "draining") return;',
+    becomes: "return;",
     tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
   },
   {
@@ -220,7 +220,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a peer that reads nothing is sent any number of bytes",
-    file: "src/edge/connections.ts",
+    file: "src/edge/flow.ts",
     text: "connection.begun < MAX_BEGUN && connection.unsent < MAX_UNSENT_BYTES",
     becomes: "connection.begun < MAX_BEGUN",
     tests: [["test/closing.test.ts", "of many large answers few are made while the first is not sent"]],
@@ -239,13 +239,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",
-    file: "src/serve/snapshots.ts",
-    text: "else void released.then(retire);",
-    becomes: "else retire();",
+    file: "src/serve/question-port.ts",
+    text: "if (!retired || isOver || questions.size > 0) return;",
+    becomes: "if (!retired || isOver) return;",
     tests: [
       [
-        "test/keeping.test.ts",
-        "an old generation is let go when nobody asks for it any more, and not before",
+        "test/question-port.test.ts",
+        "what was asked is answered behind the end of its generation, and what is asked later is given back",
       ],
     ],
   },

@@ -1,6 +1,6 @@
 /**
- * The Bun door: requests of `Bun.serve` in, responses out. On the wire it does
- * what the node:http door does, as far as Bun's server lets it; what that
+ * The Bun adapter: requests of `Bun.serve` in, responses out. On the wire it does
+ * what the node:http adapter does, as far as Bun's server lets it; what that
  * decides by itself is in docs/runtimes.md.
  */
 
@@ -14,10 +14,10 @@ import { BASE_PATH } from "../model.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
 import { createBunResponder } from "./bun-response.ts";
-import { MAX_HEADERS } from "./node.ts";
+import { MAX_HEADERS } from "./head.ts";
 import { dateNow } from "./respond.ts";
 
-/** What the door needs of Bun's server. */
+/** What the adapter needs of Bun's server. */
 export interface BunServer {
   readonly requestIP: (request: Request) => { readonly address: string } | null;
 }
@@ -25,8 +25,8 @@ export interface BunServer {
 /** A handler of `Bun.serve`. */
 export type BunHandler = (request: Request, server: BunServer) => Response | Promise<Response>;
 
-/** The door, and what a shutdown needs of it. */
-export interface BunDoor {
+/** The adapter, and what a shutdown needs of it. */
+export interface BunAdapter {
   /** By path of an operation. */
   readonly routes: Readonly<Record<string, BunHandler>>;
   /** Of all other paths. */
@@ -132,8 +132,8 @@ function bareReply(fault: FaultName, more: string): Reply {
   return { status, headers, body: FAULT_BODIES[fault], route: "", keyId: "" };
 }
 
-/** Makes the door to a state. */
-export function createBunDoor(state: State): BunDoor {
+/** Makes the adapter to a state. */
+export function createBunAdapter(state: State): BunAdapter {
   const respond = createBunResponder();
   let draining = false;
   let givesUpWork = false;

@@ -1,4 +1,4 @@
-/** The direct door: calls from the same program, without HTTP. */
+/** The direct adapter: calls from the same program, without HTTP. */
 
 import { answer, type State } from "../answer.ts";
 import { bodyBytes } from "../body.ts";
@@ -56,8 +56,8 @@ function checkAsk(ask: DirectAsk): void {
   }
 }
 
-/** @internal Makes the door to a state. */
-export function createDirectDoor(state: State): DirectDoor {
+/** @internal Makes the adapter to a state. */
+export function createDirectAdapter(state: State): DirectDoor {
   return async (ask) => {
     checkAsk(ask);
     if (state.gate.closed) throw new Error("ask: the replica is closed");

@@ -1,4 +1,4 @@
-/** The web-standard door: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
+/** The web-standard adapter: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
 import { answer, type State } from "../answer.ts";
 import { createResponder } from "./web-response.ts";
@@ -6,7 +6,7 @@ import { createResponder } from "./web-response.ts";
 /** A handler for one web-standard request. Rejects only what is none. */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
-/** @internal Makes the door to a state. */
+/** @internal Makes the adapter to a state. */
 export function createFetchHandler(state: State): FetchHandler {
   const respond = createResponder();
   return async (request) => {

@@ -4,9 +4,8 @@ import * as nodeHttp from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../answer.ts";
-import { type BunDoor, type BunServer, createBunDoor } from "../edge/bun.ts";
-import { DEADLINE_MS, GIVE_UP_MS, GRACE_MS, type HttpLimits } from "./http.ts";
-import type { Listener } from "./listener.ts";
+import { type BunAdapter, type BunServer, createBunAdapter } from "../edge/bun.ts";
+import { DEADLINE_MS, GIVE_UP_MS, GRACE_MS, type HttpLimits, type Listener } from "./http.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 
 interface ListeningServer extends BunServer {
@@ -18,7 +17,7 @@ interface ListeningServer extends BunServer {
 /** What is used of Bun's global object. */
 interface Bun {
   readonly serve: (
-    options: Pick<BunDoor, "routes" | "fetch"> & {
+    options: Pick<BunAdapter, "routes" | "fetch"> & {
       readonly hostname: string;
       readonly port: number;
       readonly reusePort: boolean;
@@ -37,15 +36,15 @@ const MOST_IDLE_SECONDS = 255;
 
 /** Makes a listener; it does not listen yet. */
 export function createBunListener(state: State, limits: HttpLimits): Listener {
-  const door = createBunDoor(state);
+  const adapter = createBunAdapter(state);
   let server: ListeningServer | undefined;
   const bind = (hostname: string, port: number, sharing: Sharing): AddressInfo => {
     // Bun has one limit for all servers of the process, and takes it from here.
     (nodeHttp as unknown as { default: { maxHeaderSize: number } }).default.maxHeaderSize =
       limits.maxHeadBytes;
     server = bun.serve({
-      routes: door.routes,
-      fetch: door.fetch,
+      routes: adapter.routes,
+      fetch: adapter.fetch,
       hostname,
       port,
       reusePort: sharing !== "alone",
@@ -65,9 +64,9 @@ export function createBunListener(state: State, limits: HttpLimits): Listener {
     // Bun would end idle connections with it, and requests that cross the end would be lost.
     async stopListening() {},
     async leave() {
-      door.startDraining();
+      adapter.startDraining();
       await sleep(GRACE_MS);
-      const giveUp = setTimeout(door.giveUpWork, GIVE_UP_MS - GRACE_MS);
+      const giveUp = setTimeout(adapter.giveUpWork, GIVE_UP_MS - GRACE_MS);
       const stopped = server?.stop();
       await Promise.race([stopped, sleep(DEADLINE_MS - GRACE_MS)]);
       clearTimeout(giveUp);

@@ -2,8 +2,7 @@
 
 import type { State } from "../answer.ts";
 import type { Observe } from "../observe.ts";
-import { createHttpServer, type HttpLimits, leave, listen, stopListening } from "./http.ts";
-import type { Listener } from "./listener.ts";
+import { createHttpServer, type HttpLimits, type Listener, leave, listen, stopListening } from "./http.ts";
 
 function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
   const http = createHttpServer(state, limits);

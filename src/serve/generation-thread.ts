@@ -15,14 +15,16 @@ import {
   type Searches,
   type SearchIndex,
 } from "../search/search.ts";
+import type { Work } from "../search/shared/work.ts";
 import type { WorldIndex } from "../search/shared/world-index.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
-import { reviveStore, type Store } from "../store/generation.ts";
-import { answerBatches, type ThreadSearch } from "./answer-batches.ts";
+import { type Found, reviveStore, type Store } from "../store/generation.ts";
+import { answerInSlices } from "./answer-batches.ts";
+import { collectGarbage } from "./collect.ts";
 import { indexLoaded } from "./index-loaded.ts";
-import type { SearchAnswer, Task, ThreadMessage } from "./thread-messages.ts";
+import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
-import { stepBack, yieldingCpu } from "./yield-cpu.ts";
+import { stepBack } from "./yield-cpu.ts";
 
 const port = parentPort!;
 
@@ -56,12 +58,17 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
   return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
 }
 
+/** Most bytes of row files whose garbage is left where it is until the index is made. */
+const MUCH_BYTES = 2 ** 25;
+
 /** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
 async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, indexMs: 0 };
   const loaded = await loadSnapshot(task.folder, optionsOf(task));
   if (!loaded.ok) return loaded;
   const { store } = loaded;
+  // The memory of staged rows serves the index.
+  if (loaded.bytes > MUCH_BYTES) collectGarbage();
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
     isMuch ? indexInTwo(store) : indexStore(store),
@@ -74,14 +81,14 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
  *
  * @param cacheBytes memory for results; they are kept whole
  */
-function searchesOf(searches: Searches, cacheBytes: number): ThreadSearch {
+function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
   const cache = createResultCache(cacheBytes);
-  return function* search({ name, term, page }, sendAnswers) {
+  return function* search({ name, term, page }) {
     const key = `${name} ${term}`;
     // Known by the time it begins, if another key asked the same.
     const known = cache.find(key, page);
     if (known !== undefined) return known;
-    const results = yield* yieldingCpu(searches[name](term, page), sendAnswers);
+    const results = yield* searches[name](term, page);
     cache.keep(key, results, page);
     return pageOf(results, page);
   };
@@ -98,8 +105,10 @@ async function run(task: Task): Promise<void> {
     return;
   }
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
-  port.on("message", answerBatches(searchesOf(openSearch(ready.index), task.cacheBytes), send));
+  port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
   say({ kind: "ready", loaded: ready.loaded, index: ready.index, indexMs: ready.indexMs });
+  // Of a thread that is idle nobody collects what loading left behind.
+  setImmediate(collectGarbage);
 }
 
 function optionsOf({ maxBytes }: Extract<Task, { kind: "load" }>): LoadOptions {

@@ -4,9 +4,11 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, type ListenOptions, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../answer.ts";
-import { close, connectionOf, discardedBytes, isBusy, isDrained, linger } from "../edge/connections.ts";
+import { attachNodeAdapter } from "../edge/attach.ts";
+import { connectionOf, endIfIdle } from "../edge/connection.ts";
+import { discardedBytes } from "../edge/flow.ts";
 import { LeanRequest } from "../edge/lean-request.ts";
-import { attachNodeDoor, createNodeDoor, type NodeDoor } from "../edge/node.ts";
+import { createNodeAdapter, type NodeAdapter } from "../edge/node.ts";
 import { IS_NODE, respondAs } from "../edge/respond.ts";
 import type { Observe } from "../observe.ts";
 import { defaultOf } from "../settings.ts";
@@ -50,10 +52,25 @@ export function limitsFrom(read: (flag: string) => number): HttpLimits {
 /** The limits of a server that is told nothing else. */
 export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) => Number(defaultOf(flag)));
 
-/** A server and its door. */
+/** A server of one thread, whatever the runtime. */
+export interface Listener {
+  /**
+   * Listens.
+   *
+   * @returns the address in use
+   * @throws the error of the system, such as EADDRINUSE
+   */
+  readonly listen: (host: string, port: number, sharing: Sharing) => Promise<AddressInfo>;
+  /** No new connections from now on, where that can be without a loss. Of several that share a port all do before one leaves. */
+  readonly stopListening: () => Promise<void>;
+  /** Resolves when what is in flight was answered and all connections have ended. */
+  readonly leave: () => Promise<void>;
+}
+
+/** A server and its adapter. */
 export interface HttpServer {
   readonly server: Server;
-  readonly door: NodeDoor;
+  readonly adapter: NodeAdapter;
   /** Resolves when it listens no more and has no connection left. */
   readonly closed: Promise<void>;
 }
@@ -66,20 +83,20 @@ export function createHttpServer(state: State, limits: HttpLimits): HttpServer {
     connectionsCheckingInterval: limits.checkInterval,
     keepAliveTimeout: limits.keepAliveTimeout,
     maxHeaderSize: limits.maxHeadBytes,
-    // The door checks it, to answer in its own words.
+    // The adapter checks it, to answer in its own words.
     requireHostHeader: false,
     ...(IS_NODE ? { IncomingMessage: LeanRequest } : {}),
   });
   server.timeout = limits.socketTimeout;
   if (limits.maxConnections !== undefined) limitConnections(server, limits.maxConnections, state.observe);
-  // Node drops headers past this count without a word, Authorization too; the door counts them.
+  // Node drops headers past this count without a word, Authorization too; the adapter counts them.
   server.maxHeadersCount = 0;
-  // Node would answer requests past this limit with a 503 of its own and keep the connection; the door ends it.
-  const door = createNodeDoor(state, limits.maxRequestsPerSocket, respondAs(limits.keepAliveTimeout));
-  attachNodeDoor(server, door);
-  releaseDiscarded(server, door);
+  // Node would answer requests past this limit with a 503 of its own and keep the connection; the adapter ends it.
+  const adapter = createNodeAdapter(state, limits.maxRequestsPerSocket, respondAs(limits.keepAliveTimeout));
+  attachNodeAdapter(server, adapter);
+  releaseDiscarded(server, adapter);
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
-  return { server, door, closed };
+  return { server, adapter, closed };
 }
 
 /** So much was discarded with its connections when garbage is collected for it, in bytes. */
@@ -93,7 +110,7 @@ const COLLECT_DISCARDED_MS = 10_000;
  * garbage that has lived long; a server without much else to do would keep it
  * until its next reload.
  */
-function releaseDiscarded(server: Server, { connections }: NodeDoor): void {
+function releaseDiscarded(server: Server, { connections }: NodeAdapter): void {
   let discarded = 0;
   let isDue = false;
   const release = (): void => {
@@ -166,6 +183,15 @@ const LOOK_MS = 50;
 const QUEUE_MS = 1000;
 
 /**
+ * Resolves when everything that the system has received by now was taken: connections, and what came over them.
+ * Timers come before it in a turn of the event loop, however long ago it arrived while the thread was busy.
+ */
+async function readArrived(): Promise<void> {
+  // The first turn may have begun before.
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
  * Accepts what the system has accepted already. Such connections wait in the
  * listener's queue, one is taken a turn of the event loop, and closing the
  * listener resets the rest, whole requests included.
@@ -179,8 +205,7 @@ async function emptyQueue(server: Server): Promise<void> {
   const began = performance.now();
   for (let before = -1; before !== accepted && performance.now() - began < QUEUE_MS; ) {
     before = accepted;
-    // The first turn may have begun before the queue was looked at.
-    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await readArrived();
   }
   server.off("connection", count);
 }
@@ -203,23 +228,22 @@ export async function stopListening({ server }: HttpServer): Promise<void> {
  * before, they would come straight back, into the queue of a listener that is
  * about to close, and be reset there.
  */
-export async function leave({ server, door, closed }: HttpServer): Promise<void> {
-  door.startDraining();
+export async function leave({ server, adapter, closed }: HttpServer): Promise<void> {
+  adapter.startDraining();
   const began = performance.now();
-  const readAtStart = new Map([...door.connections.keys()].map((socket) => [socket, socket.bytesRead]));
-  while (door.connections.size > 0 && performance.now() - began < DEADLINE_MS) {
+  const { bySocket } = adapter.connections;
+  const readAtStart = new Map([...bySocket.keys()].map((socket) => [socket, socket.bytesRead]));
+  while (bySocket.size > 0 && performance.now() - began < DEADLINE_MS) {
     await sleep(LOOK_MS);
-    if (performance.now() - began > GIVE_UP_MS) door.giveUpWork();
+    if (performance.now() - began > GIVE_UP_MS) adapter.giveUpWork();
     if (performance.now() - began < GRACE_MS) continue;
-    for (const connection of door.connections.values()) {
-      const { socket } = connection;
-      const arriving = socket.bytesRead !== (readAtStart.get(socket) ?? 0);
-      if (connection.closing || isBusy(connection) || !isDrained(connection) || arriving) continue;
-      close(connection);
-      linger(socket);
+    await readArrived();
+    for (const [socket, connection] of bySocket) {
+      const isArriving = socket.bytesRead !== (readAtStart.get(socket) ?? 0);
+      if (!isArriving) endIfIdle(connection);
     }
   }
-  for (const socket of door.connections.keys()) socket.destroy();
+  for (const socket of bySocket.keys()) socket.destroy();
   server.closeAllConnections();
   await closed;
 }

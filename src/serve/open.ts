@@ -1,4 +1,4 @@
-/** The state that doors answer from, put together and kept current. */
+/** The state that adapters answer from, put together and kept current. */
 
 import type { State } from "../answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../gate/keys.ts";
@@ -35,7 +35,7 @@ export interface OpenStateOptions {
   /** Seconds a window. */
   readonly rateWindow: number;
   readonly cors: boolean;
-  /** Seconds between looks at the snapshot; 0 for none. */
+  /** Seconds between checks of the snapshot; 0 for none. */
   readonly watch: number;
   readonly maxSnapshotBytes: number;
   /** Whether a new snapshot may have less than half of the users or worlds; false when absent. */
@@ -64,8 +64,7 @@ export interface OpenStateOptions {
 /** Who else needs to know of new keys and generations: other threads that serve. */
 export interface Follower {
   readonly takeKeys: (keys: KeyRing) => void;
-  /** Resolves when nothing more is asked of the generation before. */
-  readonly takeGeneration: (generation: Generation, index: SearchIndex) => Promise<void>;
+  readonly takeGeneration: (generation: Generation, index: SearchIndex) => void;
 }
 
 /** A state and what keeps it current. */
@@ -102,7 +101,7 @@ async function chooseLoader(
 }
 
 /**
- * Loads keys and snapshot, and begins to look at them for changes.
+ * Loads keys and snapshot, and begins to check them for changes.
  *
  * @throws {KeysFileError} when the keys cannot be used
  * @throws {SnapshotError} when the snapshot cannot be loaded
@@ -157,7 +156,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
     (generation, index) => {
       if (state) state.generation = generation;
-      return follower?.takeGeneration(generation, index);
+      follower?.takeGeneration(generation, index);
     },
   ).catch((error: unknown) => {
     keys?.stop();

@@ -1,6 +1,7 @@
 /** What the main thread and the threads that serve say to each other. */
 
 import type { AddressInfo } from "node:net";
+import type { MessagePort } from "node:worker_threads";
 import type { Key } from "../gate/keys.ts";
 import type { Counters } from "../gate/limit.ts";
 import type { Prefixes } from "../gate/token.ts";
@@ -10,11 +11,10 @@ import type { Store } from "../store/generation.ts";
 import type { HttpLimits } from "./http.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 import type { Sharing } from "./port.ts";
-import type { SearchAnswer, SearchBatch } from "./thread-messages.ts";
 
-/** A store, what its searches run over, and the number by which those are asked for that take long. */
-export interface NumberedStore {
-  readonly number: number;
+/** A store, what its searches run over, and where those are asked for that take long. */
+export interface StoreToServe {
+  readonly questions: MessagePort;
   readonly store: Store;
   readonly index: SearchIndex;
 }
@@ -41,34 +41,23 @@ export interface ServingTask {
   /** The searches that wait in all threads. */
   readonly pending: SharedPending;
   readonly keys: ReadonlyMap<string, Key>;
-  readonly generation: NumberedStore;
+  readonly generation: StoreToServe;
 }
 
 /** To a serving thread. */
 export type ToServing =
   | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
-  | { readonly kind: "generation"; readonly generation: NumberedStore }
-  /** Answers to searches of a generation. */
-  | { readonly kind: "answers"; readonly generation: number; readonly answers: readonly SearchAnswer[] }
+  | { readonly kind: "generation"; readonly generation: StoreToServe }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" }
   | { readonly kind: "stop-listening" }
   /** Only when all have stopped listening. */
   | { readonly kind: "drain" };
 
-/** Searches that a serving thread asks for, all of one generation. */
-export interface AskedOf extends SearchBatch {
-  /** Number of the store that the rows are to be of. */
-  readonly generation: number;
-}
-
 /** From a serving thread. */
 export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
-  /** No new request asks anything of the generations before this one. */
-  | { readonly kind: "taken"; readonly generation: number }
-  | ({ readonly kind: "search" } & AskedOf)
   | { readonly kind: "stopped-listening" }
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "drained" };

@@ -12,13 +12,13 @@ import { observeSearches, withCache } from "../search/cache.ts";
 import { sharePending } from "../search/schedule/pending.ts";
 import { openSearch } from "../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
-import { type AskSimilar, boundedSimilar } from "./bounded-similar.ts";
 import { collectGarbage, RELEASE_MS } from "./collect.ts";
 import { createListener } from "./create-listener.ts";
 import { createInlineSearch, createOffloadedSearch } from "./inline-search.ts";
 import { createBatchSender } from "./observation-batches.ts";
-import { Questions } from "./questions.ts";
-import type { FromServing, NumberedStore, ServingTask, ToServing } from "./serving-messages.ts";
+import { createAsker } from "./question-port.ts";
+import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+import { type AskSimilar, boundedSimilar } from "./similar-engine.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
@@ -32,25 +32,19 @@ const { observe } = observations;
 
 const pending = sharePending(task.pending, task.thread);
 
-/** By the number of their generation: of the one that is served, and of those before it what is not answered yet. */
-const questions = new Map<number, Questions>();
-
 let tellOfCache = (): void => {};
+/** Lets go of the generation before. */
+let retire = (): void => {};
 
-function take({ number, store, index }: NumberedStore): Generation {
-  for (const [old, { size }] of questions) if (size === 0) questions.delete(old);
-  const own = new Questions((batch) => {
-    say({ kind: "search", generation: number, ...batch });
-    return true;
-  });
+function take({ questions, store, index }: StoreToServe): Generation {
+  retire();
+  const asker = createAsker(questions);
+  ({ retire } = asker);
   const searches = openSearch(index);
-  const ask = (isSimilar: boolean): AskSimilar => {
-    return (name, term, page, caller) => {
-      // Also behind the next generation: what waited here may ask only then.
-      questions.set(number, own);
-      return own.ask(name, term, page, caller, isSimilar);
-    };
-  };
+  const ask =
+    (isSimilar: boolean): AskSimilar =>
+    (name, term, page, caller) =>
+      asker.ask(name, term, page, caller, isSimilar);
   const offloaded = createOffloadedSearch(searches, ask(false));
   const inline = createInlineSearch(searches, offloaded, pending);
   const search = withCache(inline, task.cacheBytes, pending);
@@ -86,11 +80,7 @@ port.on("message", async (message: ToServing) => {
     case "generation":
       tellOfCache();
       state.generation = take(message.generation);
-      say({ kind: "taken", generation: message.generation.number });
       setTimeout(collectGarbage, RELEASE_MS).unref();
-      break;
-    case "answers":
-      for (const answer of message.answers) questions.get(message.generation)?.settle(answer);
       break;
     case "stop-listening":
       await started;

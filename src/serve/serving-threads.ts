@@ -1,6 +1,6 @@
 /**
  * Several threads that serve on one port. The main thread keeps keys and
- * snapshot current, hands them out, passes long searches on, and replaces a
+ * snapshot current, hands them out, answers long searches, and replaces a
  * thread that dies; it serves no requests itself.
  *
  * The system gives each new connection to one of the threads (`reusePort`), so
@@ -9,16 +9,17 @@
 
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import type { Worker } from "node:worker_threads";
+import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Observe } from "../observe.ts";
 import { createSharedPending, releasePending } from "../search/schedule/pending.ts";
+import type { SearchIndex } from "../search/search.ts";
 import { MOST_THREADS } from "../settings.ts";
 import type { Generation } from "../store/generation.ts";
 import { takeBatch } from "./observation-batches.ts";
 import type { OpenState } from "./open.ts";
-import { createPassOn } from "./pass-on.ts";
 import type { Sharing } from "./port.ts";
-import type { FromServing, ServingTask, ToServing } from "./serving-messages.ts";
+import { answerFrom } from "./question-port.ts";
+import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
 import { causeOfDeath, startWorker } from "./worker-options.ts";
 
 /** Between attempts to start a thread that does not start. */
@@ -56,8 +57,6 @@ interface Thread {
   readonly worker: Worker;
   /** Different from those of all others that run. */
   readonly number: number;
-  /** Number of the newest generation it has taken. */
-  taken: number;
   /** Whether it has stopped listening. */
   stopped: boolean;
   drained: boolean;
@@ -77,28 +76,32 @@ export async function startServingThreads(
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
   const pending = createSharedPending(maxPendingSearches);
-  /** Generations that somebody may still search. */
-  const generations = new Map<number, Generation>([[0, state.generation]]);
-  let newest = 0;
   let draining = false;
-  /** Looked at whenever a thread has taken a generation, has drained, or is gone. */
+  /** Asked again whenever a thread has stopped listening, has drained, or is gone. */
   const waiting = new Set<() => void>();
-  const lookAgain = (): void => {
-    for (const look of waiting) look();
+  const checkAgain = (): void => {
+    for (const check of waiting) check();
   };
   const until = (isSo: () => boolean): Promise<void> =>
     new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         if (!isSo()) return;
-        waiting.delete(look);
+        waiting.delete(check);
         resolve();
       };
-      waiting.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
 
   function tell({ worker }: Thread, message: ToServing): void {
-    worker.postMessage(message);
+    worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
+  }
+
+  /** A generation for one thread. */
+  function toServe(generation: Generation, index: SearchIndex): StoreToServe {
+    const { port1, port2 } = new MessageChannel();
+    answerFrom(generation, port1);
+    return { store: generation.store, index, questions: port2 };
   }
 
   function freeNumber(): number {
@@ -120,15 +123,10 @@ export async function startServingThreads(
         pending,
         counters: state.gate.counters,
         keys: state.gate.keys.byHash,
-        generation: { number: newest, store: state.generation.store, index: searchIndex() },
+        generation: toServe(state.generation, searchIndex()),
       };
-      const worker = startWorker("serving-thread", task);
-      const thread: Thread = { worker, number, taken: newest, stopped: false, drained: false };
-      const passOn = createPassOn(
-        (generation) => generations.get(generation),
-        () => threads.has(thread),
-        (generation, answers) => tell(thread, { kind: "answers", generation, answers }),
-      );
+      const worker = startWorker("serving-thread", task, [task.generation.questions]);
+      const thread: Thread = { worker, number, stopped: false, drained: false };
       threads.add(thread);
       let listening = false;
       let cause = "";
@@ -143,24 +141,17 @@ export async function startServingThreads(
             reject(Object.assign(new Error(message.message), { code: message.code, syscall: "listen" }));
             void worker.terminate();
             break;
-          case "taken":
-            thread.taken = message.generation;
-            lookAgain();
-            break;
-          case "search":
-            passOn(message);
-            break;
           case "observations":
             takeBatch(message, observe);
             tell(thread, { kind: "observed" });
             break;
           case "stopped-listening":
             thread.stopped = true;
-            lookAgain();
+            checkAgain();
             break;
           case "drained":
             thread.drained = true;
-            lookAgain();
+            checkAgain();
             break;
         }
       });
@@ -169,7 +160,7 @@ export async function startServingThreads(
       });
       worker.on("exit", (status) => {
         if (threads.delete(thread)) releasePending(pending, number);
-        lookAgain();
+        checkAgain();
         reject(new ServingThreadError(cause || `exit status ${status}`));
         if (!listening || draining) return;
         observe({ kind: "thread-died", role: "serving", cause: cause || `exit status ${status}` });
@@ -194,13 +185,10 @@ export async function startServingThreads(
     takeKeys(keys) {
       for (const thread of threads) tell(thread, { kind: "keys", keys: keys.byHash });
     },
-    async takeGeneration(generation, index) {
-      const number = ++newest;
-      generations.set(number, generation);
-      const numbered = { number, store: generation.store, index };
-      for (const thread of threads) tell(thread, { kind: "generation", generation: numbered });
-      await until(() => [...threads].every(({ taken }) => taken >= number));
-      for (const old of generations.keys()) if (old < number) generations.delete(old);
+    takeGeneration(generation, index) {
+      for (const thread of threads) {
+        tell(thread, { kind: "generation", generation: toServe(generation, index) });
+      }
     },
   });
   const address = await start(settings.port, settings.sharing);

@@ -5,9 +5,9 @@ import { openSearch } from "../search/search.ts";
 import { runNow } from "../search/shared/work.ts";
 import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "../search/similar/similar.ts";
 import { reviveStore } from "../store/generation.ts";
-import { answerBatches } from "./answer-batches.ts";
+import { answerInSlices } from "./answer-batches.ts";
 import { keepSimilar } from "./keep-similar.ts";
-import type { FromSimilar, SimilarTask } from "./similar-messages.ts";
+import type { FromSimilar, SimilarTask } from "./similar-engine.ts";
 import { beginWork, stepBack, yieldingCpu } from "./yield-cpu.ts";
 
 const port = parentPort!;
@@ -36,8 +36,8 @@ if (index !== undefined) {
   const search = keepSimilar(openSimilar(store, index, openSearch(task.index)), task.cacheBytes);
   port.on(
     "message",
-    answerBatches(
-      (request, sendAnswers) => yieldingCpu(search(request.name, request.term, request.page), sendAnswers),
+    answerInSlices(
+      ({ name, term, page }) => search(name, term, page),
       (answers) => say({ kind: "answers", answers }),
     ),
   );

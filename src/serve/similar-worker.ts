@@ -7,12 +7,16 @@
 
 import type { Worker } from "node:worker_threads";
 import { codeOf } from "../system-error.ts";
-import type { AskSimilar } from "./bounded-similar.ts";
 import { whyNoThread } from "./connection-limit.ts";
 import { GrowingPauses } from "./pauses.ts";
 import { Questions } from "./questions.ts";
-import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
-import type { FromSimilar, SimilarTask } from "./similar-messages.ts";
+import type {
+  AskSimilar,
+  FromSimilar,
+  SimilarEngine,
+  SimilarOptions,
+  SimilarTask,
+} from "./similar-engine.ts";
 import { causeOfDeath, startWorker } from "./worker-options.ts";
 
 /** The first pause, in milliseconds, before a thread that died is started again. */

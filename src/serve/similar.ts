@@ -8,8 +8,7 @@ import type { Observe } from "../observe.ts";
 import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { SimilarSearch, Store } from "../store/generation.ts";
-import { boundedSimilar } from "./bounded-similar.ts";
-import type { SimilarEngine, SimilarOptions } from "./similar-engine.ts";
+import { boundedSimilar, type SimilarEngine, type SimilarOptions } from "./similar-engine.ts";
 import { SimilarThread } from "./similar-worker.ts";
 
 /** The similar search of one generation, as it is served. */

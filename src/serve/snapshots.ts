@@ -55,7 +55,7 @@ export interface SnapshotKeeper {
   readonly index: () => SearchIndex;
   /** Loads again; resolves when the load that this call asked for is over. */
   readonly reload: () => Promise<void>;
-  /** Looks at the folder every so many milliseconds. */
+  /** Checks the folder every so many milliseconds. */
   readonly watch: (everyMs: number) => void;
   /** Stops watching, and trying again. */
   readonly stop: () => void;
@@ -99,14 +99,13 @@ function countsOf(store: Store) {
 /**
  * Loads the folder and keeps it.
  *
- * @param onGeneration called with every generation, the first included; resolves when the one before it is no longer
- *   used for anything new, if that is not at once
+ * @param onGeneration called with every generation, the first included
  * @throws {SnapshotError} when the first load fails
  * @internal
  */
 export async function keepSnapshot(
   options: SnapshotOptions,
-  onGeneration: (generation: Generation, index: SearchIndex) => Promise<void> | undefined,
+  onGeneration: (generation: Generation, index: SearchIndex) => void,
 ): Promise<SnapshotKeeper> {
   const { folder, observe } = options;
   let generation: Generation | undefined;
@@ -136,10 +135,9 @@ export async function keepSnapshot(
     searchCounts = search.counts;
     generation = next;
     index = loaded.index;
-    // The old one may still be searched until all who serve have taken the new one.
-    const released = onGeneration(next, index);
-    if (released === undefined) retire();
-    else void released.then(retire);
+    onGeneration(next, index);
+    // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
+    retire();
     retire = () => {
       loaded.retire();
       similar?.retire();
@@ -238,7 +236,7 @@ export async function keepSnapshot(
   }
 
   /** Two equal fingerprints that differ from what is loaded: the writer is done. */
-  let lastLook: string | undefined;
+  let lastSeen: string | undefined;
   async function check(): Promise<void> {
     if (running !== undefined) return;
     let seen: string;
@@ -246,14 +244,14 @@ export async function keepSnapshot(
       seen = await fingerprintOf(folder, options.files);
     } catch (error) {
       const problem = `${folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
-      if (lastLook !== problem && generation !== undefined) {
+      if (lastSeen !== problem && generation !== undefined) {
         observe({ kind: "snapshot-refused", problems: [problem], serving: generation.store.id });
       }
-      lastLook = problem;
+      lastSeen = problem;
       return;
     }
-    const settled = seen === lastLook;
-    lastLook = seen;
+    const settled = seen === lastSeen;
+    lastSeen = seen;
     if (settled && seen !== loadedFingerprint) await reload();
   }
 

@@ -43,7 +43,7 @@ export interface SearchBatch {
 export type SearchAnswer =
   | { readonly number: number; readonly found: Found }
   | { readonly number: number; readonly problem: string }
-  /** Nobody searches its generation any more; only the main thread says so. */
+  /** Nobody here can do it: whoever asked is to. Only the main thread says so. */
   | { readonly number: number; readonly over: true };
 
 /** From a generation's thread. */

@@ -24,7 +24,7 @@ import { causeOfDeath, startWorker } from "./worker-options.ts";
 /** The first pause, in milliseconds, before a thread that could not be started is tried again. */
 const RESTART_MS = 1000;
 
-/** How often a search is tried before the thread's death is laid at its door. */
+/** How often a search is tried before it is taken for what the thread died of. */
 const MOST_DEATHS = 2;
 
 type Ready = Extract<ThreadMessage, { kind: "ready" }>;

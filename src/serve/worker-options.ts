@@ -1,7 +1,7 @@
 /** How worker threads are started, and what their deaths mean in words. */
 
 import { getHeapStatistics } from "node:v8";
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
 import { missingFromBundle, type WorkerName, workerEntry } from "../package.ts";
 import { codeOf, damaged, damageOf } from "../system-error.ts";
 
@@ -24,10 +24,14 @@ function workerOptions(task: unknown): WorkerOptions {
   return { ...options, resourceLimits: { maxOldGenerationSizeMb: heapLimitMb() } };
 }
 
-/** Starts a worker thread of the program with a task. */
-export function startWorker(name: WorkerName, task: unknown): Worker {
+/**
+ * Starts a worker thread of the program with a task.
+ *
+ * @param transferList what of the task goes over to it
+ */
+export function startWorker(name: WorkerName, task: unknown, transferList: Transferable[] = []): Worker {
   const entry = workerEntry(name);
-  return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string" });
+  return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string", transferList });
 }
 
 /** What a thread died of, in words. */

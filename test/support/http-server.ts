@@ -220,7 +220,7 @@ export async function serveOpen(
       .then(() => leave(http))
       .then(close);
   });
-  return { ...server, sockets: () => [...http.door.connections.keys()] };
+  return { ...server, sockets: () => [...http.adapter.connections.bySocket.keys()] };
 }
 
 const children = new Set<{ kill: (signal: "SIGKILL") => boolean }>();

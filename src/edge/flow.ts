@@ -1,40 +1,7 @@
-/**
- * What the HTTP door remembers of its connections, so that each request gets
- * exactly one answer, an answer that ends a connection arrives, and a shutdown
- * loses nothing.
- */
+/** How much of what a connection sends is taken at a time: what waits, and when reading and parsing go on. */
 
-import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { type ParserPause, pauseParsing, stopParsing } from "./parser.ts";
-import { isTurnLong } from "./turn.ts";
-
-/** One connection. */
-export interface Connection {
-  readonly socket: Socket;
-  /** Requests taken from it. */
-  requests: number;
-  /** The newest response begun; when it is finished, all before it are. */
-  newest: ServerResponse | undefined;
-  /** The response that says that it ends the connection. */
-  last: ServerResponse | undefined;
-  /** Responses begun since it was last without any under way, and the bytes of their bodies so far. */
-  begun: number;
-  unsent: number;
-  /** Whether its newest request was refused. */
-  wasRefused: boolean;
-  /** What came in while too much was under way. */
-  readonly waiting: (() => void)[];
-  /** Holds what was read behind that; undefined where the parser is not ours to pause. */
-  pause: ParserPause | undefined;
-  /** Whether nobody reads its answers any more; made with its first request. */
-  isGone: (() => boolean) | undefined;
-  /** What ends this connection is decided: a last response, a refusal, or silence. Nothing more is taken from it. */
-  closing: boolean;
-}
-
-/** All open connections. */
-export type Connections = Map<Socket, Connection>;
+import { type Connection, isBusy, isDrained } from "./connection.ts";
+import { pauseParsing } from "./parser.ts";
 
 /**
  * How much may be under way on one connection before its next request waits.
@@ -49,33 +16,6 @@ const MAX_UNSENT_BYTES = 262_144;
  * one, elsewhere what a read of 64 KiB brings; Deno goes on reading all the same.
  */
 const MAX_WAITING = 4096;
-
-/** How long a peer gets to take its last answer before the connection is destroyed. */
-const LINGER_MS = 2000;
-
-/** The record of a socket; made at first sight. */
-export function connectionOf(connections: Connections, socket: Socket): Connection {
-  const known = connections.get(socket);
-  if (known !== undefined) return known;
-  const connection: Connection = {
-    socket,
-    requests: 0,
-    newest: undefined,
-    last: undefined,
-    begun: 0,
-    unsent: 0,
-    wasRefused: false,
-    waiting: [],
-    pause: undefined,
-    isGone: undefined,
-    closing: false,
-  };
-  connections.set(socket, connection);
-  socket.once("close", () => connections.delete(socket));
-  // What node:http does behind the last response of a connection; by itself it would destroy the socket.
-  socket.destroySoon = () => linger(socket);
-  return connection;
-}
 
 /**
  * From now on the connection's parser pauses behind a request that has to wait:
@@ -97,10 +37,22 @@ export function pauseWhenFull(
   });
 }
 
-/** Decides that the connection ends: what comes behind is dropped unparsed. */
-export function close(connection: Connection): void {
-  connection.closing = true;
-  stopParsing(connection.socket);
+/** Longer than this, in milliseconds, is long for a turn of the event loop. */
+const LONG_MS = 2;
+
+/** When the current turn was first asked for. */
+let began: number | undefined;
+
+/** Whether it is longer than that since this was first asked in the current turn of the event loop. */
+function isTurnLong(): boolean {
+  const now = performance.now();
+  if (began === undefined) {
+    began = now;
+    setImmediate(() => {
+      began = undefined;
+    });
+  }
+  return now - began > LONG_MS;
 }
 
 /**
@@ -116,16 +68,6 @@ export function mustStepBack({ wasRefused, pause }: Connection): boolean {
 /** Whether more requests may follow in bytes that were read before. */
 export function isCatchingUp({ pause }: Connection): boolean {
   return pause?.isGoingOn() === true;
-}
-
-/** Whether nothing that came in waits to be taken. */
-export function isDrained({ waiting, pause }: Connection): boolean {
-  return waiting.length === 0 && pause?.holds() !== true;
-}
-
-/** Whether a response is still on its way out. */
-export function isBusy({ newest }: Connection): boolean {
-  return newest !== undefined && !newest.writableFinished && !newest.destroyed;
 }
 
 /** Most that one read brings, in bytes. */
@@ -217,17 +159,4 @@ function parseRest({ pause, socket }: Connection, release: () => void): void {
     if (socket.writableNeedDrain) socket.once("drain", () => setImmediate(goOn));
     else goOn();
   });
-}
-
-/**
- * Ends a connection so that what was sent arrives: half-closes, drops what
- * still comes in, and waits a little for the peer. Destroying a socket with
- * unread bytes resets it, and a reset can overtake the answer.
- */
-export function linger(socket: Socket): void {
-  socket.end();
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  timer.unref();
-  socket.once("close", () => clearTimeout(timer));
 }
