@@ -61,6 +61,9 @@ export async function ask<Value>(child: ChildProcess, question: string, property
   return await answer;
 }
 
+/** Raised with every change of what is generated: a folder of another number is not used again. */
+const GENERATED = 2;
+
 /**
  * A snapshot of a quarter as many worlds, or of another share, and a twentieth as many instances, made once.
  *
@@ -68,7 +71,7 @@ export async function ask<Value>(child: ChildProcess, question: string, property
  * @param worldsOfUsers how many worlds a user
  */
 export async function snapshotOf(users: number, name = "bench", worldsOfUsers = 1 / 4): Promise<string> {
-  const out = join(tmpdir(), `orrery-${name}-${users}`);
+  const out = join(tmpdir(), `orrery-${name}-${GENERATED}-${users}`);
   if (!existsSync(join(out, "manifest.json"))) {
     const worlds = Math.round(users * worldsOfUsers);
     await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });

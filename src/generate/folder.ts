@@ -90,13 +90,13 @@ async function replaceable(folder: string, force: boolean): Promise<readonly str
  * files. When the process is killed meanwhile, the next call can finish the job.
  *
  * @param force whether a snapshot that was made like this, and not changed since, may be replaced
- * @param write writes the row files and the manifest into a folder that is empty
+ * @param write writes the row files and the manifest into a folder that is empty, and returns the hex SHA-256 of each
  * @throws {OccupiedError} when the folder holds anything else; nothing was changed then
  */
 export async function fillFolder(
   folder: string,
   force: boolean,
-  write: (staging: string) => Promise<void>,
+  write: (staging: string) => Promise<readonly string[]>,
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   const old = await replaceable(folder, force);
@@ -105,10 +105,10 @@ export async function fillFolder(
   await mkdir(staging);
   let made: string[];
   try {
-    await write(staging);
+    const written = await write(staging);
     made = await readdir(staging);
-    const files = [...old.map((name) => join(folder, name)), ...made.map((name) => join(staging, name))];
-    const hashes = await Promise.all(files.map((file) => hashOf(file, false)));
+    const replaced = await Promise.all(old.map((name) => hashOf(join(folder, name), false)));
+    const hashes = [...replaced, ...written];
     await writeFile(join(staging, JOURNAL), JSON.stringify(hashes));
   } catch (error) {
     await rm(staging, { recursive: true, force: true });

@@ -1,21 +1,15 @@
 /** A synthetic snapshot: believable data of any size, the same for the same seed. */
 
+import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ROW_FILES, type RowFile } from "../model.ts";
+import { ROW_FILES } from "../model.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { FORMAT } from "../snapshot/manifest.ts";
 import { formatTime } from "../time.ts";
 import { fillFolder, generationOf } from "./folder.ts";
-import {
-  createPlan,
-  drawInstances,
-  drawStats,
-  drawUsers,
-  drawWorlds,
-  LAST_MOMENT,
-  type Plan,
-} from "./rows.ts";
+import { LAST_MOMENT } from "./heads.ts";
+import { createPlan, type Plan, TABLES } from "./rows.ts";
 import { type Written, writeRows } from "./write.ts";
 
 /** What to make. */
@@ -35,13 +29,6 @@ export interface GenerateOptions {
   /** Whether a snapshot that was generated, and not changed since, is replaced; false when absent. */
   readonly force?: boolean;
 }
-
-const DRAWERS: Readonly<Record<RowFile, (plan: Plan) => Iterable<string>>> = {
-  "users.ndjson": drawUsers,
-  "worlds.ndjson": drawWorlds,
-  "world-stats.ndjson": drawStats,
-  "instances.ndjson": drawInstances,
-};
 
 function checkOptions(options: GenerateOptions): void {
   for (const what of ["users", "worlds", "instances"] as const) {
@@ -85,8 +72,13 @@ export async function generateSnapshot(options: GenerateOptions): Promise<void> 
     const written = new Map<string, Written>();
     for (const file of ROW_FILES) {
       const name = gzip ? `${file}.gz` : file;
-      written.set(name, await writeRows(join(staging, name), DRAWERS[file](plan), gzip));
+      written.set(name, await writeRows(join(staging, name), TABLES[file](plan), gzip));
     }
-    await writeFile(join(staging, MANIFEST), describe(plan, written));
+    const manifest = describe(plan, written);
+    await writeFile(join(staging, MANIFEST), manifest);
+    return [
+      ...[...written.values()].map(({ sha256 }) => sha256),
+      createHash("sha256").update(manifest).digest("hex"),
+    ];
   });
 }

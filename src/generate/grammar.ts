@@ -45,6 +45,8 @@ function drawWord(words: readonly string[]): Draw {
  */
 export function compileGrammar<G extends Grammar>(grammar: G): Readonly<Record<keyof G & string, Draw>> {
   const draws: Record<string, Draw> = {};
+  // A slot's symbol may be compiled later than the phrase.
+  const links: (() => void)[] = [];
 
   function compilePhrase(phrase: string): Draw {
     const texts: string[] = [];
@@ -54,8 +56,12 @@ export function compileGrammar<G extends Grammar>(grammar: G): Readonly<Record<k
       const [slot, capital, name] = found;
       if (grammar[name] === undefined) throw new Error(`no symbol ${slot} for "${phrase}"`);
       texts.push(phrase.slice(from, found.index));
-      // Looked up late, since the symbol may not be compiled yet.
-      slots.push(capital ? (random) => capitalize(draws[name](random)) : (random) => draws[name](random));
+      const at = slots.length;
+      slots.push(() => "");
+      links.push(() => {
+        const draw = draws[name];
+        slots[at] = capital ? (random) => capitalize(draw(random)) : draw;
+      });
       from = found.index + slot.length;
     }
     const end = phrase.slice(from);
@@ -74,5 +80,6 @@ export function compileGrammar<G extends Grammar>(grammar: G): Readonly<Record<k
       draws[name] = (random) => phrases[random.below(phrases.length)](random);
     }
   }
+  for (const link of links) link();
   return draws as Record<keyof G & string, Draw>;
 }

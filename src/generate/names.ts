@@ -1,10 +1,13 @@
 /** Names and descriptions in several languages, drawn from the grammars in `words/`. */
 
+import { drawDescription, type Voice } from "./description.ts";
 import { compileGrammar, type Draw, type Grammar } from "./grammar.ts";
+import { restyle, widen } from "./letters.ts";
 import type { Random } from "./random.ts";
 import { german } from "./words/de.ts";
 import { english } from "./words/en.ts";
 import { spanish } from "./words/es.ts";
+import { labels } from "./words/extras.ts";
 import { japanese } from "./words/ja.ts";
 import { korean } from "./words/ko.ts";
 import { other } from "./words/other.ts";
@@ -17,11 +20,6 @@ const zh = compileGrammar(chinese);
 const de = compileGrammar(german);
 const es = compileGrammar(spanish);
 const others = compileGrammar(other);
-
-/** Moves printable ASCII to its full-width forms. */
-function widen(text: string): string {
-  return text.replaceAll(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0));
-}
 
 const romanNick: readonly Draw[] = [en.nick, en.nick, en.coined, ja.romaji, en.given];
 const accented: readonly Draw[] = [es.person, de.person, en.person, es.given, de.family];
@@ -65,6 +63,7 @@ const displayNames = spread<Draw>([
   [40, decorate],
   [4, (random) => `${others.decoration(random)}${others.joined(random)}`],
   [8, (random) => widen(oneOf(romanNick)(random))],
+  [12, (random) => restyle(oneOf(romanNick)(random), random)],
   [8, others.halfwidth],
   [8, (random) => oneOf(accented)(random).normalize("NFD")],
   [4, (random) => en.person(random).toUpperCase()],
@@ -77,17 +76,9 @@ export function drawDisplayName(random: Random): string {
   return displayNames[random.below(displayNames.length)](random);
 }
 
-/** How a language names and describes a world. */
-interface Voice {
-  readonly title: Draw;
-  /** Each makes sentences of one shape. */
-  readonly sentences: readonly Draw[];
-  /** Between sentences. */
-  readonly gap: string;
-}
-
 function voiceOf(
   grammar: Grammar & { sentence: readonly string[] },
+  language: keyof typeof labels,
   title: Draw,
   gap: string,
   mend?: (text: string) => string,
@@ -98,13 +89,23 @@ function voiceOf(
   return {
     title,
     gap,
+    labels: labels[language].split("|"),
     sentences: mend ? sentences.map((draw) => (random) => mend(draw(random))) : sentences,
   };
 }
 
+/** Whether a vowel follows the article is known only when both are drawn. */
+function mendArticle(text: string, at: number): string {
+  return "aeiou".includes(text[at + 2] ?? "-") ? `${text.slice(0, at + 1)}n${text.slice(at + 1)}` : text;
+}
+
 /** English writes "an" before a vowel. */
 function mendEnglish(text: string): string {
-  return text.replaceAll(/\b([Aa]) (?=[aeiou])/g, "$1n ");
+  let mended = text;
+  for (let at = mended.indexOf("a "); at >= 0; at = mended.indexOf("a ", at + 1)) {
+    if (at === 0 || mended[at - 1] === " ") mended = mendArticle(mended, at);
+  }
+  return mended.startsWith("A ") ? mendArticle(mended, 0) : mended;
 }
 
 /** Spanish draws "de" and "el" together. */
@@ -113,35 +114,13 @@ function mendSpanish(text: string): string {
 }
 
 const voices = spread<Voice>([
-  [48, voiceOf(english, en.title, " ", mendEnglish)],
-  [20, voiceOf(japanese, ja.title, "")],
-  [8, voiceOf(korean, ko.title, " ")],
-  [9, voiceOf(chinese, zh.title, "")],
-  [7, voiceOf(german, de.title, " ")],
-  [8, voiceOf(spanish, es.title, " ", mendSpanish)],
+  [48, voiceOf(english, "en", en.title, " ", mendEnglish)],
+  [20, voiceOf(japanese, "ja", ja.title, "")],
+  [8, voiceOf(korean, "ko", ko.title, " ")],
+  [9, voiceOf(chinese, "zh", zh.title, "")],
+  [7, voiceOf(german, "de", de.title, " ")],
+  [8, voiceOf(spanish, "es", es.title, " ", mendSpanish)],
 ]);
-
-const SHORTEST = 60;
-const LONGEST = 240;
-
-/** Sentences up to a random length, in UTF-16 units, from {@link SHORTEST} to {@link LONGEST}. */
-function drawProse(voice: Voice, random: Random): string {
-  // The smaller of two: short descriptions are more common.
-  const wanted = SHORTEST + Math.min(random.below(LONGEST - SHORTEST), random.below(LONGEST - SHORTEST));
-  // No shape twice: a text that repeats itself looks made up.
-  const left = [...voice.sentences];
-  const say = (): string => left.splice(random.below(left.length), 1)[0](random);
-  let prose = say();
-  while (prose.length < wanted && left.length > 0) {
-    const longer = `${prose}${random.chance(0.03) ? "\n" : voice.gap}${say()}`;
-    if (longer.length <= LONGEST) prose = longer;
-  }
-  if (random.chance(0.12)) {
-    const marked = `${prose} ${others.decoration(random)}`;
-    if (marked.length <= LONGEST) prose = marked;
-  }
-  return prose;
-}
 
 /** What a world calls itself. */
 export interface WorldTexts {
@@ -161,11 +140,16 @@ export function drawWorldTexts(random: Random): WorldTexts {
   else if (style < 0.12) name = name.normalize("NFD");
   else if (style < 0.15) name = name.toUpperCase();
   else if (style < 0.18) name = name.toLowerCase();
+  else if (style < 0.2) name = restyle(name, random);
+  else if (style < 0.24) name = `${name} ${voices[random.below(voices.length)].title(random)}`;
 
   const kind = random.unit();
   if (kind < 0.03) return { name, description: null };
   if (kind < 0.05) return { name, description: "" };
   if (kind < 0.07) return { name, description: name };
-  const speaker = kind < 0.12 ? voices[random.below(voices.length)] : voice;
-  return { name, description: drawProse(speaker, random) };
+  const other = voices[random.below(voices.length)];
+  return {
+    name,
+    description: kind < 0.12 ? drawDescription(other, voice, random) : drawDescription(voice, other, random),
+  };
 }

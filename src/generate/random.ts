@@ -18,21 +18,38 @@ export interface Random {
   readonly chance: (chance: number) => boolean;
 }
 
+/** A stream of random numbers a row, so that any row can be drawn again without those before it. */
+export interface RowRandom extends Random {
+  /** Begins the stream of a row, a whole number from 0. */
+  readonly startRow: (row: number) => void;
+}
+
 const TWO_32 = 4_294_967_296;
+/** Numbers thrown away at first: the first outputs still show the seed. */
+const WARM_UP = 20;
+/** The same for a row, whose state is hashed beforehand. */
+const ROW_WARM_UP = 4;
+
+/** Spreads every bit over all others (the finalizer of MurmurHash3). */
+function mix(word: number): number {
+  let mixed = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
 
 /**
- * Makes the stream (sfc32) that belongs to a seed and a name.
- *
- * Streams of different names are independent, so what one part of a snapshot
- * draws does not change another part.
+ * Makes the streams that belong to a seed and a name, one a row; see {@link createRandom}.
  *
  * @param seed any safe integer
  */
-export function createRandom(seed: number, name: string): Random {
-  let a = seed >>> 0;
-  let b = Math.floor(seed / TWO_32) >>> 0;
-  let c = 0x9e3779b9;
-  for (let at = 0; at < name.length; at++) c = Math.imul(c ^ name.charCodeAt(at), 0x01000193);
+export function createRowRandom(seed: number, name: string): RowRandom {
+  const low = seed >>> 0;
+  const high = Math.floor(seed / TWO_32) >>> 0;
+  let key = 0x9e3779b9;
+  for (let at = 0; at < name.length; at++) key = Math.imul(key ^ name.charCodeAt(at), 0x01000193);
+  let a = low;
+  let b = high;
+  let c = key;
   let counter = 1;
 
   function word(): number {
@@ -46,14 +63,34 @@ export function createRandom(seed: number, name: string): Random {
   }
   const unit = (): number => word() / TWO_32;
 
-  // The first outputs still show the seed.
-  for (let round = 0; round < 20; round++) word();
+  function startRow(row: number): void {
+    a = mix(low ^ mix(row + 0x9e3779b9));
+    b = mix(high ^ mix(Math.floor(row / TWO_32) + 0x7f4a7c15));
+    c = mix(key + Math.imul(row, 0x85ebca77));
+    counter = 1;
+    for (let round = 0; round < ROW_WARM_UP; round++) word();
+  }
+
+  for (let round = 0; round < WARM_UP; round++) word();
   return {
     word,
     unit,
     below: (count) => Math.floor(unit() * count),
     chance: (chance) => unit() < chance,
+    startRow,
   };
+}
+
+/**
+ * Makes the stream (sfc32) that belongs to a seed and a name.
+ *
+ * Streams of different names are independent, so what one part of a snapshot
+ * draws does not change another part.
+ *
+ * @param seed any safe integer
+ */
+export function createRandom(seed: number, name: string): Random {
+  return createRowRandom(seed, name);
 }
 
 /** Writes a random version 4 UUID as four words to `words[at]` and on; see `src/uuid.ts`. */

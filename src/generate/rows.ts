@@ -1,19 +1,20 @@
 /**
- * The rows of each file, one JSON text a row.
+ * The rows of each file, as bytes.
  *
- * Later files refer to earlier ones, so a few numbers of every user and world
- * are kept, in typed arrays: a million id strings would take too much memory.
+ * Every row depends on the seed, the counts and its number alone; see
+ * `heads.ts`. All that is kept of earlier rows is how much each world draws
+ * instances.
+ *
+ * Long: the rows of four files, of which none needs a file of its own.
  */
 
-import { formatTime } from "../time.ts";
-import { formatUuid } from "../uuid.ts";
+import type { RowFile } from "../model.ts";
+import { createHeads, type Heads, LAST_MOMENT } from "./heads.ts";
 import { drawDisplayName, drawWorldTexts } from "./names.ts";
-import { createRandom, drawUuid, type Random } from "./random.ts";
+import { createRowRandom, drawUuid, type Random } from "./random.ts";
+import { asciiBytes, type RowBytes } from "./row-bytes.ts";
 
 const DAY = 86_400_000;
-const FIRST_DAY = Date.UTC(2020, 10, 1);
-/** No time in a snapshot is later. */
-export const LAST_MOMENT = Date.UTC(2026, 9, 31, 20);
 
 /** How much to make, and what later files need of earlier ones. */
 export interface Plan {
@@ -21,94 +22,86 @@ export interface Plan {
   readonly users: number;
   readonly worlds: number;
   readonly instances: number;
-  /** Four words a user. */
-  readonly userIds: Uint32Array;
-  /** Milliseconds since the epoch. */
-  readonly userTimes: Float64Array;
-  /** Four words a world. */
-  readonly worldIds: Uint32Array;
-  readonly worldTimes: Float64Array;
+  readonly heads: Heads;
   /** By world: how much it and all worlds before it draw instances. */
   readonly pull: Float64Array;
   /** The newest `createdAt` of any row so far. */
   newest: number;
 }
 
-/** Makes a plan; its arrays are filled as rows are drawn. */
+/** Makes a plan; its array is filled as rows are drawn. */
 export function createPlan(sizes: Pick<Plan, "seed" | "users" | "worlds" | "instances">): Plan {
-  return {
-    ...sizes,
-    userIds: new Uint32Array(sizes.users * 4),
-    userTimes: new Float64Array(sizes.users),
-    worldIds: new Uint32Array(sizes.worlds * 4),
-    worldTimes: new Float64Array(sizes.worlds),
-    pull: new Float64Array(sizes.worlds),
-    newest: 0,
-  };
+  const heads = createHeads(sizes.seed, sizes.users);
+  return { ...sizes, heads, pull: new Float64Array(sizes.worlds), newest: 0 };
 }
 
-const strayId = new Uint32Array(4);
+/** Writes a row. @returns whether there is one of that number */
+export type DrawRow = (row: number, out: RowBytes) => boolean;
 
-/** An id that no row has. */
-function drawStray(random: Random): string {
-  drawUuid(random, strayId, 0);
-  return formatUuid(strayId, 0);
+/** Rows of a file. */
+export interface Table {
+  /** Numbers of rows go from 0 up to, not including, this. */
+  readonly rows: number;
+  readonly draw: DrawRow;
 }
 
-function stamp(plan: Plan, time: number): string {
+function stamp(plan: Plan, time: number): number {
   if (time > plan.newest) plan.newest = time;
-  return formatTime(time);
+  return time;
 }
 
-/** The platform grows: the number of users goes up with the square of its age. */
-function drawUserTime(random: Random): number {
-  // Accounts of an older platform were all taken over in the same moment.
-  if (random.chance(0.002)) return FIRST_DAY;
-  return FIRST_DAY + Math.floor((LAST_MOMENT - FIRST_DAY) * Math.sqrt(random.unit()));
-}
+const ID = asciiBytes('{"id":"');
+const DISPLAY_NAME = asciiBytes('","displayName":');
+const NO_ICON = asciiBytes(',"userIconUrl":null,"createdAt":"');
+const ICON = asciiBytes(',"userIconUrl":"https://cdn.example.com/icons/');
+const ICON_END = asciiBytes('.png","createdAt":"');
+const AVATAR = asciiBytes(',"userIconUrl":"https://avatars.example.com/u/');
+const AVATAR_END = asciiBytes('?s=256","createdAt":"');
+const EMAIL = asciiBytes('","email":"');
+const EMAIL_END = asciiBytes('@example.com"}');
+const END = asciiBytes('"}');
 
-/** Rows of `users.ndjson`. */
-export function* drawUsers(plan: Plan): Generator<string, void> {
-  const random = createRandom(plan.seed, "users");
-  for (let at = 0; at < plan.users; at++) {
-    drawUuid(random, plan.userIds, at * 4);
-    const id = formatUuid(plan.userIds, at * 4);
-    const displayName = drawDisplayName(random);
+function userTable(plan: Plan): Table {
+  const draw: DrawRow = (row, out) => {
+    const { id, created, random } = plan.heads.user(row);
+    out.raw(ID);
+    out.uuid(id);
+    out.raw(DISPLAY_NAME);
+    out.text(drawDisplayName(random));
     const icon = random.unit();
-    const time = drawUserTime(random);
-    plan.userTimes[at] = time;
-    let userIconUrl: string | null = `https://cdn.example.com/icons/${id}.png`;
-    if (icon < 0.06) userIconUrl = null;
-    else if (icon < 0.2) userIconUrl = `https://avatars.example.com/u/${at.toString(36)}?s=256`;
-    const createdAt = stamp(plan, time);
+    if (icon < 0.06) {
+      out.raw(NO_ICON);
+    } else if (icon < 0.2) {
+      out.raw(AVATAR);
+      out.ascii(row.toString(36));
+      out.raw(AVATAR_END);
+    } else {
+      out.raw(ICON);
+      out.uuid(id);
+      out.raw(ICON_END);
+    }
+    out.time(stamp(plan, created));
     // A private field, there to be left out of every answer.
-    const email = random.chance(0.2) ? `${id.slice(0, 8)}@example.com` : undefined;
-    yield JSON.stringify({ id, displayName, userIconUrl, createdAt, email });
-  }
+    if (random.chance(0.2)) {
+      out.raw(EMAIL);
+      out.ascii(id[0]!.toString(16).padStart(8, "0"));
+      out.raw(EMAIL_END);
+    } else {
+      out.raw(END);
+    }
+    return true;
+  };
+  return { rows: plan.users, draw };
 }
 
-/**
- * Spreads ranks over rows, so that the first rows of a file are nothing special.
- * The factor is a prime, small enough for exact products.
- */
-function rowOfRank(rank: number, rows: number): number {
-  return (rank * 15_485_863 + 7_919) % rows;
-}
-
-/** A user who owns a world; few own many. Returns -1 for a deleted account. */
-function drawOwner(plan: Plan, random: Random): number {
-  if (plan.users === 0 || random.chance(0.005)) return -1;
-  const unit = random.unit();
-  const skewed = random.chance(0.25) ? unit * unit * unit : unit * unit;
-  return rowOfRank(Math.floor(skewed * plan.users), plan.users);
-}
-
-function drawWorldTime(random: Random, notBefore: number): number {
-  const time = notBefore + Math.floor((LAST_MOMENT - notBefore) * random.unit());
-  // Some are released at midnight, many of them in the same one.
-  const midnight = Math.ceil(time / DAY) * DAY;
-  return midnight <= LAST_MOMENT && random.chance(0.02) ? midnight : time;
-}
+const NAME = asciiBytes('","name":');
+const DESCRIPTION = asciiBytes(',"description":');
+const NULL = asciiBytes("null");
+const OWNER = asciiBytes(',"ownerId":"');
+const PUBLIC = asciiBytes('","isPublic":true,"status":"');
+const NOT_PUBLIC = asciiBytes('","isPublic":false,"status":"');
+const CREATED = asciiBytes('","createdAt":"');
+const UPDATED = asciiBytes('","updatedAt":"');
 
 function drawStatus(random: Random): string {
   const unit = random.unit();
@@ -117,31 +110,33 @@ function drawStatus(random: Random): string {
   return unit < 0.98 ? "DRAFT" : "SUSPENDED";
 }
 
-/** Rows of `worlds.ndjson`, to be drawn after the users. */
-export function* drawWorlds(plan: Plan): Generator<string, void> {
-  const random = createRandom(plan.seed, "worlds");
-  for (let at = 0; at < plan.worlds; at++) {
-    drawUuid(random, plan.worldIds, at * 4);
-    const owner = drawOwner(plan, random);
-    const ownerId = owner < 0 ? drawStray(random) : formatUuid(plan.userIds, owner * 4);
-    const created = drawWorldTime(random, owner < 0 ? drawUserTime(random) : plan.userTimes[owner]);
+function worldTable(plan: Plan): Table {
+  const draw: DrawRow = (row, out) => {
+    const { id, ownerId, created, random } = plan.heads.world(row);
     const unit = random.unit();
     const updated = random.chance(0.3)
       ? created
       : created + Math.floor((LAST_MOMENT - created) * unit * unit);
-    plan.worldTimes[at] = created;
     const { name, description } = drawWorldTexts(random);
-    yield JSON.stringify({
-      id: formatUuid(plan.worldIds, at * 4),
-      name,
-      description,
-      ownerId,
-      isPublic: random.chance(0.85),
-      status: drawStatus(random),
-      createdAt: stamp(plan, created),
-      updatedAt: formatTime(updated),
-    });
-  }
+    out.raw(ID);
+    out.uuid(id);
+    out.raw(NAME);
+    out.text(name);
+    out.raw(DESCRIPTION);
+    if (description === null) out.raw(NULL);
+    else out.text(description);
+    out.raw(OWNER);
+    out.uuid(ownerId);
+    out.raw(random.chance(0.85) ? PUBLIC : NOT_PUBLIC);
+    out.ascii(drawStatus(random));
+    out.raw(CREATED);
+    out.time(stamp(plan, created));
+    out.raw(UPDATED);
+    out.time(updated);
+    out.raw(END);
+    return true;
+  };
+  return { rows: plan.worlds, draw };
 }
 
 /** Above this, visits grow ever more slowly, up to twice as many. */
@@ -168,36 +163,54 @@ function drawDays(random: Random, week: number): number[] {
   let left = week;
   for (let day = 0; day < 6; day++) {
     days.push(share(random, left, 0, 2 / (7 - day)));
-    left -= days[day];
+    left -= days[day]!;
   }
   return [...days, left];
 }
 
-/** Rows of `world-stats.ndjson`, to be drawn after the worlds. */
-export function* drawStats(plan: Plan): Generator<string, void> {
-  const random = createRandom(plan.seed, "world-stats");
+const WORLD_ID = asciiBytes('{"worldId":"');
+const TOTAL = asciiBytes('","totalVisits":');
+const UNIQUE = asciiBytes(',"uniqueVisitors":');
+const MONTH = asciiBytes(',"visitsLast30Days":');
+const WEEK = asciiBytes(',"visitsLast7Days":');
+const DAYS = asciiBytes(',"dailyVisits":');
+const CLOSE = asciiBytes("}");
+
+function statsTable(plan: Plan): Table {
+  const random = createRowRandom(plan.seed, "world-stats");
   let pull = 0;
-  for (let at = 0; at < plan.worlds; at++) {
+  const draw: DrawRow = (row, out) => {
+    random.startRow(row);
+    const { id, created } = plan.heads.world(row);
     const counted = random.chance(0.95);
-    const age = LAST_MOMENT - plan.worldTimes[at];
+    const age = LAST_MOMENT - created;
     const youth = Math.min(1, age / (30 * DAY));
     const totalVisits = counted ? Math.floor(drawVisits(random) * youth) : 0;
     // Busy worlds draw instances, but not in proportion: else a handful would have them all.
     pull += 1 + Math.sqrt(totalVisits);
-    plan.pull[at] = pull;
-    if (!counted) continue;
+    plan.pull[row] = pull;
+    if (!counted) return false;
     const unit = random.unit();
     const month = age < 30 * DAY ? totalVisits : Math.floor(totalVisits * unit * unit * unit);
     const week = age < 7 * DAY ? month : share(random, month, 0.05, 0.45);
-    yield JSON.stringify({
-      worldId: formatUuid(plan.worldIds, at * 4),
-      totalVisits,
-      uniqueVisitors: totalVisits === 0 ? 0 : Math.max(1, share(random, totalVisits, 0.15, 0.9)),
-      visitsLast30Days: month,
-      visitsLast7Days: week,
-      dailyVisits: random.chance(0.02) ? drawDays(random, week) : undefined,
-    });
-  }
+    out.raw(WORLD_ID);
+    out.uuid(id);
+    out.raw(TOTAL);
+    out.ascii(String(totalVisits));
+    out.raw(UNIQUE);
+    out.ascii(String(totalVisits === 0 ? 0 : Math.max(1, share(random, totalVisits, 0.15, 0.9))));
+    out.raw(MONTH);
+    out.ascii(String(month));
+    out.raw(WEEK);
+    out.ascii(String(week));
+    if (random.chance(0.02)) {
+      out.raw(DAYS);
+      out.ascii(`[${drawDays(random, week).join()}]`);
+    }
+    out.raw(CLOSE);
+    return true;
+  };
+  return { rows: plan.worlds, draw };
 }
 
 /** The first world whose sum of pulls is above the mark. */
@@ -206,32 +219,52 @@ function findPulled(pull: Float64Array, mark: number): number {
   let high = pull.length - 1;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (pull[middle] <= mark) low = middle + 1;
+    if (pull[middle]! <= mark) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
+const OF_WORLD = asciiBytes('","worldId":"');
+const OPEN = asciiBytes('","isPublic":true,"isActive":');
+const NOT_OPEN = asciiBytes('","isPublic":false,"isActive":');
+const BORN = asciiBytes(',"createdAt":"');
+const REGION = asciiBytes('","region":"');
 const REGIONS = ["jp", "us-west", "eu", "us-east", "kr"];
-const instanceId = new Uint32Array(4);
 
-/** Rows of `instances.ndjson`, to be drawn after the world statistics. */
-export function* drawInstances(plan: Plan): Generator<string, void> {
-  const random = createRandom(plan.seed, "instances");
-  for (let at = 0; at < plan.instances; at++) {
-    drawUuid(random, instanceId, 0);
+function instanceTable(plan: Plan): Table {
+  const random = createRowRandom(plan.seed, "instances");
+  const id = new Uint32Array(4);
+  const strayId = new Uint32Array(4);
+  const draw: DrawRow = (row, out) => {
+    random.startRow(row);
+    drawUuid(random, id, 0);
     const mark = random.unit() * (plan.pull.at(-1) ?? 0);
-    const world = plan.worlds > 0 ? findPulled(plan.pull, mark) : -1;
+    const world = plan.worlds > 0 ? plan.heads.world(findPulled(plan.pull, mark)) : undefined;
+    if (world === undefined) drawUuid(random, strayId, 0);
     const unit = random.unit();
     // Most are young, and none is older than its world.
-    const open = Math.min(4 * DAY, world < 0 ? 4 * DAY : LAST_MOMENT - plan.worldTimes[world]);
-    yield JSON.stringify({
-      id: formatUuid(instanceId, 0),
-      worldId: world < 0 ? drawStray(random) : formatUuid(plan.worldIds, world * 4),
-      isPublic: random.chance(0.75),
-      isActive: random.chance(0.85),
-      createdAt: stamp(plan, LAST_MOMENT - Math.ceil(open * unit * unit)),
-      region: REGIONS[random.below(REGIONS.length)],
-    });
-  }
+    const open = Math.min(4 * DAY, world === undefined ? 4 * DAY : LAST_MOMENT - world.created);
+    out.raw(ID);
+    out.uuid(id);
+    out.raw(OF_WORLD);
+    out.uuid(world?.id ?? strayId);
+    out.raw(random.chance(0.75) ? OPEN : NOT_OPEN);
+    out.ascii(random.chance(0.85) ? "true" : "false");
+    out.raw(BORN);
+    out.time(stamp(plan, LAST_MOMENT - Math.ceil(open * unit * unit)));
+    out.raw(REGION);
+    out.ascii(REGIONS[random.below(REGIONS.length)]!);
+    out.raw(END);
+    return true;
+  };
+  return { rows: plan.instances, draw };
 }
+
+/** The rows of each file, to be drawn in order, statistics after worlds and instances last. */
+export const TABLES: Readonly<Record<RowFile, (plan: Plan) => Table>> = {
+  "users.ndjson": userTable,
+  "worlds.ndjson": worldTable,
+  "world-stats.ndjson": statsTable,
+  "instances.ndjson": instanceTable,
+};
