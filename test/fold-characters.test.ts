@@ -4,15 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { fold } from "../src/search/fold.ts";
-
-function foldPlainly(text: string): string {
-  return text
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFD")
-    .replace(/[\u0300-\u036f]/g, "")
-    .normalize("NFC");
-}
+import { foldPlainly } from "./support/fold-plainly.ts";
 
 const LAST = 0x1ffff;
 const SURROGATES = 0xd800;

@@ -32,10 +32,4 @@ export class SmallestNumbers {
     if (!isFull) this.count++;
     if (this.count === values.length) this.limit = values[this.count - 1]!;
   }
-
-  /** Becomes a copy of another that keeps no more. */
-  take(other: SmallestNumbers): void {
-    this.clear();
-    for (let at = 0; at < other.count; at++) this.add(other.values[at]!);
-  }
 }

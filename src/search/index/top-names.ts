@@ -7,12 +7,11 @@
  */
 
 import { Uint32Column } from "../../store/bytes.ts";
-import { bitWords } from "../shared/bitset.ts";
-import { isRepeated } from "../shared/posting.ts";
 import { lengthOf } from "../shared/texts.ts";
 import { TABLE_K, type TopTable } from "../shared/top-table.ts";
-import { GRAM, isBeginning, positionOf, rangeOf, type TrigramIndex, textOf } from "../shared/trigrams.ts";
+import { isBeginning, positionOf, rangeOf, type TrigramIndex, textOf } from "../shared/trigrams.ts";
 import { type Frequency, frequentNgrams } from "./frequent.ts";
+import { PostingNames } from "./posting-names.ts";
 import { SmallestNumbers } from "./smallest-numbers.ts";
 import { TopTableBuilder } from "./top-table.ts";
 
@@ -79,10 +78,7 @@ export function buildNamesTable(trigrams: TrigramIndex, frequency: Frequency): T
 class NamesTable {
   readonly #trigrams: TrigramIndex;
   readonly #table = new TopTableBuilder();
-  /** Indexes of the postings whose names hold their trigram once more. */
-  readonly #repeated: Uint32Array;
-  /** Bits of names that were seen in some postings; none between two n-grams. A bitset stays in the processor's cache. */
-  readonly #seen: Uint32Array;
+  readonly #names: PostingNames;
   readonly #first = new SmallestNumbers(TABLE_K);
   readonly #later = new SmallestNumbers(TABLE_K);
   /** Names that are the n-gram. */
@@ -90,8 +86,7 @@ class NamesTable {
 
   constructor(trigrams: TrigramIndex) {
     this.#trigrams = trigrams;
-    this.#seen = new Uint32Array(bitWords(trigrams.texts.count));
-    this.#repeated = repeatedPostings(trigrams.postings);
+    this.#names = new PostingNames(trigrams);
   }
 
   finish(): TopTable {
@@ -149,9 +144,9 @@ class NamesTable {
     const ngram = this.#textAt(from, units);
     // A name that is the extension comes first in that alone.
     if (same >= 0 && (same & 1) === 0) return this.#table.addSame(ngram, same >>> 1) * 2;
-    const total = this.#countNames(units, from, end);
+    const total = this.#names.count(units, from, end);
     const hasEqual = this.#equal.length > 0;
-    const page = this.#topNames(from, end, Math.min(TABLE_K, total));
+    const page = this.#topNames(Math.min(TABLE_K, total));
     const number = this.#table.add(ngram, { total, page: () => page });
     return number * 2 + (hasEqual ? 1 : 0);
   }
@@ -164,29 +159,8 @@ class NamesTable {
     return text;
   }
 
-  /** How many names a range of postings is of. */
-  #countNames(units: number, from: number, end: number): number {
-    const trigrams = this.#trigrams;
-    const { postings } = trigrams;
-    const seen = this.#seen;
-    let again = 0;
-    if (units < GRAM) {
-      // Of a shorter n-gram the trigrams do not tell which names hold it twice.
-      for (let at = from; at < end; at++) again += see(seen, textOf(trigrams, postings[at]!));
-      for (let at = from; at < end; at++) seen[textOf(trigrams, postings[at]!) >>> 5] = 0;
-    } else {
-      const repeated = this.#repeated;
-      const first = indexOf(repeated, from);
-      for (let at = first; at < repeated.length && repeated[at]! < end; at++)
-        again += see(seen, textOf(trigrams, postings[repeated[at]!]!));
-      for (let at = first; at < repeated.length && repeated[at]! < end; at++)
-        seen[textOf(trigrams, postings[repeated[at]!]!) >>> 5] = 0;
-    }
-    return end - from - again;
-  }
-
   /** The top-k of what was gathered: names that are the n-gram, that begin with it, the rest. */
-  #topNames(from: number, end: number, k: number): number[] {
+  #topNames(k: number): number[] {
     const equal = this.#equal;
     if (equal.length > 1) equal.sort((a, b) => a - b);
     const top = equal.slice(0, k);
@@ -198,14 +172,8 @@ class NamesTable {
       if (skipped === equals || top[skipped] !== first.values[at]) top.push(first.values[at]!);
     }
     if (top.length === k) return top;
-    const known = top.length;
+    // Of the smallest ones behind a beginning no more can be left out than there are others already.
     this.#pushLater(top, k);
-    if (top.length < k) {
-      // Too many of the smallest begin with the n-gram as well.
-      top.length = known;
-      this.#gatherLater(from, end, k);
-      this.#pushLater(top, k);
-    }
     return top;
   }
 
@@ -219,49 +187,4 @@ class NamesTable {
       if (skipped === first.count || first.values[skipped] !== name) top.push(name);
     }
   }
-
-  /** Gathers those names of a range of postings that begin with none of these. */
-  #gatherLater(from: number, end: number, k: number): void {
-    const trigrams = this.#trigrams;
-    const { postings } = trigrams;
-    const seen = this.#seen;
-    for (let at = from; at < end; at++) {
-      if (isBeginning(trigrams, postings[at]!)) see(seen, textOf(trigrams, postings[at]!));
-    }
-    const later = new SmallestNumbers(k);
-    for (let at = from; at < end; at++) {
-      const name = textOf(trigrams, postings[at]!);
-      if (name < later.limit && (seen[name >>> 5]! & (1 << name)) === 0) later.add(name);
-    }
-    for (let at = from; at < end; at++) seen[textOf(trigrams, postings[at]!) >>> 5] = 0;
-    this.#later.take(later);
-  }
-}
-
-/** Sets the bit of a name. @returns 1 if it was set already, else 0 */
-function see(seen: Uint32Array, name: number): number {
-  const word = seen[name >>> 5]!;
-  seen[name >>> 5] = word | (1 << name);
-  return (word >>> name) & 1;
-}
-
-/** Indexes of the postings whose texts hold their trigram once more. */
-function repeatedPostings(postings: Uint32Array): Uint32Array {
-  let count = 0;
-  for (let at = 0; at < postings.length; at++) if (isRepeated(postings[at]!)) count++;
-  const repeated = new Uint32Array(count);
-  for (let at = 0, to = 0; at < postings.length; at++) if (isRepeated(postings[at]!)) repeated[to++] = at;
-  return repeated;
-}
-
-/** The index of the first number that is not below another, by halving. */
-function indexOf(numbers: Uint32Array, least: number): number {
-  let from = 0;
-  let to = numbers.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (numbers[middle]! < least) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }
