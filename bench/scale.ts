@@ -1,28 +1,27 @@
 /**
- * What size costs: start, memory, and reloads under load.
+ * What size costs: start, memory, requests, and reloads under load.
  *
  *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000] [--reloads 20] [--json FILE]
  *
- * Worlds are a quarter of the users, instances a twentieth. Snapshots are made
+ * Worlds are a fifth of the users, instances a twentieth. Snapshots are made
  * once and kept in the system's temporary folder. Nothing is pinned: server,
- * its threads and the load share the machine's cores, as a reload does.
+ * its threads and the load share the machine's cores, as a reload does. A size
+ * above two million users is compared with a million in the same run, and is not
+ * reloaded: that takes the memory of two. `--reloads 0` reloads none.
  */
 
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import type { Observation } from "../src/observe.ts";
-import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
+import { ask, forkServer, linesOf, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
-import { memoryOf } from "./support/process.ts";
 import type { Report } from "./support/server.ts";
+import { measureStart, memoryOf, type Start, sleep } from "./support/started.ts";
 
 const RATE = 2000;
 
@@ -35,50 +34,21 @@ const { values } = parseArgs({
   },
 });
 const sizes = (values.sizes ?? (values.smoke ? "2000" : "10000,100000,1000000")).split(",").map(Number);
+/** Users of the size with which larger ones are compared, and of the largest that is reloaded. */
+const COMPARED = 1_000_000;
+const MOST_RELOADED = 2_000_000;
+if (sizes.some((users) => users > MOST_RELOADED) && !sizes.includes(COMPARED)) sizes.unshift(COMPARED);
 const reloads = Number(values.reloads ?? (values.smoke ? 2 : 20));
 const quietMs = values.smoke ? 1000 : 20_000;
 
-type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-interface Start {
-  readonly listening: number;
-  readonly loaded: Loaded;
-  readonly steady: number;
-  readonly peak: number;
-}
-
-/** Starts the real command and takes its times and its memory. */
-async function measureStart(snapshot: string, keys: string): Promise<Start> {
-  const began = performance.now();
-  const args = [
-    ...NODE_OPTIONS,
-    "bin/orrery.mjs",
-    "serve",
-    "--snapshot",
-    snapshot,
-    "--keys",
-    keys,
-    "--port",
-    "0",
-  ];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
-  let loaded: Loaded | undefined;
-  createInterface({ input: child.stderr! }).on("line", (line) => {
-    const { event, ...fields } = JSON.parse(line) as Record<string, unknown>;
-    if (event === "snapshot-loaded") loaded = fields as unknown as Loaded;
-  });
-  await once(child.stdout!, "data");
-  const listening = performance.now() - began;
-  await sleep(values.smoke ? 500 : 10_000);
-  const steady = memoryOf(child.pid!, "VmRSS");
-  const peak = memoryOf(child.pid!, "VmHWM");
-  child.kill("SIGTERM");
-  await once(child, "exit");
-  return { listening, loaded: loaded!, steady, peak };
+/** Display names, and names of worlds. */
+function namesIn(snapshot: string): string[] {
+  const NAME = /"(?:displayName|name)":"((?:[^"\\]|\\.)*)"/;
+  return ["users.ndjson", "worlds.ndjson"].flatMap((file) =>
+    linesOf(join(snapshot, file))
+      .slice(0, 100_000)
+      .flatMap((line) => NAME.exec(line)?.[1] ?? []),
+  );
 }
 
 let generations = 0;
@@ -200,11 +170,33 @@ interface Size {
   /** Visible ones of all tables. */
   readonly rows: number;
   readonly start: Start;
-  readonly found: Reloaded;
+  /** Undefined where it was not measured. */
+  readonly found: Reloaded | undefined;
+}
+
+/** A figure of the size with which others are compared, if there is one. */
+const compared: { readonly start: Start; readonly rows: number }[] = [];
+
+/** How many times that of the size with which others are compared. */
+function times(of: (size: Pick<Size, "start" | "rows">) => number, size: Size): string {
+  const base = compared[0];
+  return base === undefined || base.start === size.start ? "–" : fixed(of(size) / of(base), 2);
+}
+
+function microsARow({ start, rows }: Pick<Size, "start" | "rows">): number {
+  return (start.listening / rows) * 1000;
+}
+
+function bytesARow({ start, rows }: Pick<Size, "start" | "rows">): number {
+  return start.steady / rows;
+}
+
+function percentilesOf({ p50, p99, p999, max }: LoadResult): string {
+  return [p50, p99, p999, max].map(ms).join(" / ");
 }
 
 /** What the table says of a size, line by line. */
-const LINES: readonly (readonly [name: string, of: (size: Size) => string])[] = [
+const LINES: readonly (readonly [name: string, of: (size: Size) => string | undefined])[] = [
   ["visible rows", ({ rows }) => whole(rows)],
   ["listening after, s", ({ start }) => seconds(start.listening)],
   ["… before indexing, s", ({ start }) => seconds(start.listening - start.loaded.indexMs)],
@@ -212,35 +204,43 @@ const LINES: readonly (readonly [name: string, of: (size: Size) => string])[] = 
     "… read / pack / index, s",
     ({ start: { loaded } }) => [loaded.readMs, loaded.packMs, loaded.indexMs].map(seconds).join(" / "),
   ],
-  ["a row, µs", ({ start, rows }) => fixed((start.listening / rows) * 1000, 2)],
+  ["a row, µs", (size) => fixed(microsARow(size), 2)],
+  ["… times a million's", (size) => times(microsARow, size)],
   ["RSS steady / peak, MB", ({ start }) => `${mb(start.steady)} / ${mb(start.peak)}`],
-  ["RSS a row, bytes", ({ start, rows }) => whole(start.steady / rows)],
-  ...(["quiet", "busy"] as const).flatMap((when): [string, (size: Size) => string][] => {
+  ["RSS a row, bytes", (size) => whole(bytesARow(size))],
+  ["… times a million's", (size) => times(bytesARow, size)],
+  ["a world by id, µs of CPU", ({ start }) => fixed(start.served.lookup, 1)],
+  ["… times a million's", (size) => times(({ start }) => start.served.lookup, size)],
+  ["a page of 20 worlds, µs of CPU", ({ start }) => fixed(start.served.page, 1)],
+  ["… times a million's", (size) => times(({ start }) => start.served.page, size)],
+  [
+    "searches: p50 / p99, ms",
+    ({ start: { served } }) => [served.searchP50, served.searchP99].map(ms).join(" / "),
+  ],
+  ...(["quiet", "busy"] as const).flatMap((when): [string, (size: Size) => string | undefined][] => {
     const name = when === "quiet" ? "without a reload" : "during a reload";
     return [
       [
         `${name}, ${RATE}/s: failed of`,
-        ({ found }) => `${found[when].failures} of ${whole(found[when].requests)}`,
+        ({ found }) => found && `${found[when].failures} of ${whole(found[when].requests)}`,
       ],
-      [
-        `${name}: p50 / p99 / p99.9 / max, ms`,
-        ({ found: { [when]: load } }) => [load.p50, load.p99, load.p999, load.max].map(ms).join(" / "),
-      ],
+      [`${name}: p50 / p99 / p99.9 / max, ms`, ({ found }) => found && percentilesOf(found[when])],
     ];
   }),
   [
     "longest stall of the serving thread, quiet / reload, ms",
-    ({ found }) => `${ms(found.quietStall)} / ${ms(found.busyStall)}`,
+    ({ found }) => found && `${ms(found.quietStall)} / ${ms(found.busyStall)}`,
   ],
-  ["a reload, s", ({ found }) => seconds(found.reloadMs)],
-  ["peak RSS in a reload, times steady", ({ found }) => fixed(found.peak / found.steady, 2)],
+  ["a reload, s", ({ found }) => found && seconds(found.reloadMs)],
+  ["peak RSS in a reload, times steady", ({ found }) => found && fixed(found.peak / found.steady, 2)],
   [
     `RSS over ${reloads} more reloads, MB`,
-    ({ found: { rss } }) => (rss.length === 0 ? "–" : `${mb(rss[0]!)} → ${mb(rss.at(-1)!)}`),
+    ({ found }) =>
+      found && (found.rss.length === 0 ? "–" : `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)}`),
   ],
   [
     "… median slope, MB a reload",
-    ({ found: { rss } }) => (rss.length < 3 ? "–" : fixed(slopeOf(rss) / 1e6, 2)),
+    ({ found }) => found && (found.rss.length < 3 ? "–" : fixed(slopeOf(found.rss) / 1e6, 2)),
   ],
 ];
 
@@ -248,11 +248,16 @@ const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
 const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
 const all: Size[] = [];
 for (const users of sizes) {
-  const snapshot = await snapshotOf(users);
-  const start = await measureStart(snapshot, keys);
+  const snapshot = await snapshotOf(users, "scale", 1 / 5);
+  const start = await measureStart({
+    ...{ snapshot, keys, token, texts: namesIn(snapshot) },
+    isSmoke: values.smoke,
+  });
   const { counts } = start.loaded;
   const rows = counts.users + counts.worlds + counts.instances;
-  const found = await measureReloads(snapshot, keys, token);
+  if (users === COMPARED) compared.push({ start, rows });
+  const found =
+    users > MOST_RELOADED || reloads === 0 ? undefined : await measureReloads(snapshot, keys, token);
   all.push({ users, rows, start, found });
   console.error(`${users} users: done`);
 }
@@ -266,10 +271,11 @@ console.log(
 );
 saveJson(values.json, {
   node: process.version,
-  sizes: all.map(({ users, rows, start }) => ({
-    users,
-    rows,
-    microsARow: (start.listening / rows) * 1000,
-    bytesARow: start.steady / rows,
+  sizes: all.map((size) => ({
+    users: size.users,
+    rows: size.rows,
+    microsARow: microsARow(size),
+    bytesARow: bytesARow(size),
+    ...size.start.served,
   })),
 });

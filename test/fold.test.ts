@@ -4,16 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { fold, foldingParts, MOST_MARKS } from "../src/search/fold.ts";
-
-/** What folding is, word for word. */
-function foldPlainly(text: string): string {
-  return text
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFD")
-    .replace(/[\u0300-\u036f]/g, "")
-    .normalize("NFC");
-}
+import { foldPlainly } from "./support/fold-plainly.ts";
 
 /** Marks of many combining classes, and marks that normalization makes of something or makes something of. */
 const MARKS = [

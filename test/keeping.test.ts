@@ -187,7 +187,7 @@ describe("indexing", () => {
     assert.ok("problems" in refused);
     assert.match(
       refused.problems[0]!,
-      /^DIR: cannot be indexed for search: 33554433 names, or distinct words/,
+      /^DIR: cannot be indexed for search: more than 33554432 names, or distinct words/,
     );
     assert.equal(refused.fingerprint, "seen");
   });

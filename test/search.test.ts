@@ -145,7 +145,7 @@ describe("many results", () => {
     "cabcabcabcabcabcabc",
   ];
 
-  test("of names come out as a scan finds them, however far their lists are in order", () => {
+  test("of names come out as a scan finds them, longer than lists are in order too", () => {
     const names = Array.from({ length: 40_000 }, (_, at) =>
       at % 50 === 0 ? "abc".repeat(at % 40) : someWord(18),
     );
@@ -156,25 +156,15 @@ describe("many results", () => {
     const builder = new TextsBuilder();
     for (const name of names) builder.add(name);
     const texts = builder.finish();
-    const depths = [64, 24].map((bits) => {
-      const trigrams = indexTrigrams(texts, bits);
-      const index = openUsers(indexNames(trigrams));
-      let known = 0;
-      for (const [at, term] of TERMS.entries()) {
-        checkResults(runNow(searchUsers(index, term)), byScan[at]!, term);
-        known += checkPages(
-          (page) => searchUsers(index, term, page),
-          index.topTable,
-          term,
-          byScan[at]!,
-          term,
-        );
-      }
-      // The first pages of all terms that are no longer than lists are in order.
-      assert.equal(known, TERMS.filter(({ length }) => length <= trigrams.depth).length * 3);
-      return trigrams.depth;
-    });
-    assert.deepEqual(depths, [9, 6]);
+    const trigrams = indexTrigrams(texts);
+    const index = openUsers(indexNames(trigrams));
+    let known = 0;
+    for (const [at, term] of TERMS.entries()) {
+      checkResults(runNow(searchUsers(index, term)), byScan[at]!, term);
+      known += checkPages((page) => searchUsers(index, term, page), index.topTable, term, byScan[at]!, term);
+    }
+    // The first pages of all terms that are no longer than lists are in order.
+    assert.equal(known, TERMS.filter(({ length }) => length <= trigrams.depth).length * 3);
   });
 
   test("of n-grams behind which but one code unit follows are those of the n-gram without it", () => {

@@ -65,39 +65,35 @@ export async function ask<Value>(child: ChildProcess, question: string, property
 const GENERATED = 2;
 
 /**
- * A snapshot of a quarter as many worlds and a twentieth as many instances, made once.
+ * A snapshot of a quarter as many worlds, or of another share, and a twentieth as many instances, made once.
  *
  * @param name whose it is: bench/scale.ts renames generations in its own
+ * @param worldsOfUsers how many worlds a user
  */
-export async function snapshotOf(users: number, name = "bench"): Promise<string> {
+export async function snapshotOf(users: number, name = "bench", worldsOfUsers = 1 / 4): Promise<string> {
   const out = join(tmpdir(), `orrery-${name}-${GENERATED}-${users}`);
   if (!existsSync(join(out, "manifest.json"))) {
-    const worlds = Math.round(users / 4);
+    const worlds = Math.round(users * worldsOfUsers);
     await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
   }
   return out;
 }
 
-/** Ids of worlds that are served. The file may be larger than a string can be. */
+/** Bytes of a file that are read: a text of more than half a gigabyte is more than the engine can hold. */
+const MOST_READ = 2 ** 26;
+
+/** Whole lines from the beginning of a file. */
+export function linesOf(file: string): string[] {
+  const bytes = Buffer.allocUnsafe(MOST_READ);
+  const handle = openSync(file, "r");
+  const length = readSync(handle, bytes, 0, MOST_READ, 0);
+  closeSync(handle);
+  return bytes.toString("utf8", 0, bytes.lastIndexOf("\n", length - 1)).split("\n");
+}
+
+/** Ids of worlds that are served: all of them, or very many. */
 export function visibleWorlds(snapshot: string): string[] {
-  const ids: string[] = [];
-  const chunk = Buffer.alloc(1 << 24);
-  const file = openSync(join(snapshot, "worlds.ndjson"), "r");
-  let kept = 0;
-  for (;;) {
-    const read = readSync(file, chunk, kept, chunk.length - kept, null);
-    const filled = chunk.subarray(0, kept + read);
-    let from = 0;
-    for (let end = filled.indexOf(10); end >= 0; end = filled.indexOf(10, from)) {
-      const line = filled.subarray(from, end);
-      if (line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
-        ids.push(line.toString("latin1", 7, 43));
-      from = end + 1;
-    }
-    kept = filled.length - from;
-    chunk.copyWithin(0, from, filled.length);
-    if (read === 0) break;
-  }
-  closeSync(file);
-  return ids;
+  return linesOf(join(snapshot, "worlds.ndjson"))
+    .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))
+    .map((line) => line.slice(7, 43));
 }

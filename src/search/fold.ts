@@ -7,8 +7,6 @@
  */
 
 const COMBINING_LATIN = /[\u0300-\u036f]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the whole ASCII range is meant
-const ASCII = /^[\x00-\x7f]*$/;
 
 /**
  * Folds case, width, compatibility forms and Latin, Greek and Cyrillic accents.
@@ -26,7 +24,9 @@ const ASCII = /^[\x00-\x7f]*$/;
  * ```
  */
 export function fold(text: string): string {
-  if (ASCII.test(text)) return text.toLowerCase();
+  const kind = kindOfText(text);
+  if (kind <= AS_LOWER_CASE) return text.toLowerCase();
+  if (kind === TO_ANOTHER && text.length <= scratch.length) return foldEach(text);
   if (text.length <= MOST_MARKS) return foldWhole(text);
   let folded = "";
   for (const part of foldingParts(text)) folded += foldWhole(part);
@@ -35,6 +35,72 @@ export function fold(text: string): string {
 
 function foldWhole(text: string): string {
   return text.normalize("NFKC").toLowerCase().normalize("NFD").replace(COMBINING_LATIN, "").normalize("NFC");
+}
+
+/*
+ * Most characters are folded alike whatever stands around them: what they decompose to begins with a character that
+ * nothing before it combines with or is put in order with. A text of nothing else needs no normalization.
+ */
+
+/** How a character is folded, the simplest first; 0 is not known yet. To itself: */
+const TO_ITSELF = 1;
+/** As `toLowerCase` does it. */
+const AS_LOWER_CASE = 2;
+/** To another code unit. */
+const TO_ANOTHER = 3;
+/** Depending on its neighbours, or to more than one code unit. */
+const OTHERWISE = 4;
+
+/** By code point, up to the last of the plane of emoji and decorated letters. */
+const KINDS = new Uint8Array(0x20000);
+/** By code unit of the kind {@link TO_ANOTHER}, or of a simpler one. */
+const FOLDED = new Uint16Array(0x10000);
+const scratch = new Uint16Array(4096);
+
+/** What takes part in composition as the second of two: marks, vowels and final consonants of Hangul, Kirat Rai vowels. */
+const SECOND = /^[\p{M}\u1160-\u11ff\u{16d67}-\u{16d6a}]/u;
+/** Marks that no letter combines with, and which stay where they are. */
+const VARIATION_SELECTOR = /^[\ufe00-\ufe0f]$/;
+/** Becomes one of two letters in lower case, depending on what follows. */
+const SIGMA = "\u03a3";
+
+function learn(point: number): number {
+  const character = String.fromCodePoint(point);
+  const folded = foldWhole(character);
+  let kind = OTHERWISE;
+  const isAlone = !SECOND.test(character.normalize("NFKD")) || VARIATION_SELECTOR.test(character);
+  if (isAlone && character !== SIGMA) {
+    if (folded === character) kind = TO_ITSELF;
+    else if (point < 0x10000 && folded.length === 1) {
+      kind = folded === character.toLowerCase() ? AS_LOWER_CASE : TO_ANOTHER;
+    }
+  }
+  KINDS[point] = kind;
+  if (kind <= TO_ANOTHER && point < 0x10000) FOLDED[point] = folded.charCodeAt(0);
+  return kind;
+}
+
+/** The kind of a text is that of the character which takes most. */
+function kindOfText(text: string): number {
+  let most = 0;
+  for (let at = 0; at < text.length && most < OTHERWISE; at++) {
+    let point = text.charCodeAt(at);
+    if ((point & 0xf800) === 0xd800) {
+      point = text.codePointAt(at++)!;
+      if (point < 0x10000 || point >= KINDS.length) return OTHERWISE;
+    }
+    const kind = KINDS[point]! || learn(point);
+    if (kind > most) most = kind;
+  }
+  return most;
+}
+
+function foldEach(text: string): string {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    scratch[at] = (unit & 0xf800) === 0xd800 ? unit : FOLDED[unit]!;
+  }
+  return String.fromCharCode.apply(undefined, scratch.subarray(0, text.length) as unknown as number[]);
 }
 
 /** So many combining marks in a row are folded as they are, whatever they are. */

@@ -6,18 +6,18 @@
  */
 
 import type { PageOf } from "../store/generation.ts";
+import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { fold } from "./fold.ts";
 import { SMALL } from "./index/frequent.ts";
-import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
+import { buildNamesTable } from "./index/top-names.ts";
 import { indexTrigrams } from "./index/trigrams.ts";
-import { hasEqual } from "./query/equal-names.ts";
-import { findNames, namesAt, type OpenNameIndex, openNames } from "./query/find-names.ts";
+import { findNames, type OpenNameIndex, openNames } from "./query/find-names.ts";
 import type { ResultSet } from "./query/result-set.ts";
 import type { NameIndex } from "./shared/name-index.ts";
 import { TextsBuilder } from "./shared/texts.ts";
-import { MOST_TABLE_SHARE, TABLE_PAGE } from "./shared/top-table.ts";
-import { rangeOf, type TrigramIndex } from "./shared/trigrams.ts";
-import { runNow, type Work } from "./shared/work.ts";
+import { mostOfTable } from "./shared/top-table.ts";
+import type { TrigramIndex } from "./shared/trigrams.ts";
+import type { Work } from "./shared/work.ts";
 
 /** The top-k names of an n-gram are found beforehand when it has so many postings. */
 const FREQUENT = 32;
@@ -29,8 +29,10 @@ const FREQUENT_IN_SMALL = 1024;
  *
  * @param nameOf display name by row
  * @param least see {@link indexNames}
+ * @throws {LimitError} when there are more names than can be indexed
  */
 export function indexUsers(rows: number, nameOf: (row: number) => string, least?: number): NameIndex {
+  checkLimit(rows, MOST_TEXTS, "names of users");
   const names = new TextsBuilder();
   for (let row = 0; row < rows; row++) names.add(fold(nameOf(row)));
   return indexNames(indexTrigrams(names.finish()), least);
@@ -45,18 +47,9 @@ export function indexNames(
   trigrams: TrigramIndex,
   least = trigrams.postings.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
 ): NameIndex {
-  const index = openNames({ trigrams, topTable: emptyTopTable() });
   const weigh = (from: number, to: number): number => to - from;
-  const topTable = buildTopTable(
-    trigrams,
-    { least, weigh, mostNgrams: trigrams.postings.length * MOST_TABLE_SHARE },
-    ({ ngram, postings }) => hasEqual(trigrams, postings, ngram),
-    ({ ngram, postings }) => {
-      const located = { range: rangeOf(trigrams, postings), offset: 0, isExact: true };
-      return runNow(namesAt(index, located, ngram, TABLE_PAGE));
-    },
-  );
-  return { trigrams, topTable };
+  const mostNgrams = mostOfTable(trigrams.postings.length, trigrams.texts.count);
+  return { trigrams, topTable: buildNamesTable(trigrams, { least, weigh, mostNgrams }) };
 }
 
 /** Makes an index searchable on the calling thread. */

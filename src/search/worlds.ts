@@ -7,6 +7,7 @@
 
 import type { PageOf } from "../store/generation.ts";
 import { fold } from "./fold.ts";
+import type { CountEntriesIn } from "./index/entry-counts.ts";
 import { SMALL } from "./index/frequent.ts";
 import { orderNames } from "./index/name-order.ts";
 import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
@@ -23,7 +24,7 @@ import { findNameRange } from "./query/name-order.ts";
 import type { ResultSet } from "./query/result-set.ts";
 import { findKnown, wordsAt } from "./query/term.ts";
 import { TextsBuilder } from "./shared/texts.ts";
-import { MOST_TABLE_SHARE, TABLE_PAGE, type TopTable } from "./shared/top-table.ts";
+import { mostOfTable, TABLE_PAGE, type TopTable } from "./shared/top-table.ts";
 import { runNow, type Work } from "./shared/work.ts";
 import type { WorldIndex } from "./shared/world-index.ts";
 
@@ -40,12 +41,14 @@ const FREQUENT_IN_SMALL = 1024;
  * @param descriptionOf description by row
  * @param least documents of short n-grams, and the top-k of any, are found beforehand when its words have so many
  *   postings together
+ * @param mostTrigrams where the words have more distinct ones, their bigrams are indexed
  */
 export function indexWorlds(
   ranking: Uint32Array,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
   least?: number,
+  mostTrigrams?: number,
 ): WorldIndex {
   const builder = new WordIndexBuilder();
   const names = new TextsBuilder();
@@ -56,26 +59,25 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  const { words, entriesBefore } = builder.finish(least);
+  const { words, entriesIn } = builder.finish(least, mostTrigrams);
   const index = { words, nameOrder: orderNames(names.finish(), ranking) };
-  return { ...index, topTable: indexTop(index, entriesBefore, least) };
+  return { ...index, topTable: indexTop(index, entriesIn, least) };
 }
 
-/** Makes the top-k table of n-grams within words. @param entriesBefore see {@link WordIndexBuilder} */
+/** Makes the top-k table of n-grams within words. @param entriesIn what a range of postings weighs */
 function indexTop(
   worlds: Omit<WorldIndex, "topTable">,
-  entriesBefore: Float64Array,
+  entriesIn: CountEntriesIn,
   least = worlds.words.wordPostings.entries.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
 ): TopTable {
   const index = openWorldIndex({ ...worlds, topTable: emptyTopTable() });
   const { words, nameOrder } = index;
   const { trigrams, wordPostings } = words;
-  const weigh = (from: number, to: number): number => entriesBefore[to]! - entriesBefore[from]!;
   const most = Math.max(trigrams.postings.length, wordPostings.entries.length);
   const loan = new BitsetLoan(words.pool);
   return buildTopTable(
     trigrams,
-    { least, weigh, mostNgrams: most * MOST_TABLE_SHARE },
+    { least, weigh: entriesIn, mostNgrams: mostOfTable(most, wordPostings.documents) },
     ({ ngram }) => {
       const { from, equalEnd } = findNameRange(nameOrder, ngram);
       return from < equalEnd;

@@ -21,6 +21,7 @@ import type { WorldIndex } from "../search/shared/world-index.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../store/generation.ts";
 import { answerInSlices } from "./answer-batches.ts";
+import { collectGarbage } from "./collect.ts";
 import { indexLoaded } from "./index-loaded.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
@@ -60,6 +61,9 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
   return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
 }
 
+/** Most bytes of row files whose garbage is left where it is until the index is made. */
+const MUCH_BYTES = 2 ** 25;
+
 /** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
 async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
@@ -69,6 +73,8 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   task.before = undefined;
   if (!loaded.ok) return loaded;
   const { store } = loaded;
+  // The memory of staged rows serves the index.
+  if (loaded.bytes > MUCH_BYTES) collectGarbage();
   const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
@@ -113,6 +119,8 @@ async function run(task: Task): Promise<void> {
     ...(known.worlds ? {} : { worlds: index.worlds }),
   };
   say({ kind: "ready", loaded, made, indexMs });
+  // Of a thread that is idle nobody collects what loading left behind.
+  setImmediate(collectGarbage);
 }
 
 function optionsOf({ maxBytes, keepHiddenIds }: Extract<Task, { kind: "load" }>): LoadOptions {

@@ -1,8 +1,8 @@
 /** From a loaded snapshot to one that can be searched. */
 
-import { IndexLimitError } from "../search/index/trigrams.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Loaded, Refused } from "../snapshot/load.ts";
+import { LimitError } from "../store/limits.ts";
 
 /** An index and the milliseconds it took. */
 export interface Indexed {
@@ -27,7 +27,7 @@ export async function indexLoaded(
     // Memory that is not there now may be there later; other limits stay.
     if (!(error instanceof RangeError)) throw error;
     const problems = [`${folder}: cannot be indexed for search: ${error.message}`];
-    if (error instanceof IndexLimitError) return { ok: false, problems, fingerprint };
+    if (error instanceof LimitError) return { ok: false, problems, fingerprint };
     return { ok: false, problems, fingerprint: undefined, died: true };
   }
 }

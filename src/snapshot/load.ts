@@ -13,6 +13,7 @@ import type { SearchIndex } from "../search/search.ts";
 import { defaultOf } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import type { Store } from "../store/generation.ts";
+import { LimitError } from "../store/limits.ts";
 import { systemErrorText } from "../system-error.ts";
 import {
   checkKinds,
@@ -57,6 +58,7 @@ import {
   packedOf,
   packStaged,
   type Stage,
+  type StageLimits,
   stagedOf,
 } from "./stage.ts";
 
@@ -77,6 +79,8 @@ export interface LoadOptions {
   readonly signal?: AbortSignal;
   /** Stands in for the file system in tests. */
   readonly files?: FileSystem;
+  /** Stand in for the hard limits in tests. */
+  readonly limits?: Partial<StageLimits>;
 }
 
 /** What was in one file. */
@@ -309,7 +313,7 @@ async function loadOpened(
 
   const showBytes = await progressOver(stored, options.onProgress);
   const reading: Reading = {
-    stage: createStage(),
+    stage: createStage(options.limits),
     problems,
     budget: { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) },
     onBytes(bytes) {
@@ -330,9 +334,9 @@ async function loadOpened(
       if (equal === undefined || !keepFile(reading, equal, look)) await readFile(reading, file!, look);
     } catch (error) {
       if (isSystemError(error)) return unreadable(name, error);
-      if (!(error instanceof BadFileError || error instanceof RangeError)) throw error;
+      if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
       problems.file(name, error.message);
-      if (reading.budget.bytesLeft < 0) return refuse();
+      if (reading.budget.bytesLeft < 0 || error instanceof LimitError) return refuse();
     }
   }
   const read = new Map(reading.files.map((file) => [file.name, file]));

@@ -6,7 +6,7 @@
 
 import type { RowFile } from "../model.ts";
 import type { TextColumn } from "../store/bytes.ts";
-import { parseServedTime } from "../time.ts";
+import { parseServedTime, TIME_BYTES } from "../time.ts";
 import { parseServedUuid } from "../uuid.ts";
 import type { RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
@@ -106,13 +106,23 @@ function timeOf(scan: RowScanner, field: number, bytes: Uint8Array): number {
   return parseServedTime(bytes, scan.starts[field]!, scan.ends[field]!);
 }
 
+const ID_BYTES = 36;
+/** Ids and times are taken in the served form alone, and {@link uuidOf} and {@link timeOf} look at each of their bytes. */
+const CHECKED_LENGTHS = {
+  id: ID_BYTES,
+  ownerId: ID_BYTES,
+  worldId: ID_BYTES,
+  createdAt: TIME_BYTES,
+  updatedAt: TIME_BYTES,
+};
+
 function scannedUsers(stage: Stage, check: RowChecker): StageScanned {
   const fields = ["id", "displayName", "userIconUrl", "createdAt"];
   const layout = layoutOf(
     '{"id":"$id","displayName":"$displayName","userIconUrl":"$userIconUrl","createdAt":"$createdAt"}',
     fields,
   );
-  const scan = new RowScanner(fields);
+  const scan = new RowScanner(fields, CHECKED_LENGTHS);
   const user = { id: new Uint32Array(4), createdAt: 0 };
   return (bytes, from, line) => {
     const to = scan.scan(bytes, from);
@@ -135,7 +145,7 @@ function scannedWorlds(stage: Stage, check: RowChecker): StageScanned {
       '"createdAt":"$createdAt","updatedAt":"$updatedAt"}',
     fields,
   );
-  const scan = new RowScanner(fields);
+  const scan = new RowScanner(fields, CHECKED_LENGTHS);
   const { kinds, starts, ends } = scan;
   const world = {
     id: new Uint32Array(4),
@@ -164,13 +174,8 @@ function scannedWorlds(stage: Stage, check: RowChecker): StageScanned {
 }
 
 function scannedStats(stage: Stage, check: RowChecker): StageScanned {
-  const scan = new RowScanner([
-    "worldId",
-    "totalVisits",
-    "uniqueVisitors",
-    "visitsLast30Days",
-    "visitsLast7Days",
-  ]);
+  const fields = ["worldId", "totalVisits", "uniqueVisitors", "visitsLast30Days", "visitsLast7Days"];
+  const scan = new RowScanner(fields, CHECKED_LENGTHS);
   const { kinds, counts } = scan;
   const row = {
     worldId: new Uint32Array(4),
@@ -196,7 +201,7 @@ function scannedStats(stage: Stage, check: RowChecker): StageScanned {
 function scannedInstances(stage: Stage, check: RowChecker): StageScanned {
   const fields = ["id", "worldId", "isPublic", "isActive", "createdAt"];
   const layout = layoutOf('{"id":"$id","worldId":"$worldId","createdAt":"$createdAt"}', fields);
-  const scan = new RowScanner(fields);
+  const scan = new RowScanner(fields, CHECKED_LENGTHS);
   const { kinds } = scan;
   const row = {
     id: new Uint32Array(4),

@@ -83,13 +83,21 @@ export interface Stage {
   readonly instances: Staged;
 }
 
-function createStaged(spare: Buffer[]): Staged {
+/** What a stage can hold; see `limits.ts`. */
+export interface StageLimits {
+  /** Of a file. */
+  readonly rows: number;
+  /** Of visible rows of a file. */
+  readonly tableBytes: number;
+}
+
+function createStaged(spare: Buffer[], { rows, tableBytes }: Partial<StageLimits>): Staged {
   return {
-    ids: new ArrivingIds(),
+    ids: new ArrivingIds(rows),
     lines: new Uint32Column(),
     visible: new Uint32Column(),
     times: new Float64Column(),
-    texts: new TextColumn(spare),
+    texts: new TextColumn(spare, tableBytes),
     parents: new Uint32Column(),
     hidden: new Map(),
     dangling: { count: 0, examples: [] },
@@ -99,14 +107,14 @@ function createStaged(spare: Buffer[]): Staged {
 }
 
 /** Makes an empty stage. */
-export function createStage(): Stage {
+export function createStage(limits: Partial<StageLimits> = {}): Stage {
   const spare: Buffer[] = [];
   return {
-    users: createStaged(spare),
-    worlds: createStaged(spare),
+    users: createStaged(spare, limits),
+    worlds: createStaged(spare, limits),
     owners: new Uint32Column(),
     stats: {
-      ids: new ArrivingIds(),
+      ids: new ArrivingIds(limits.rows),
       lines: new Uint32Column(),
       worlds: new Uint32Column(),
       totalVisits: new Float64Column(),
@@ -116,7 +124,7 @@ export function createStage(): Stage {
       hidden: new Map(),
       dangling: { count: 0, examples: [] },
     },
-    instances: createStaged(spare),
+    instances: createStaged(spare, limits),
   };
 }
 

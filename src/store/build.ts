@@ -147,7 +147,7 @@ function rankWorlds(
  *
  * @param id the generation's name
  * @param contents hash over the stored files
- * @throws {RangeError} when a table is too large to pack
+ * @throws {LimitError} when a table is too large to pack
  */
 export function buildStore(
   id: string,

@@ -1,7 +1,6 @@
 /** Memory for tables: shared arrays that are final, and columns that grow while a snapshot loads. */
 
-/** Most bytes a packed block can hold, since offsets are 32-bit. */
-export const MAX_BLOCK_BYTES = 0xffff_ffff;
+import { checkLimit, MOST_TABLE_BYTES } from "./limits.ts";
 
 /** A zeroed array in shared memory, so that threads can use it without a copy. */
 export function sharedUint32(length: number): Uint32Array {
@@ -26,11 +25,16 @@ export function sharedBytes(length: number): Buffer {
 /** How much larger a full column gets: copies are few, and memory that is not touched costs nothing. */
 const GROWTH = 4;
 
-/** A larger copy of an array that is full; what is new is zero. */
+/** No typed array is longer, on any Node that is supported. */
+const MOST_LENGTH = 2 ** 32;
+
+/** A larger copy of an array that is full; what is new is zero. @param most no longer than this */
 export function enlarge<Values extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
   values: Values,
+  most = MOST_LENGTH,
 ): Values {
-  const larger = new (values.constructor as new (length: number) => Values)(values.length * GROWTH);
+  const length = Math.min(values.length * GROWTH, most);
+  const larger = new (values.constructor as new (length: number) => Values)(length);
   larger.set(values);
   return larger;
 }
@@ -47,7 +51,7 @@ export class Uint32Column {
 }
 
 /** What is in a column, in shared memory. */
-export function sharedCopy({ values, length }: Uint32Column): Uint32Array {
+export function sharedCopy({ values, length }: Pick<Uint32Column, "values" | "length">): Uint32Array {
   const copy = sharedUint32(length);
   copy.set(values.subarray(0, length));
   return copy;
@@ -89,18 +93,23 @@ export class TextColumn {
   readonly #spare: Buffer[];
   readonly #addresses = new Uint32Column();
   readonly #lengths = new Uint32Column();
+  readonly #mostBytes: number;
   #used = 0;
   #began = 0;
 
-  /** @param spare chunks that other columns are done with; memory that was used before is much cheaper than new */
-  constructor(spare: Buffer[] = []) {
+  /**
+   * @param spare chunks that other columns are done with; memory that was used before is much cheaper than new
+   * @param mostBytes of all chunks together
+   */
+  constructor(spare: Buffer[] = [], mostBytes = MOST_TABLE_BYTES) {
     this.#spare = spare;
+    this.#mostBytes = mostBytes;
   }
 
   /**
    * Appends a text.
    *
-   * @throws {RangeError} when the texts outgrow what 32-bit offsets can reach
+   * @throws {LimitError} when the texts outgrow what 32-bit offsets can reach
    */
   push(text: string): void {
     // A UTF-16 unit becomes at most three bytes.
@@ -118,7 +127,7 @@ export class TextColumn {
    * Begins a text that is put together from bytes; {@link append} them, then {@link endText}.
    *
    * @param most bytes of it, or more
-   * @throws {RangeError} as {@link push} does
+   * @throws {LimitError} as {@link push} does
    */
   beginText(most: number): void {
     if (this.#used + most > (this.#chunks.at(-1)?.length ?? 0)) this.#addChunk(most);
@@ -140,9 +149,7 @@ export class TextColumn {
 
   #addChunk(least: number): void {
     const count = this.#chunks.length;
-    if (least > CHUNK_BYTES || count === 2 ** (32 - CHUNK_BITS)) {
-      throw new RangeError("a table of a snapshot is larger than 4 GiB");
-    }
+    checkLimit((count + 1) * CHUNK_BYTES, this.#mostBytes, "bytes of visible rows");
     const bytes = Math.min(CHUNK_BYTES, Math.max(least, FIRST_CHUNK_BYTES * 2 ** count));
     const spare = (this.#spare.at(-1)?.length ?? 0) >= bytes ? this.#spare.pop() : undefined;
     this.#chunks.push(spare ?? Buffer.allocUnsafeSlow(bytes));

@@ -7,6 +7,7 @@
 
 import { parseUuid } from "../uuid.ts";
 import { sharedUint32 } from "./bytes.ts";
+import { checkLimit, MOST_ROWS } from "./limits.ts";
 
 /** A finished map. `words` holds four words a row, in row order. */
 export interface IdMap {
@@ -88,6 +89,12 @@ export class ArrivingIds {
   #map = { words: new Uint32Array(4096), slots: new Uint32Array(slotCount(1024)) };
   /** Ids so far. */
   length = 0;
+  readonly #most: number;
+
+  /** @param most ids */
+  constructor(most = MOST_ROWS) {
+    this.#most = most;
+  }
 
   /** Four words an id, in order of arrival; longer than needed. */
   get words(): Uint32Array {
@@ -98,12 +105,14 @@ export class ArrivingIds {
    * Adds the id at `probe[at]`.
    *
    * @returns -1, or the number of the same id that arrived before; then nothing is added
+   * @throws {LimitError} when there are too many
    */
   add(probe: Uint32Array, at: number): number {
     if (this.length * 4 === this.#map.words.length) this.#grow();
     const map = this.#map;
     const slot = slotFor(map, probe, at);
     if (map.slots[slot] !== 0) return map.slots[slot]! - 1;
+    checkLimit(this.length + 1, this.#most, "rows");
     copyWords(probe, at, map.words, this.length * 4);
     map.slots[slot] = ++this.length;
     return -1;
@@ -111,6 +120,7 @@ export class ArrivingIds {
 
   /** Four times as large, since every slot is found anew and memory that is not touched costs nothing. */
   #grow(): void {
+    checkLimit(this.length + 1, this.#most, "rows");
     const words = new Uint32Array(this.#map.words.length * 4);
     words.set(this.#map.words);
     this.#map = { words, slots: new Uint32Array(slotCount(words.length / 4)) };

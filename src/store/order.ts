@@ -43,8 +43,9 @@ export function sortByKey(order: Uint32Array, keys: Float64Array): void {
   for (const row of order) {
     const key = keys[row]!;
     if (key > largest) largest = key;
-    low[row] = key % WORD;
-    high[row] = key / WORD;
+    const above = Math.floor(key / WORD);
+    low[row] = key - above * WORD;
+    high[row] = above;
   }
   const spare = new Uint32Array(order.length);
   const digit = order.length < FEW ? 8 : 16;

@@ -7,8 +7,9 @@
  */
 
 import type { Slices } from "../body.ts";
-import { MAX_BLOCK_BYTES, sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
+import { sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
 import type { IdMap } from "./ids.ts";
+import { checkLimit, MOST_TABLE_BYTES } from "./limits.ts";
 
 /** Encoded rows without ids. */
 export interface Block {
@@ -27,12 +28,13 @@ export interface Table extends Block {
  * Packs staged texts into a block.
  *
  * @param order the staged number of each row
- * @throws {RangeError} above 4 GiB
+ * @throws {LimitError} above 4 GiB
  */
-export function packBlock(texts: TextColumn, order: Uint32Array): Block {
+export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOST_TABLE_BYTES): Block {
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;
-  if (total > MAX_BLOCK_BYTES) throw new RangeError("a table of a snapshot is larger than 4 GiB");
+  // The offset behind the last comma counts, too.
+  checkLimit(total + 1, mostBytes, "bytes of visible rows");
   const rows = order.length;
   const bytes = sharedBytes(total);
   const starts = sharedUint32(rows + 1);

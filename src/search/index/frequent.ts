@@ -3,13 +3,11 @@
  * results beforehand.
  *
  * They are enumerated level by level, as the Apriori algorithm does: n-grams of
- * one code unit first, and those of n + 1 only from the frequent ones of n. The
- * postings of an n-gram are in order of what follows, so those of its extensions
- * are ranges of its own, found by galloping search.
+ * one code unit first, and those of n + 1 only from the frequent ones of n.
  */
 
-import { PAD } from "../shared/texts.ts";
-import { GRAM, positionOf, rangeOf, type TrigramIndex, TWO_GRAMS } from "../shared/trigrams.ts";
+import { rangeOf, type TrigramIndex } from "../shared/trigrams.ts";
+import { cutPostings } from "./cut-postings.ts";
 import { shortNgrams } from "./short-ngrams.ts";
 
 /**
@@ -50,7 +48,9 @@ export function* frequentNgrams(trigrams: TrigramIndex, frequency: Frequency): G
   for (let units = 1; units <= trigrams.depth; units++) {
     const longer: FrequentNgram[] = [];
     const all =
-      units <= GRAM ? shortFrequent(trigrams, units, frequency) : extendAll(trigrams, level, frequency);
+      units <= trigrams.gram
+        ? shortFrequent(trigrams, units, frequency)
+        : extendAll(trigrams, level, frequency);
     for (const one of all) {
       if (canBeAsked(one.ngram)) {
         if (++ngrams > mostNgrams) return;
@@ -78,66 +78,19 @@ function* shortFrequent(
   }
 }
 
-/** Postings behind which the same code unit follows. */
-interface Followed {
-  readonly unit: number;
-  readonly postings: Uint32Array;
-}
-
 /** N-grams of a code unit more: those that can be frequent. */
 function* extendAll(
   trigrams: TrigramIndex,
   level: readonly FrequentNgram[],
-  frequency: Frequency,
+  { least, weigh }: Frequency,
 ): Generator<FrequentNgram> {
   for (const { ngram, postings: all, number } of level) {
-    for (const { unit, postings } of cut(trigrams, all, ngram.length, frequency)) {
-      // The end of a text, or the half of a pair that looks like one.
-      if (unit === PAD) continue;
-      const sameAs = postings.length === all.length ? number : -1;
+    const range = rangeOf(trigrams, all);
+    const cut = cutPostings(trigrams, ...range, ngram.length, (first, end) => weigh(first, end) >= least);
+    for (const { unit, from, to } of cut) {
+      const sameAs = to - from === all.length ? number : -1;
+      const postings = trigrams.postings.subarray(from, to);
       yield { ngram: ngram + String.fromCharCode(unit), postings, sameAs, number: -1 };
     }
   }
-}
-
-/** Cuts a range of postings, which are in order of the code unit that follows so many others, where that changes; into ranges that weigh enough. */
-function* cut(
-  trigrams: TrigramIndex,
-  all: Uint32Array,
-  units: number,
-  { least, weigh }: Frequency,
-): Generator<Followed> {
-  const [from, to] = rangeOf(trigrams, all);
-  for (let at = from; at < to && weigh(at, to) >= least; ) {
-    const end = endOfSame(trigrams, at, to, units);
-    if (weigh(at, end) >= least)
-      yield { unit: unitBehind(trigrams, at, units), postings: trigrams.postings.subarray(at, end) };
-    at = end;
-  }
-}
-
-/** Where the same unit follows no more. Mostly there are few, or all: the end is found by galloping search. */
-function endOfSame(trigrams: TrigramIndex, from: number, to: number, units: number): number {
-  const unit = unitBehind(trigrams, from, units);
-  if (unitBehind(trigrams, to - 1, units) === unit) return to;
-  let step = 1;
-  while (from + step < to && unitBehind(trigrams, from + step, units) === unit) step *= 2;
-  let last = from + (step >>> 1);
-  let end = Math.min(from + step, to);
-  while (end - last > 1) {
-    const middle = (last + end) >>> 1;
-    if (unitBehind(trigrams, middle, units) === unit) last = middle;
-    else end = middle;
-  }
-  return end;
-}
-
-/** The code unit that follows so many others at a posting. @param at the index of the posting */
-function unitBehind(trigrams: TrigramIndex, at: number, units: number): number {
-  const { pairs, thirds, followers, postings, texts } = trigrams;
-  if (units >= TWO_GRAMS) return texts.units[positionOf(trigrams, postings[at]!) + units]!;
-  // What lies side by side takes a tenth of the time of reading texts.
-  const trigram = followers[at]!;
-  if (units === GRAM) return pairs[trigram]! >>> 16;
-  return units === GRAM + 1 ? pairs[trigram]! & 0xffff : thirds[trigram]!;
 }

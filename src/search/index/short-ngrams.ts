@@ -5,6 +5,7 @@
 
 import { PAD_TEXT } from "../shared/texts.ts";
 import type { TrigramIndex } from "../shared/trigrams.ts";
+import { cutPostings } from "./cut-postings.ts";
 
 /** An n-gram of up to three code units and its range of postings: the lists of all trigrams that begin with it. */
 export interface ShortNgram {
@@ -19,10 +20,15 @@ export interface ShortNgram {
  * @param isWorth judges a range of postings
  */
 export function* shortNgrams(
-  { pairs, thirds, starts }: TrigramIndex,
+  trigrams: TrigramIndex,
   units: number,
   isWorth: (from: number, to: number) => boolean,
 ): Generator<ShortNgram> {
+  const { gram, pairs, thirds, starts } = trigrams;
+  if (units > gram) {
+    yield* extendShort(trigrams, units, isWorth);
+    return;
+  }
   for (let trigram = 0, next = 0; trigram < pairs.length; trigram = next) {
     const first = pairs[trigram]! >>> 16;
     const second = pairs[trigram]! & 0xffff;
@@ -37,5 +43,18 @@ export function* shortNgrams(
     const ngram = String.fromCharCode(first, second, third).slice(0, units);
     // What ends with a pad is a shorter n-gram. What ends with the half of a pair that looks like one is left out, too.
     if (!ngram.includes(PAD_TEXT)) yield { ngram, from: starts[trigram]!, to: starts[next]! };
+  }
+}
+
+/** Those of a code unit more than the dictionary's: parts of its lists. */
+function* extendShort(
+  trigrams: TrigramIndex,
+  units: number,
+  isWorth: (from: number, to: number) => boolean,
+): Generator<ShortNgram> {
+  for (const { ngram, from, to } of shortNgrams(trigrams, units - 1, isWorth)) {
+    for (const part of cutPostings(trigrams, from, to, units - 1, isWorth)) {
+      yield { ngram: ngram + String.fromCharCode(part.unit), from: part.from, to: part.to };
+    }
   }
 }

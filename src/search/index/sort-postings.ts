@@ -1,82 +1,133 @@
 /**
- * Sorts posting lists by what follows.
+ * Sorts all postings by their trigram and the two trigrams that follow it, which makes the posting lists.
  *
- * A posting's key, the numbers of the two trigrams that follow, and its index in
- * the list together take 64 bits, which the engine sorts without calling back.
- * Where they take more, one trigram has to do, and lists are in order of six
- * code units in place of nine. Short lists are sorted by insertion.
+ * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code units on, by
+ * the one three on, and by their own. Each pass is a counting sort that keeps equal ones in order, so postings behind
+ * which the same follows stay in order of texts. What a pass needs of a posting is carried along with it: to look it up
+ * would be a random access to memory for each.
  */
 
 import { sharedUint32 } from "../../store/bytes.ts";
-import type { TrigramIndex } from "../shared/trigrams.ts";
-import { bitsFor, type UnsortedLists } from "./posting-lists.ts";
+import { CHUNK, makePosting, REPEATED } from "../shared/posting.ts";
+import type { Texts } from "../shared/texts.ts";
+import { GRAM, type TrigramIndex } from "../shared/trigrams.ts";
 
-/** Lists that are no longer are sorted by insertion. */
-const SHORT = 12;
-/** Which half of a 64-bit number comes first in memory. */
-const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0];
+/** Posting lists are in order of so many code units. */
+const DEPTH = GRAM * 3;
+const TWO_GRAMS = GRAM * 2;
+
+/** By trigram: how many postings have it at one of three distances; then where the next of them goes. */
+interface Places {
+  readonly own: Uint32Array;
+  /** Three code units on. */
+  readonly next: Uint32Array;
+  /** Six code units on. */
+  readonly second: Uint32Array;
+}
 
 /**
- * Sorts every posting list by the trigrams that follow; where the same follow,
- * postings stay in order.
+ * Sorts the postings of some texts.
  *
- * @param bits of the numbers that are sorted
+ * @param trigrams the number, in order, of the trigram at each position; overwritten
+ * @param padded the trigram of pads alone
  */
-export function sortLists(
-  { starts, postings, keys, keyShare }: UnsortedLists,
-  bits: number,
-): Pick<TrigramIndex, "depth" | "followers"> {
-  let longest = 0;
-  for (let trigram = 0; trigram + 1 < starts.length; trigram++) {
-    longest = Math.max(longest, starts[trigram + 1]! - starts[trigram]!);
+export function sortPostings(
+  texts: Texts,
+  trigrams: Uint32Array,
+  distinct: number,
+  padded: number,
+): Pick<TrigramIndex, "starts" | "postings" | "followers" | "depth"> {
+  const length = texts.units.length - texts.count;
+  const places = countPlaces(texts, trigrams, distinct, padded);
+  const starts = sharedUint32(distinct + 1);
+  starts.set(places.own);
+  starts[distinct] = length;
+  const postings = sharedUint32(length);
+  const followers = sharedUint32(length);
+  const own = new Uint32Array(length);
+  sortBySecond(texts, trigrams, padded, places.second, { postings, followers, own });
+  // What the trigrams took is used again.
+  const byNext = { postings: trigrams, own: new Uint32Array(length) };
+  for (let at = 0; at < length; at++) {
+    const to = places.next[followers[at]!]!++;
+    byNext.postings[to] = postings[at]!;
+    byNext.own[to] = own[at]!;
   }
-  const goesDeep = keyShare ** 2 <= 2 ** Math.min(52, bits - bitsFor(longest));
-  if (!goesDeep) for (let at = 0; at < keys.length; at++) keys[at] = Math.floor(keys[at]! / keyShare);
-  const words = new Uint32Array(longest * 2);
-  const copy = new Uint32Array(longest);
-  for (let trigram = 0; trigram + 1 < starts.length; trigram++) {
-    const [from, to] = [starts[trigram]!, starts[trigram + 1]!];
-    let isSorted = true;
-    for (let at = from + 1; at < to && isSorted; at++) isSorted = keys[at]! >= keys[at - 1]!;
-    if (isSorted) continue;
-    if (to - from <= SHORT) sortShort(postings, keys, from, to);
-    else sortLong(postings.subarray(from, to), keys.subarray(from, to), words, copy);
-  }
-  const followers = sharedUint32(postings.length);
-  const share = goesDeep ? keyShare : 1;
-  for (let at = 0; at < keys.length; at++) followers[at] = keys[at]! / share;
-  return { depth: goesDeep ? 9 : 6, followers };
-}
-
-function sortShort(postings: Uint32Array, keys: Float64Array, from: number, end: number): void {
-  for (let at = from + 1; at < end; at++) {
-    const posting = postings[at]!;
-    const key = keys[at]!;
-    let to = at;
-    for (; to > from && keys[to - 1]! > key; to--) {
-      keys[to] = keys[to - 1]!;
-      postings[to] = postings[to - 1]!;
+  for (let follower = 0, at = 0; follower < distinct; follower++) {
+    // Each place has moved on to the end of its range.
+    for (const end = places.next[follower]!; at < end; at++) {
+      const to = places.own[byNext.own[at]!]!++;
+      postings[to] = byNext.postings[at]!;
+      followers[to] = follower;
     }
-    keys[to] = key;
-    postings[to] = posting;
   }
+  return { starts, postings, followers, depth: DEPTH };
 }
 
-function sortLong(list: Uint32Array, keys: Float64Array, words: Uint32Array, copy: Uint32Array): void {
-  const { length } = list;
-  const width = 2 ** bitsFor(length);
-  const share = 2 ** 32 / width;
-  for (let at = 0; at < length; at++) {
-    const high = Math.floor(keys[at]! / share);
-    words[at * 2 + HIGH] = high;
-    words[at * 2 + LOW] = (keys[at]! - high * share) * width + at;
+/** Counts trigrams by what they are to a posting, and gives each its range. */
+function countPlaces(
+  { count, starts }: Texts,
+  trigrams: Uint32Array,
+  distinct: number,
+  padded: number,
+): Places {
+  const own = new Uint32Array(distinct);
+  const next = new Uint32Array(distinct);
+  const second = new Uint32Array(distinct);
+  for (let text = 0; text < count; text++) {
+    const start = starts[text]!;
+    const end = starts[text + 1]! - 1;
+    for (let at = start; at < end; at++) own[trigrams[at]!]!++;
+    // The first trigrams of a text follow none, and pads follow the last.
+    for (let at = start; at < end && at < start + GRAM; at++) next[trigrams[at]!]!--;
+    for (let at = start; at < end && at < start + TWO_GRAMS; at++) second[trigrams[at]!]!--;
+    next[padded]! += Math.min(end - start, GRAM);
+    second[padded]! += Math.min(end - start, TWO_GRAMS);
   }
-  new BigUint64Array(words.buffer, 0, length).sort();
-  copy.set(list);
-  for (let at = 0; at < length; at++) {
-    const low = words[at * 2 + LOW]!;
-    // Whole numbers below 2^53, so nothing is lost.
-    keys[at] = words[at * 2 + HIGH]! * share + Math.floor(low / width);
-    list[at] = copy[low % width]!;
+  for (let trigram = 0; trigram < distinct; trigram++) {
+    next[trigram]! += own[trigram]!;
+    second[trigram]! += own[trigram]!;
+  }
+  for (const counts of [own, next, second]) {
+    for (let trigram = 0, place = 0; trigram < distinct; trigram++) {
+      const size = counts[trigram]!;
+      counts[trigram] = place;
+      place += size;
+    }
+  }
+  return { own, next, second };
+}
+
+/** The first pass: makes the postings, and finds out which texts hold a trigram more than once. */
+function sortBySecond(
+  { count, starts }: Texts,
+  trigrams: Uint32Array,
+  padded: number,
+  second: Uint32Array,
+  { postings, followers, own }: Record<"postings" | "followers" | "own", Uint32Array>,
+): void {
+  /** By trigram: the text that was the last to contain it, plus one, and its posting there. */
+  const latest = new Uint32Array(second.length);
+  const latestAt = new Uint32Array(second.length);
+  let chunk = count;
+  for (let text = 0; text < count; text++) {
+    const start = starts[text]!;
+    const end = starts[text + 1]! - 1;
+    for (let at = start; at < end; at++) {
+      const trigram = trigrams[at]!;
+      const position = (at - start) % CHUNK;
+      if (position === 0 && at > start) chunk++;
+      const to = second[at + TWO_GRAMS < end ? trigrams[at + TWO_GRAMS]! : padded]!++;
+      let posting = makePosting(at - start < CHUNK ? text : chunk - 1, position);
+      if (latest[trigram] === text + 1) {
+        posting |= REPEATED;
+        postings[latestAt[trigram]!]! |= REPEATED;
+      }
+      latest[trigram] = text + 1;
+      latestAt[trigram] = to;
+      postings[to] = posting;
+      followers[to] = at + GRAM < end ? trigrams[at + GRAM]! : padded;
+      own[to] = trigram;
+    }
   }
 }

@@ -17,8 +17,8 @@ export interface KnownPage {
   page(page: PageOf): Rows;
 }
 
-/** Takes n-grams one by one, each but once. */
-class TopTableBuilder {
+/** Takes n-grams one by one, each but once, and makes a table of them. */
+export class TopTableBuilder {
   readonly #ngrams = new TextsBuilder();
   readonly #hashes = new Uint32Column();
   readonly #totals = new Uint32Column();

@@ -37,8 +37,17 @@ export function fillSlots(slots: Uint32Array, pairs: Uint32Array, thirds: Uint32
   }
 }
 
-/** The number of the trigram that begins at each position; at a pad that of the trigram of pads alone, which is the first. */
-export function numberTrigrams({ count, units, starts }: Texts, numbers: TrigramNumbers): Uint32Array {
+/**
+ * The number of the trigram that begins at each position; at a pad that of the trigram of pads alone, which is the first.
+ *
+ * @param most distinct trigrams
+ * @returns undefined when there are more
+ */
+export function numberTrigrams(
+  { count, units, starts }: Texts,
+  numbers: TrigramNumbers,
+  most: number,
+): Uint32Array | undefined {
   const padded = numbers.numberOf(PAD, PAD, PAD);
   const trigrams = new Uint32Array(units.length);
   for (let text = 0; text < count; text++) {
@@ -48,6 +57,7 @@ export function numberTrigrams({ count, units, starts }: Texts, numbers: Trigram
       trigrams[at] = numbers.numberOf(units[at]!, units[at + 1]!, third);
     }
     trigrams[end] = padded;
+    if (numbers.pairs.length > most) return undefined;
   }
   return trigrams;
 }

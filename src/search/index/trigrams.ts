@@ -2,16 +2,17 @@
  * Builds a trigram index.
  *
  * The trigram at each position is numbered, and numbers are given anew in order
- * of the code units. Postings are distributed over the lists of their trigrams,
- * and each list is sorted by the two trigrams that follow.
+ * of the code units. Postings are sorted by their trigram and the two that follow.
+ * Where there are more distinct trigrams than is worth it, those of bigrams are listed.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
-import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
+import { checkLimit, MOST_TEXTS } from "../../store/limits.ts";
+import { CHUNK } from "../shared/posting.ts";
 import type { Texts } from "../shared/texts.ts";
-import { hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
-import { distributePostings } from "./posting-lists.ts";
-import { sortLists } from "./sort-postings.ts";
+import { BIGRAM, GRAM, hashOfTrigram, type TrigramIndex } from "../shared/trigrams.ts";
+import { sortBigrams } from "./bigrams.ts";
+import { sortPostings } from "./sort-postings.ts";
 import { fillSlots, numberTrigrams, sortTrigrams, TrigramNumbers } from "./trigram-numbers.ts";
 
 type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
@@ -43,28 +44,45 @@ function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
   return bits;
 }
 
-/** There is more to index than an index can hold, however much memory there is. */
-export class IndexLimitError extends RangeError {
-  override name = "IndexLimitError";
+/** Distinct trigrams that are numbered whatever the texts, and for each text: one takes some forty bytes. */
+const MOST_TRIGRAMS = 2 ** 22;
+const MOST_TRIGRAMS_A_TEXT = 2;
+
+function makeSlots(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
+  let size = 2;
+  while (size < pairs.length * 2) size *= 2;
+  const slots = sharedUint32(size);
+  fillSlots(slots, pairs, thirds, pairs.length);
+  return slots;
 }
 
-/** Most texts, further chunks of long ones included: what the bits of a posting can tell apart. */
-const MOST_NUMBERS = 2 ** (32 - NUMBER_SHIFT);
+/** Indexes texts by their bigrams. */
+function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
+  const lists = sortBigrams(texts);
+  const { pairs } = lists;
+  const thirds = sharedUint32(pairs.length);
+  const slots = makeSlots(pairs, thirds);
+  const bits = filterOf(pairs, thirds);
+  return { texts, gram: BIGRAM, thirds, slots, bits, ...lists, depth: BIGRAM * 2, ...chunks };
+}
 
 /**
  * Indexes texts by their trigrams.
  *
- * @param sortBits see {@link sortLists}; with fewer than 64 lists are in order of fewer code units
- * @throws {IndexLimitError} when there are more texts than postings can tell apart
+ * @param mostTrigrams where there are more distinct ones, texts are indexed by their bigrams
+ * @throws {LimitError} when there are more texts than postings can tell apart
  */
-export function indexTrigrams(texts: Texts, sortBits = 64): TrigramIndex {
+export function indexTrigrams(
+  texts: Texts,
+  mostTrigrams = MOST_TRIGRAMS + texts.count * MOST_TRIGRAMS_A_TEXT,
+  mostTexts = MOST_TEXTS,
+): TrigramIndex {
   const chunks = cutChunks(texts);
   const count = texts.count + chunks.chunkTexts.length;
-  if (count > MOST_NUMBERS) {
-    throw new IndexLimitError(`${count} names, or distinct words, where ${MOST_NUMBERS} are the most`);
-  }
+  checkLimit(count, mostTexts, "names, or distinct words (a long one counts once for each 64 characters)");
   const numbers = new TrigramNumbers();
-  const trigrams = numberTrigrams(texts, numbers);
+  const trigrams = numberTrigrams(texts, numbers, mostTrigrams);
+  if (trigrams === undefined) return indexBigrams(texts, chunks);
   const sorted = sortTrigrams(numbers);
   const ranks = new Uint32Array(sorted.length);
   const pairs = sharedUint32(sorted.length);
@@ -76,14 +94,9 @@ export function indexTrigrams(texts: Texts, sortBits = 64): TrigramIndex {
     thirds[rank] = numbers.thirds.values[trigram]!;
   }
   for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
-  let size = 2;
-  while (size < pairs.length * 2) size *= 2;
-  const slots = sharedUint32(size);
-  fillSlots(slots, pairs, thirds, pairs.length);
-  // The trigram of pads alone was the first.
-  const lists = distributePostings(texts, trigrams, pairs.length, ranks[0]!);
-  const order = sortLists(lists, sortBits);
+  const slots = makeSlots(pairs, thirds);
   const bits = filterOf(pairs, thirds);
-  const { starts, postings } = lists;
-  return { texts, pairs, thirds, slots, bits, starts, postings, ...order, ...chunks };
+  // The trigram of pads alone was the first.
+  const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
+  return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
 }

@@ -7,6 +7,7 @@
  */
 
 import { enlarge, Uint32Column } from "../../store/bytes.ts";
+import { checkLimit, MOST_CODE_UNITS, MOST_TEXTS } from "../../store/limits.ts";
 import { PAD, type Texts } from "../shared/texts.ts";
 
 /** Slots at first; a power of two. */
@@ -26,6 +27,15 @@ export class WordDictionary {
   /** Number of a word plus one, or 0. */
   #slots = new Uint32Array(FIRST_SLOTS);
 
+  readonly #mostWords: number;
+  readonly #mostUnits: number;
+
+  /** @param mostUnits code units of all words, with one more for each */
+  constructor(mostWords = MOST_TEXTS, mostUnits = MOST_CODE_UNITS) {
+    this.#mostWords = mostWords;
+    this.#mostUnits = mostUnits;
+  }
+
   /** Distinct words so far. */
   get count(): number {
     return this.#starts.length;
@@ -33,6 +43,8 @@ export class WordDictionary {
 
   /**
    * The number of the word from one position of a text to another; the next one when it is seen for the first time.
+   *
+   * @throws {LimitError} when there are too many words or code units
    */
   numberOf(text: string, from: number, to: number): number {
     const hash = this.#add(text, from, to);
@@ -48,7 +60,9 @@ export class WordDictionary {
 
   /** Writes a word behind those that are kept. @returns its hash */
   #add(text: string, from: number, to: number): number {
-    while (this.#length + to - from >= this.#units.length) this.#units = enlarge(this.#units);
+    checkLimit(this.#length + to - from + 1, this.#mostUnits, "characters of distinct words");
+    while (this.#length + to - from >= this.#units.length)
+      this.#units = enlarge(this.#units, this.#mostUnits);
     const units = this.#units;
     let hash = this.#seed;
     for (let at = from, next = this.#length; at < to; at++, next++) {
@@ -74,6 +88,7 @@ export class WordDictionary {
   /** Keeps the word that was written last. */
   #keep(slot: number, hash: number, length: number): number {
     const number = this.count;
+    checkLimit(number + 1, this.#mostWords, "distinct words");
     this.#starts.push(this.#length);
     this.#hashes.push(hash);
     this.#length += length;
@@ -100,6 +115,9 @@ export class WordDictionary {
     this.#slots = new Uint32Array(0);
     this.#starts.push(this.#length);
     const starts = this.#starts.values.subarray(0, count + 1);
-    return { count, units: this.#units.subarray(0, this.#length), starts };
+    const units = this.#units.subarray(0, this.#length);
+    // Who has the words lets go of them as soon as they are in order.
+    this.#units = new Uint16Array(0);
+    return { count, units, starts };
   }
 }

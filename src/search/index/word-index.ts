@@ -8,11 +8,12 @@
  */
 
 import { enlarge, sharedUint32 } from "../../store/bytes.ts";
+import { checkLimit, MOST_OCCURRENCES } from "../../store/limits.ts";
 import type { Texts } from "../shared/texts.ts";
-import { type TrigramIndex, textOf } from "../shared/trigrams.ts";
 import { isWhiteSpace } from "../shared/white-space.ts";
 import type { DocumentWords, WordIndex } from "../shared/word-index.ts";
 import type { WordPostings } from "../shared/word-postings.ts";
+import { type CountEntriesIn, countEntriesIn } from "./entry-counts.ts";
 import { indexNgramDocuments } from "./ngram-documents.ts";
 import { reorderTexts, sortTexts } from "./sort-texts.ts";
 import { indexTrigrams } from "./trigrams.ts";
@@ -27,13 +28,19 @@ export class WordIndexBuilder {
   /** By word: where its newest occurrence is, plus one. */
   #newest = new Uint32Array(1024);
   #documents = 0;
+  readonly #mostOccurrences: number;
+
+  /** @param mostOccurrences words of all documents, each counted once a document */
+  constructor(mostOccurrences = MOST_OCCURRENCES) {
+    this.#mostOccurrences = mostOccurrences;
+  }
 
   /** Begins the next document; documents are numbered from 0. */
   beginDocument(): void {
     this.#documents++;
   }
 
-  /** Adds a field of the document that was begun last. */
+  /** Adds a field of the document that was begun last. @throws {LimitError} when there are too many words */
   addField(folded: string, isName: boolean): void {
     for (let at = 0; at < folded.length; ) {
       if (isWhiteSpace(folded.charCodeAt(at))) {
@@ -54,6 +61,7 @@ export class WordIndexBuilder {
       this.#occurrences[newest + 1]! |= flag;
       return;
     }
+    checkLimit(this.#length / 2 + 1, this.#mostOccurrences, "words of worlds, each counted once a world");
     if (this.#length === this.#occurrences.length) this.#occurrences = enlarge(this.#occurrences);
     this.#occurrences[this.#length] = number;
     this.#occurrences[this.#length + 1] = document * 2 + flag;
@@ -65,16 +73,20 @@ export class WordIndexBuilder {
    * Makes the index; the builder is of no more use.
    *
    * @param least see {@link indexNgramDocuments}
-   * @returns `entriesBefore`, by posting of the trigrams: how many entries the words of all postings before it have
+   * @param mostTrigrams see {@link indexTrigrams}
+   * @returns the words, and what their postings weigh
    */
-  finish(least?: number): { readonly words: WordIndex; readonly entriesBefore: Float64Array } {
+  finish(
+    least?: number,
+    mostTrigrams?: number,
+  ): { readonly words: WordIndex; readonly entriesIn: CountEntriesIn } {
     const words = this.#sortWords();
-    const trigrams = indexTrigrams(words);
+    const trigrams = indexTrigrams(words, mostTrigrams);
     const wordPostings = this.#invert(words.count);
     const byDocument = this.#listByDocument();
-    const entriesBefore = countEntriesBefore(trigrams, wordPostings);
-    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, entriesBefore, least);
-    return { words: { trigrams, wordPostings, ngramDocuments, byDocument }, entriesBefore };
+    const entriesIn = countEntriesIn(trigrams, wordPostings);
+    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, entriesIn, least);
+    return { words: { trigrams, wordPostings, ngramDocuments, byDocument }, entriesIn };
   }
 
   /** Distributes the occurrences, which are in order of documents, over the posting lists of their words. */
@@ -118,15 +130,4 @@ export class WordIndexBuilder {
     }
     return reorderTexts(found, sorted);
   }
-}
-
-/** By posting of the trigrams: how many entries the words of all postings before it have. */
-function countEntriesBefore(trigrams: TrigramIndex, { starts }: WordPostings): Float64Array {
-  const { postings } = trigrams;
-  const before = new Float64Array(postings.length + 1);
-  for (let at = 0; at < postings.length; at++) {
-    const word = textOf(trigrams, postings[at]!);
-    before[at + 1] = before[at]! + starts[word + 1]! - starts[word]!;
-  }
-  return before;
 }

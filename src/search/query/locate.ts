@@ -5,20 +5,13 @@
  * a term of up to nine code units are a range of the list of its first trigram,
  * found by halving, and those of one or two code units are the lists of all
  * trigrams with that prefix, which are neighbours. Of a longer term the rarest
- * two of its trigrams give candidates.
+ * two of its trigrams give candidates. Where the dictionary is one of bigrams,
+ * the same goes for terms of up to four code units and for bigrams.
  */
 
 import { compare } from "../shared/scan-text.ts";
 import { PAD_TEXT } from "../shared/texts.ts";
-import {
-  GRAM,
-  NOTHING,
-  positionOf,
-  type Range,
-  rangeOf,
-  type TrigramIndex,
-  TWO_GRAMS,
-} from "../shared/trigrams.ts";
+import { NOTHING, positionOf, type Range, rangeOf, type TrigramIndex } from "../shared/trigrams.ts";
 import {
   mayContain,
   postingsFollowedBy,
@@ -63,15 +56,17 @@ function narrowByText(trigrams: TrigramIndex, [from, to]: Range, term: string, e
 }
 
 function compareAt(trigrams: TrigramIndex, at: number, term: string, end: number): number {
-  return compare(trigrams.texts.units, positionOf(trigrams, trigrams.postings[at]!), term, TWO_GRAMS, end);
+  const position = positionOf(trigrams, trigrams.postings[at]!);
+  return compare(trigrams.texts.units, position, term, trigrams.gram * 2, end);
 }
 
 /** Postings of a substring of up to two trigrams. */
 function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
-  if (substring.length < GRAM) return postingsOfPrefix(trigrams, substring);
+  const { gram } = trigrams;
+  if (substring.length < gram) return postingsOfPrefix(trigrams, substring);
   const ofTrigram = postingsOfTrigram(trigrams, substring);
-  if (substring.length === GRAM || ofTrigram[0] === ofTrigram[1]) return ofTrigram;
-  return postingsFollowedBy(trigrams, ofTrigram, substring, GRAM, substring.length);
+  if (substring.length === gram || ofTrigram[0] === ofTrigram[1]) return ofTrigram;
+  return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
 }
 
 /**
@@ -80,13 +75,14 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
  */
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
+  const { gram } = trigrams;
   if (length >= trigrams.depth || postings.buffer !== trigrams.postings.buffer) return postings;
   const range = rangeOf(trigrams, postings);
-  if (length >= TWO_GRAMS)
+  if (length >= gram * 2)
     return postingsIn(trigrams, narrowByText(trigrams, range, term + PAD_TEXT, length + 1));
-  if (length >= GRAM) {
-    const padded = term.padEnd(TWO_GRAMS, PAD_TEXT);
-    return postingsIn(trigrams, postingsFollowedBy(trigrams, range, padded, GRAM, TWO_GRAMS));
+  if (length >= gram) {
+    const padded = term.padEnd(gram * 2, PAD_TEXT);
+    return postingsIn(trigrams, postingsFollowedBy(trigrams, range, padded, gram, gram * 2));
   }
   return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT));
 }
@@ -108,16 +104,17 @@ function exact(range: Range): Located {
 /** Finds where a term may be, without reading the postings. @param term folded, not empty */
 export function locate(trigrams: TrigramIndex, term: string): Located {
   if (!mayContain(trigrams, term)) return exact(NOTHING);
-  if (term.length <= TWO_GRAMS) return exact(postingsOfSubstring(trigrams, term));
+  const twoGrams = trigrams.gram * 2;
+  if (term.length <= twoGrams) return exact(postingsOfSubstring(trigrams, term));
   // The rarest two trigrams of a longer term are enough if candidates are verified.
-  const beginning = postingsOfSubstring(trigrams, term.slice(0, TWO_GRAMS));
+  const beginning = postingsOfSubstring(trigrams, term.slice(0, twoGrams));
   let rarest = beginning;
   let offset = 0;
-  const most = term.length - TWO_GRAMS;
-  const step = Math.max(GRAM, Math.ceil(most / MOST_SUBSTRINGS));
+  const most = term.length - twoGrams;
+  const step = Math.max(trigrams.gram, Math.ceil(most / MOST_SUBSTRINGS));
   for (let from = step; from < most + step && sizeOfRange(rarest) > FEW; from += step) {
     const at = Math.min(from, most);
-    const range = postingsOfSubstring(trigrams, term.slice(at, at + TWO_GRAMS));
+    const range = postingsOfSubstring(trigrams, term.slice(at, at + twoGrams));
     if (sizeOfRange(range) < sizeOfRange(rarest)) {
       rarest = range;
       offset = at;
@@ -131,8 +128,8 @@ export function locate(trigrams: TrigramIndex, term: string): Located {
 
 /** Postings of as many code units of a term as lists are in order of; these postings are in order of the texts. */
 export function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
-  const { depth } = trigrams;
+  const { depth, gram } = trigrams;
   const part = term.slice(offset, offset + depth);
-  const range = postingsOfSubstring(trigrams, part.slice(0, TWO_GRAMS));
-  return part.length > TWO_GRAMS ? narrowByText(trigrams, range, part, part.length) : range;
+  const range = postingsOfSubstring(trigrams, part.slice(0, gram * 2));
+  return part.length > gram * 2 ? narrowByText(trigrams, range, part, part.length) : range;
 }

@@ -11,12 +11,17 @@ import { STEP } from "../shared/work.ts";
 import type { Located } from "./locate.ts";
 import { endOfSharedPrefix } from "./shared-prefix.ts";
 import { postingsIn } from "./trigram-postings.ts";
-import { keepByPart, keepByText, type Part, partsOf, TEXT_WORK } from "./verify.ts";
+import { gallopTo, keepByPart, keepByText, type Part, partsOf, TEXT_WORK } from "./verify.ts";
 
 /** So many postings are read at a time. */
 const BLOCK = 4096;
+/** To compare so many code units of a term with a text takes about as long as a step of a merge. */
+const UNITS_A_STEP = 8;
 
-/** Reads the postings of a term; see `listPostings` for what they tell. They come in order of their list. */
+/**
+ * Reads the postings of a term; see `listPostings` for what they tell. They come in order of their list. Of a text that
+ * has a longer term at very many positions some are left out, never its beginning.
+ */
 export class PostingReader {
   readonly #trigrams: TrigramIndex;
   readonly #term: string;
@@ -44,10 +49,14 @@ export class PostingReader {
     const { range, isExact } = this.#located;
     const from = this.#at;
     if (from === range[1]) return undefined;
-    const most = isExact ? STEP : this.#parts === undefined ? BLOCK / TEXT_WORK : BLOCK;
+    const textWork = TEXT_WORK + Math.ceil(this.#term.length / UNITS_A_STEP);
+    const most = isExact ? STEP : this.#parts === undefined ? Math.ceil(BLOCK / textWork) : BLOCK;
     this.#at = Math.min(from + most, range[1]);
     const read = postingsIn(this.#trigrams, [from, this.#at]);
-    return isExact ? read : this.#verify(read);
+    if (isExact) return read;
+    const found = this.#verify(read);
+    if (found.length > 0) this.#passText(found[found.length - 1]!, read[read.length - 1]!);
+    return found;
   }
 
   /**
@@ -63,6 +72,14 @@ export class PostingReader {
     this.#at = end;
     const { postings } = this.#trigrams;
     return [textOf(this.#trigrams, postings[from]!), textOf(this.#trigrams, postings[end - 1]!) + 1];
+  }
+
+  /** Goes on to the next text, if the term was found in the one in which reading ended. More than a block of candidates are in order of texts. */
+  #passText(found: number, read: number): void {
+    const trigrams = this.#trigrams;
+    const text = textOf(trigrams, found);
+    if (textOf(trigrams, read) !== text) return;
+    this.#at = gallopTo(trigrams, this.#at, this.#located.range[1], trigrams.texts.starts[text + 1]!);
   }
 
   /** The candidates that are followed by all of the term, moved back to its beginning. */

@@ -7,6 +7,7 @@
  */
 
 import {
+  BIGRAM,
   GRAM,
   hashOfTrigram,
   NOTHING,
@@ -32,11 +33,11 @@ export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint3
  * terms that are nowhere have a trigram that is nowhere, and most of those are
  * told by one bit, without reading the hash table.
  */
-export function mayContain({ bits }: TrigramIndex, term: string): boolean {
+export function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   const mask = bits.length * 32 - 1;
-  for (let at = 0; at + GRAM <= term.length; at++) {
-    const bit =
-      hashOfTrigram(pairOf(term.charCodeAt(at), term.charCodeAt(at + 1)), term.charCodeAt(at + 2)) & mask;
+  for (let at = 0; at + gram <= term.length; at++) {
+    const third = gram === GRAM ? term.charCodeAt(at + 2) : 0;
+    const bit = hashOfTrigram(pairOf(term.charCodeAt(at), term.charCodeAt(at + 1)), third) & mask;
     if ((bits[bit >>> 5]! & (1 << bit)) === 0) return false;
   }
   return true;
@@ -44,17 +45,22 @@ export function mayContain({ bits }: TrigramIndex, term: string): boolean {
 
 /** The trigrams that begin with one to three code units of a text. */
 function trigramsWithPrefix(trigrams: TrigramIndex, text: string, from: number, to: number): Range {
-  if (to - from === GRAM) {
+  if (to - from === trigrams.gram) {
     const number = numberOf(trigrams, text, from);
     return number < 0 ? NOTHING : [number, number + 1];
   }
   const { pairs } = trigrams;
-  const first = text.charCodeAt(from);
-  const second = text.charCodeAt(from + 1);
-  const least = first * 65_536 + (to - from === 1 ? 0 : second);
-  const most = least + (to - from === 1 ? 65_536 : 1);
+  const [least, most] = pairsWithPrefix(text, from, to);
   const low = lowerBound(pairs, least, 0, pairs.length);
   return [low, gallop(pairs, most, low, pairs.length)];
+}
+
+/** Pairs that begin with one code unit of a text, or the pair of two. */
+function pairsWithPrefix(text: string, from: number, to: number): Range {
+  const first = text.charCodeAt(from) * 65_536;
+  if (to - from === 1) return [first, first + 65_536];
+  const pair = first + text.charCodeAt(from + 1);
+  return [pair, pair + 1];
 }
 
 /** The postings of one to three code units: the lists of all trigrams that begin with these. */
@@ -64,9 +70,10 @@ export function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
 }
 
 /** The number of the trigram that begins at a position of a term; below 0 when it is nowhere. */
-function numberOf({ pairs, thirds, slots }: TrigramIndex, text: string, at: number): number {
+function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at: number): number {
   const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
-  return slots[slotOf(slots, pairs, thirds, pair, text.charCodeAt(at + 2))]! - 1;
+  const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;
+  return slots[slotOf(slots, pairs, thirds, pair, third)]! - 1;
 }
 
 /** The postings of the trigram that a text begins with. */
@@ -83,7 +90,10 @@ export function postingsFollowedBy(
   first: number,
   end: number,
 ): Range {
-  const [low, high] = trigramsWithPrefix(trigrams, text, first, end);
+  const [low, high] =
+    trigrams.gram === BIGRAM
+      ? pairsWithPrefix(text, first, end)
+      : trigramsWithPrefix(trigrams, text, first, end);
   if (low === high) return NOTHING;
   const start = lowerBound(trigrams.followers, low, from, to);
   // Most terms are rare, so the end is near.

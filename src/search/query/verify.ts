@@ -51,7 +51,12 @@ export function partsOf(
   return steps / TEXT_WORK > sizeOfRange(range) ? undefined : parts;
 }
 
-/** Keeps the candidates whose text has the term so many code units before. @returns how many are left */
+/**
+ * Keeps the candidates whose text has the term so many code units before; of those in a row of one text the first, and
+ * its beginning: in a text of one letter a term is at every position.
+ *
+ * @returns how many are left
+ */
 export function keepByText(
   trigrams: TrigramIndex,
   term: string,
@@ -61,12 +66,16 @@ export function keepByText(
 ): number {
   const { units, starts } = trigrams.texts;
   let count = 0;
+  let latest = -1;
   for (let at = 0; at < many; at++) {
     const posting = block[at]!;
     const text = textOf(trigrams, posting);
     const position = positionOf(trigrams, posting) - offset;
+    if (text === latest && position !== starts[text]) continue;
     if (position < starts[text]! || position + term.length >= starts[text + 1]!) continue;
-    if (compare(units, position, term, 0, term.length) === 0) block[count++] = posting;
+    if (compare(units, position, term, 0, term.length) !== 0) continue;
+    latest = text;
+    block[count++] = posting;
   }
   return count;
 }
@@ -116,7 +125,7 @@ export function keepByPart(
 }
 
 /** The index of the first posting, from one on, that is not before a position, by galloping search. */
-function gallopTo(trigrams: TrigramIndex, from: number, to: number, position: number): number {
+export function gallopTo(trigrams: TrigramIndex, from: number, to: number, position: number): number {
   const { postings } = trigrams;
   if (from >= to || positionOf(trigrams, postings[from]!) >= position) return from;
   let before = from;

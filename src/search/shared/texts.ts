@@ -1,6 +1,7 @@
 /** Texts as plain numbers: their UTF-16 code units one behind the other, in shared memory. */
 
 import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../../store/bytes.ts";
+import { checkLimit, MOST_CODE_UNITS } from "../../store/limits.ts";
 
 /**
  * Stands behind the end of a text. The half of a surrogate pair: in texts and
@@ -27,13 +28,20 @@ export function lengthOf({ starts }: Texts, number: number): number {
 /** Takes texts one by one. */
 export class TextsBuilder {
   readonly #starts = new Uint32Column();
+  readonly #most: number;
   #units = new Uint16Array(1024);
   #length = 0;
 
-  /** Adds a text; it gets the next number. */
+  /** @param most code units, with one more for each text */
+  constructor(most = MOST_CODE_UNITS) {
+    this.#most = most;
+  }
+
+  /** Adds a text; it gets the next number. @throws {LimitError} when there are too many code units */
   add(text: string): void {
     this.#starts.push(this.#length);
-    while (this.#length + text.length >= this.#units.length) this.#units = enlarge(this.#units);
+    checkLimit(this.#length + text.length + 1, this.#most, "characters of names");
+    while (this.#length + text.length >= this.#units.length) this.#units = enlarge(this.#units, this.#most);
     for (let at = 0; at < text.length; at++) this.#units[this.#length++] = text.charCodeAt(at);
     this.#units[this.#length++] = PAD;
   }

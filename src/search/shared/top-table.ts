@@ -8,6 +8,7 @@
  */
 
 import type { PageOf } from "../../store/generation.ts";
+import { MOST_TABLE_NGRAMS } from "../../store/limits.ts";
 import type { Texts } from "./texts.ts";
 
 /** The k of the table: a first page of the usual size, and some more. */
@@ -15,7 +16,15 @@ export const TABLE_K = 32;
 /** The page that is kept. */
 export const TABLE_PAGE: PageOf = { limit: TABLE_K, offset: 0 };
 /** Most n-grams, as a share of the postings that are indexed: one takes some 200 bytes, a posting eight. */
-export const MOST_TABLE_SHARE = 1 / 16;
+const MOST_SHARE = 1 / 16;
+/** Most n-grams for each document, however long its texts, and some for the few of a small table. */
+const MOST_A_DOCUMENT = 4;
+const MOST_AT_LEAST = 2 ** 14;
+
+/** The most n-grams in the table of so many postings. */
+export function mostOfTable(postings: number, documents: number): number {
+  return Math.min(postings * MOST_SHARE, documents * MOST_A_DOCUMENT + MOST_AT_LEAST, MOST_TABLE_NGRAMS);
+}
 
 /** N-grams and their best results. All of it lies in shared memory and can be handed to other threads. */
 export interface TopTable {

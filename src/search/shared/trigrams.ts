@@ -14,6 +14,8 @@
  * prefix, which are neighbours. Neither takes an intersection of lists, which is
  * what would cost.
  *
+ * Where that dictionary would be too large, it is one of bigrams; all else is the same.
+ *
  * A trigram's number is found by its hash, with open addressing, in arrays in
  * shared memory, so that every thread can search the one index.
  */
@@ -23,13 +25,19 @@ import type { Texts } from "./texts.ts";
 
 /** Code units of a trigram. */
 export const GRAM = 3;
-/** Code units of two trigrams: so many are known of a posting without reading the text. */
-export const TWO_GRAMS = GRAM * 2;
+/** Code units of a bigram. */
+export const BIGRAM = 2;
 
 /** The postings of all trigrams of some texts. All of it lies in shared memory and can be handed to other threads. */
 export interface TrigramIndex {
   readonly texts: Texts;
-  /** First two code units, and the third, of each trigram, in order of these. */
+  /**
+   * Code units of the dictionary's n-grams: three; two where there are very many distinct trigrams, so that
+   * a dictionary of them would take more memory than the postings. Twice as many are known of a posting without
+   * reading the text.
+   */
+  readonly gram: typeof GRAM | typeof BIGRAM;
+  /** First two code units, and the third, of each trigram, in order of these; of a bigram the third is 0. */
   readonly pairs: Uint32Array;
   readonly thirds: Uint32Array;
   /** By hash of a trigram: its number in that order plus one, or 0. */
@@ -39,7 +47,7 @@ export interface TrigramIndex {
   /** The posting list of trigram g is `postings[starts[g]]` to `postings[starts[g + 1] - 1]`. */
   readonly starts: Uint32Array;
   readonly postings: Uint32Array;
-  /** By posting: the trigram that follows, three code units on. With it six are known without reading the text. */
+  /** By posting: the number of the trigram that follows, three code units on; behind a bigram the two code units that follow, as a pair. */
   readonly followers: Uint32Array;
   /** Posting lists are in order of so many code units, those of the trigram included. */
   readonly depth: number;

@@ -44,6 +44,7 @@ const LISTS = { starts: "Uint32Array", rows: "Uint32Array" } as const;
 const TEXTS = { count: "number", units: "Uint16Array", starts: "Uint32Array" } as const;
 const TRIGRAMS = {
   texts: TEXTS,
+  gram: "number",
   pairs: "Uint32Array",
   thirds: "Uint32Array",
   slots: "Uint32Array",

@@ -1,0 +1,116 @@
+/** Texts of more distinct trigrams than are worth a dictionary: bigrams are indexed, and found is the same. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createRandom } from "../src/generate/random.ts";
+import { fold, readTerm } from "../src/search/fold.ts";
+import { sortBigrams } from "../src/search/index/bigrams.ts";
+import { indexTrigrams } from "../src/search/index/trigrams.ts";
+import { type Texts, TextsBuilder } from "../src/search/shared/texts.ts";
+import { BIGRAM, positionOf } from "../src/search/shared/trigrams.ts";
+import { runNow } from "../src/search/shared/work.ts";
+import { indexNames, openUsers, searchUsers } from "../src/search/users.ts";
+import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { checkPages, checkResults, classOf, queriesOf, scan, someText } from "./support/search-scan.ts";
+
+function textsOf(all: readonly string[]): Texts {
+  const builder = new TextsBuilder();
+  for (const text of all) builder.add(text);
+  return builder.finish();
+}
+
+const random = createRandom(11, "ideographs");
+/** Few of the signs are frequent, as in a language. */
+const ideographs = (length: number): string =>
+  Array.from({ length }, () => String.fromCharCode(0x4e00 + Math.floor(random.below(400) ** 2 / 400))).join(
+    "",
+  );
+
+test("postings of bigrams come in order of four code units, however many keys are in memory", () => {
+  const texts = textsOf([...Array.from({ length: 40 }, () => ideographs(150)), "", "a", "ab", "aaaaaaa"]);
+  const lists = sortBigrams(texts);
+  assert.deepEqual(sortBigrams(texts, 1), lists);
+  const trigrams = indexTrigrams(texts, 0);
+  assert.equal(trigrams.gram, BIGRAM);
+  const keys = Array.from(trigrams.postings, (posting) => {
+    const at = positionOf(trigrams, posting);
+    const text = String.fromCharCode(...texts.units.subarray(at, at + 4));
+    // A text ends at its first pad.
+    return { key: text.split("\udc00")[0]!.padEnd(4, "\udc00"), at };
+  });
+  const sorted = keys.slice().sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.at - b.at));
+  assert.deepEqual(keys, sorted);
+  assert.equal(new Set(keys.map(({ at }) => at)).size, texts.units.length - texts.count);
+});
+
+test("names are found by bigrams as a scan finds them, in every script", () => {
+  let found = 0;
+  let known = 0;
+  fc.assert(
+    fc.property(
+      fc.array(someText, { minLength: 60, maxLength: 120 }).chain((names) =>
+        fc.record({
+          names: fc.constant(names),
+          queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
+        }),
+      ),
+      ({ names, queries }) => {
+        const folded = names.map(fold);
+        const index = openUsers(indexNames(indexTrigrams(textsOf(folded), 0), 2));
+        for (const query of queries) {
+          const term = readTerm(query);
+          if (term === "") continue;
+          const naive = scan(names.length, (at) =>
+            folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
+          );
+          const message = JSON.stringify({ term, names });
+          checkResults(runNow(searchUsers(index, term)), naive, message);
+          known += checkPages((page) => searchUsers(index, term, page), index.topTable, term, naive, message);
+          found += naive.length;
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+  assert.ok(found > 2000 && known > 500, `${found} found, ${known} known beforehand`);
+});
+
+test("long descriptions without white space are found by bigrams as a scan finds them", () => {
+  const rows = 300;
+  const common = ideographs(90);
+  const names = Array.from({ length: rows }, (_, row) =>
+    row % 7 === 0 ? common.slice(0, 5) : ideographs(6),
+  );
+  const texts = Array.from({ length: rows }, (_, row) =>
+    row % 5 === 0 ? `${ideographs(200)}${common}` : `${ideographs(100)} ${ideographs(40)} world ${row}`,
+  );
+  const index = openWorlds(
+    indexWorlds(
+      Uint32Array.from(names, (_, row) => row),
+      (row) => names[row]!,
+      (row) => texts[row]!,
+      8,
+      0,
+    ),
+  );
+  assert.equal(index.words.trigrams.gram, BIGRAM);
+  const terms = [1, 2, 3, 4, 5, 6, 9, 20, 80].flatMap((length) => [
+    common.slice(0, length),
+    common.slice(3, 3 + length),
+    texts[length]!.slice(10, 10 + length).trim(),
+    `${texts[length + 1]!.slice(20, 20 + length)} ${texts[length + 1]!.slice(3, 4)}`.trim(),
+  ]);
+  let found = 0;
+  for (const term of [...terms, "world", "world 12", "wor 一", "龘", "wq"]) {
+    const parts = [...new Set(term.split(" "))];
+    const naive = scan(rows, (at) => {
+      if (!parts.every((part) => names[at]!.includes(part) || texts[at]!.includes(part))) return -1;
+      return parts.every((part) => names[at]!.includes(part)) ? classOf(names[at]!, term) : 3;
+    });
+    checkResults(runNow(searchWorlds(index, term)), naive, term);
+    checkPages((page) => searchWorlds(index, term, page), index.topTable, term, naive, term);
+    found += naive.length;
+  }
+  assert.ok(found > 2000, `${found} found`);
+});
