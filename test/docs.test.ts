@@ -15,8 +15,9 @@ import { FAULTS } from "../src/fault.ts";
 import { ROUTES } from "../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../src/settings.ts";
 import { commandsOf, DOCUMENTS, documentOf, linksOf, problemWithLink, ROOT } from "./support/documents.ts";
-import { LIBRARY } from "./support/program.ts";
+import { CLIENT, LIBRARY } from "./support/program.ts";
 import { GENERATED, withSections } from "./tools/docs.ts";
+import { EXAMPLES_FILE, makeExamples } from "./tools/examples.ts";
 
 function sources(folder = join(ROOT, "src")): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
@@ -190,29 +191,38 @@ describe("the OpenAPI document", () => {
 
   it("has every route, parameter and error", () => {
     const document = JSON.parse(text) as {
-      paths: Record<string, { get: { parameters: { name: string; in: string }[]; responses: object } }>;
+      components: { responses: object };
+      paths: Record<
+        string,
+        { get: { operationId: string; parameters: { name: string; in: string }[]; responses: object } }
+      >;
     };
     assert.equal(Object.keys(document.paths).length, 12);
     for (const route of ROUTES) {
       const operation = document.paths[route.path.replace(":id", "{id}")]!.get;
+      assert.equal(operation.operationId, route.name);
       const query = operation.parameters.filter((parameter) => parameter.in === "query");
       assert.deepEqual(
         query.map((parameter) => parameter.name),
         route.parameters,
       );
-      const told = JSON.stringify(operation.responses);
-      const faults = [...route.faults, ...(route.scope ? (["rateLimited", "snapshotChanged"] as const) : [])];
+      const told = JSON.stringify([operation.responses, document.components.responses]);
+      const faults = [...route.faults, "rateLimited", "snapshotChanged"] as const;
       for (const name of faults) {
         assert.ok(told.includes(JSON.stringify(FAULTS[name].message).slice(1, -1)), `${route.path} ${name}`);
       }
     }
   });
 
-  it("refers only to schemas that it has", () => {
-    const { schemas } = (JSON.parse(text) as { components: { schemas: object } }).components;
-    const refs = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map((match) => match[1]!);
-    assert.ok(refs.length > 12);
-    for (const ref of refs) assert.ok(ref in schemas, ref);
+  it("refers only to what it has", () => {
+    const { components } = JSON.parse(text) as { components: Record<string, object> };
+    const refs = [...text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)];
+    assert.ok(refs.length > 100);
+    for (const [ref, kind, name] of refs) assert.ok(name! in components[kind!]!, ref);
+  });
+
+  it("shows replies as the sample's server gives them", async () => {
+    assert.equal(readFileSync(EXAMPLES_FILE, "utf8"), await makeExamples(), "run `npm run docs`");
   });
 });
 
@@ -233,6 +243,7 @@ describe("examples in doc comments", () => {
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^example:/ }, ({ path }) => ({ path, namespace: "example" }));
       onResolve({ filter: /^orrery$/ }, () => ({ path: LIBRARY.href, external: true }));
+      onResolve({ filter: /^orrery\/client$/ }, () => ({ path: CLIENT.href, external: true }));
       onLoad({ filter: /.*/, namespace: "example" }, ({ path }) => {
         const { file, code } = examples[Number(path.slice("example:".length))]!;
         return { contents: code, loader: "ts", resolveDir: dirname(file) };

@@ -5,13 +5,30 @@
  *
  * @example
  * ```ts
+ * import assert from "node:assert/strict";
+ * import { openOrrery } from "orrery";
  * import { createClient } from "orrery/client";
  *
- * const client = createClient({ baseUrl: "http://127.0.0.1:8080", token: "svc_sk_demo" });
+ * // In place of a server, whose address would be `baseUrl`: a replica in this process.
+ * const replica = await openOrrery({
+ *   snapshot: "data/sample",
+ *   keys: [{ id: "me", kind: "cli", token: "svcx_secret" }],
+ * });
+ * const client = createClient({
+ *   baseUrl: "http://replica",
+ *   token: "svcx_secret",
+ *   fetch: (url, init) => replica.fetch(new Request(url, init)),
+ * });
  *
- * const { data: world } = await client.worlds.get("8f14e45f-ceea-467f-a8f9-7c4cb9d5f3a1");
- * const { data: found, pagination } = await client.worlds.search("castle", { limit: 5 });
- * for await (const instance of client.instances.list.all()) console.log(instance.worldId);
+ * const { data: worlds, pagination } = await client.worlds.list({ limit: 3 });
+ * assert.equal(worlds.length, 3);
+ * const { data: owner } = await client.users.get(worlds[0]!.ownerId);
+ * assert.ok((await client.users.search(owner.displayName)).pagination.total > 0);
+ *
+ * let count = 0;
+ * for await (const world of client.worlds.list.all()) if (world.isPublic) count++;
+ * assert.equal(count, pagination.total);
+ * replica.close();
  * ```
  */
 
