@@ -25,7 +25,7 @@ import { collectGarbage } from "./collect.ts";
 import { indexLoaded } from "./index-loaded.ts";
 import type { SearchAnswer, SearchRequest, Task, ThreadMessage } from "./thread-messages.ts";
 import { startWorker } from "./worker-options.ts";
-import { stepBack } from "./yield-cpu.ts";
+import { stepBack, yieldCpu } from "./yield-cpu.ts";
 
 const port = parentPort!;
 
@@ -123,9 +123,11 @@ async function run(task: Task): Promise<void> {
   setImmediate(collectGarbage);
 }
 
-function optionsOf({ maxBytes, keepHiddenIds }: Extract<Task, { kind: "load" }>): LoadOptions {
+function optionsOf({ maxBytes, keepHiddenIds, before }: Extract<Task, { kind: "load" }>): LoadOptions {
   let told = 0;
+  const isServing = before !== undefined;
   const onProgress = (share: number): void => {
+    if (isServing) yieldCpu(() => {});
     if (share < 1 && share - told < 0.01) return;
     told = share;
     say({ kind: "progress", share });

@@ -10,8 +10,8 @@ import { aligned, type DecodedHead, decodeHead, decodePrefix, isSamePlace, PREFI
 import type { PreparedContents } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 
-/** Bytes that are read at once, while as many are checked. */
-const PIECE_BYTES = 4 * 1_048_576;
+/** Bytes that are read at once, while as many are checked: what takes so little time that requests need not notice. */
+const PIECE_BYTES = 2 ** 19;
 
 /** How to read. */
 export interface ReadOptions {
