@@ -7,7 +7,7 @@ import { FAULTS, type FaultName } from "./fault.ts";
 import type { Quota } from "./gate/limit.ts";
 
 /** Methods that every operation answers. */
-export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
+const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 
 const JSON_TYPE = "Content-Type: application/json; charset=utf-8\r\n";
 

@@ -7,9 +7,9 @@ import { PERIODS, type Period } from "../model.ts";
 import type { Match, ParameterName, Parameters } from "../routes/route.ts";
 
 /** Largest page. */
-export const MAX_LIMIT = 50;
+const MAX_LIMIT = 50;
 /** Page size when none, or none that can be used, was asked for. */
-export const DEFAULT_LIMIT = 20;
+const DEFAULT_LIMIT = 20;
 
 /** Ways to compare. */
 const MATCHES: readonly Match[] = ["exact", "similar"];

@@ -22,7 +22,7 @@ export interface Voice {
 }
 
 /** Most UTF-16 code units of a description. */
-export const LONGEST = 2000;
+const LONGEST = 2000;
 
 /** Code units of the longest separator of parts: " / ". */
 const LONGEST_SEPARATOR = 3;

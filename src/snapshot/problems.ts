@@ -1,7 +1,7 @@
 /** What is wrong with a snapshot, one line a problem. */
 
 /** How many problems are spelled out. */
-export const MOST_PROBLEMS = 20;
+const MOST_PROBLEMS = 20;
 
 /** Collects problems; remembers the first {@link MOST_PROBLEMS} and counts the rest. */
 export class Problems {

@@ -26,7 +26,7 @@ export interface Dangling {
 }
 
 /** How many dangling references are spelled out a file. */
-export const MOST_DANGLING = 20;
+const MOST_DANGLING = 20;
 
 /** Why rows of a file are hidden, and how many. */
 export type Hidden = Map<string, number>;
@@ -140,7 +140,7 @@ function hide(hidden: Hidden, why: string): void {
 }
 
 /** Where a row stands. */
-interface Place {
+interface Location {
   readonly file: string;
   readonly line: number;
 }
@@ -148,7 +148,7 @@ interface Place {
 /** Counts a reference that points nowhere. @param at where its id stands in `words` */
 export function dangle(
   dangling: Dangling,
-  { file, line }: Place,
+  { file, line }: Location,
   field: string,
   words: Uint32Array,
   at = 0,

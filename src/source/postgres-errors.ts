@@ -27,7 +27,7 @@ const CERTIFICATE = /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
 export type Secrets = readonly string[];
 
 /** A text without any of the secrets. */
-export function withoutSecrets(text: string, secrets: Secrets): string {
+function withoutSecrets(text: string, secrets: Secrets): string {
   return secrets.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "***")), text);
 }
 

@@ -28,7 +28,7 @@ const CANCEL_CODE = 80_877_102;
  *
  * @throws {MissingPackageError} naming the command that installs them
  */
-export async function importPostgres() {
+async function importPostgres() {
   try {
     const { default: pg } = await import("pg");
     const { default: copyStreams } = await import("pg-copy-streams");

@@ -68,17 +68,6 @@ export class Float64Column {
   }
 }
 
-/** A growing column of bytes. */
-export class ByteColumn {
-  values = new Uint8Array(1024);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.values.length) this.values = enlarge(this.values);
-    this.values[this.length++] = value;
-  }
-}
-
 const CHUNK_BITS = 24;
 const CHUNK_BYTES = 2 ** CHUNK_BITS;
 /** The first chunk is small, each further one twice as large: most tables of a test fit into it. */
@@ -166,11 +155,11 @@ export class TextColumn {
     return this.#lengths.values[at]!;
   }
 
-  /** Copies text `at` to a place in `target`. */
-  copyTo(at: number, target: Uint8Array, place: number): void {
+  /** Copies text `at` into `target`, from an offset on. */
+  copyTo(at: number, target: Uint8Array, offset: number): void {
     const address = this.#addresses.values[at]!;
     const chunk = this.#chunks[address >>> CHUNK_BITS]!;
     const from = address & (CHUNK_BYTES - 1);
-    chunk.copy(target, place, from, from + this.#lengths.values[at]!);
+    chunk.copy(target, offset, from, from + this.#lengths.values[at]!);
   }
 }

@@ -30,11 +30,11 @@ function same(a: Uint32Array, i: number, b: Uint32Array, j: number): boolean {
 }
 
 /** Copies an id. */
-export function copyWords(from: Uint32Array, at: number, to: Uint32Array, place: number): void {
-  to[place] = from[at]!;
-  to[place + 1] = from[at + 1]!;
-  to[place + 2] = from[at + 2]!;
-  to[place + 3] = from[at + 3]!;
+export function copyWords(from: Uint32Array, at: number, to: Uint32Array, offset: number): void {
+  to[offset] = from[at]!;
+  to[offset + 1] = from[at + 1]!;
+  to[offset + 2] = from[at + 2]!;
+  to[offset + 3] = from[at + 3]!;
 }
 
 /** Compares two ids of four words each, as for `sort`. */

@@ -17,16 +17,16 @@ function sortByDigit(
   shift: number,
   bits: number,
 ): void {
-  const places = new Uint32Array(2 ** bits);
-  const mask = places.length - 1;
-  for (const row of order) places[(words[row]! >>> shift) & mask]!++;
-  let place = 0;
+  const offsets = new Uint32Array(2 ** bits);
+  const mask = offsets.length - 1;
+  for (const row of order) offsets[(words[row]! >>> shift) & mask]!++;
+  let offset = 0;
   for (let digit = 0; digit <= mask; digit++) {
-    const count = places[digit]!;
-    places[digit] = place;
-    place += count;
+    const count = offsets[digit]!;
+    offsets[digit] = offset;
+    offset += count;
   }
-  for (const row of order) spare[places[(words[row]! >>> shift) & mask]!++] = row;
+  for (const row of order) spare[offsets[(words[row]! >>> shift) & mask]!++] = row;
   order.set(spare);
 }
 

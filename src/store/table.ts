@@ -38,15 +38,15 @@ export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOS
   const rows = order.length;
   const bytes = sharedBytes(total);
   const starts = sharedUint32(rows + 1);
-  let place = 0;
+  let offset = 0;
   for (let row = 0; row < rows; row++) {
     const at = order[row]!;
-    starts[row] = place;
-    texts.copyTo(at, bytes, place);
-    place += texts.lengthAt(at);
-    bytes[place++] = 0x2c;
+    starts[row] = offset;
+    texts.copyTo(at, bytes, offset);
+    offset += texts.lengthAt(at);
+    bytes[offset++] = 0x2c;
   }
-  starts[rows] = place;
+  starts[rows] = offset;
   return { rows, bytes, starts };
 }
 

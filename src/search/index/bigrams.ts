@@ -101,12 +101,12 @@ function distribute(
       for (let at = from; at < to; at++) {
         const unit = units[at]!;
         if (unit < low || unit >= high) continue;
-        const place = next[unit - low]!++;
+        const slot = next[unit - low]!++;
         const third = at + 1 < end ? units[at + 2]! : PAD;
         const fourth = at + 2 < end ? units[at + 3]! : PAD;
-        postings[place] = makePosting(number, at - from) + REPEATED;
-        seconds[place - offset] = units[at + 1]!;
-        followers[place - offset] = pairOf(third, fourth);
+        postings[slot] = makePosting(number, at - from) + REPEATED;
+        seconds[slot - offset] = units[at + 1]!;
+        followers[slot - offset] = pairOf(third, fourth);
       }
     }
   }
@@ -120,11 +120,11 @@ function distributeBySecond(
 ): Uint32Array {
   const ends = new Uint32Array(UNITS);
   for (let at = 0; at < seconds.length; at++) ends[seconds[at]!]!++;
-  let place = 0;
+  let slot = 0;
   for (let second = 0; second < UNITS; second++) {
     const many = ends[second]!;
-    ends[second] = place;
-    place += many;
+    ends[second] = slot;
+    slot += many;
   }
   const arrived = postings.slice();
   for (let at = 0; at < seconds.length; at++) {
@@ -155,13 +155,13 @@ function sortList(
   for (let at = from + 1; at < to; at++) {
     const posting = postings[at]!;
     const follower = followers[at]!;
-    let place = at;
-    for (; place > from && followers[place - 1]! > follower; place--) {
-      followers[place] = followers[place - 1]!;
-      postings[place] = postings[place - 1]!;
+    let slot = at;
+    for (; slot > from && followers[slot - 1]! > follower; slot--) {
+      followers[slot] = followers[slot - 1]!;
+      postings[slot] = postings[slot - 1]!;
     }
-    followers[place] = follower;
-    postings[place] = posting;
+    followers[slot] = follower;
+    postings[slot] = posting;
   }
 }
 

@@ -17,7 +17,7 @@ const DEPTH = GRAM * 3;
 const TWO_GRAMS = GRAM * 2;
 
 /** By trigram: how many postings have it at one of three distances; then where the next of them goes. */
-interface Places {
+interface Offsets {
   readonly own: Uint32Array;
   /** Three code units on. */
   readonly next: Uint32Array;
@@ -38,25 +38,25 @@ export function sortPostings(
   padded: number,
 ): Pick<TrigramIndex, "starts" | "postings" | "followers" | "depth"> {
   const length = texts.units.length - texts.count;
-  const places = countPlaces(texts, trigrams, distinct, padded);
+  const offsets = countOffsets(texts, trigrams, distinct, padded);
   const starts = sharedUint32(distinct + 1);
-  starts.set(places.own);
+  starts.set(offsets.own);
   starts[distinct] = length;
   const postings = sharedUint32(length);
   const followers = sharedUint32(length);
   const own = new Uint32Array(length);
-  sortBySecond(texts, trigrams, padded, places.second, { postings, followers, own });
+  sortBySecond(texts, trigrams, padded, offsets.second, { postings, followers, own });
   // What the trigrams took is used again.
   const byNext = { postings: trigrams, own: new Uint32Array(length) };
   for (let at = 0; at < length; at++) {
-    const to = places.next[followers[at]!]!++;
+    const to = offsets.next[followers[at]!]!++;
     byNext.postings[to] = postings[at]!;
     byNext.own[to] = own[at]!;
   }
   for (let follower = 0, at = 0; follower < distinct; follower++) {
-    // Each place has moved on to the end of its range.
-    for (const end = places.next[follower]!; at < end; at++) {
-      const to = places.own[byNext.own[at]!]!++;
+    // Each offset has moved on to the end of its range.
+    for (const end = offsets.next[follower]!; at < end; at++) {
+      const to = offsets.own[byNext.own[at]!]!++;
       postings[to] = byNext.postings[at]!;
       followers[to] = follower;
     }
@@ -65,12 +65,12 @@ export function sortPostings(
 }
 
 /** Counts trigrams by what they are to a posting, and gives each its range. */
-function countPlaces(
+function countOffsets(
   { count, starts }: Texts,
   trigrams: Uint32Array,
   distinct: number,
   padded: number,
-): Places {
+): Offsets {
   const own = new Uint32Array(distinct);
   const next = new Uint32Array(distinct);
   const second = new Uint32Array(distinct);
@@ -89,10 +89,10 @@ function countPlaces(
     second[trigram]! += own[trigram]!;
   }
   for (const counts of [own, next, second]) {
-    for (let trigram = 0, place = 0; trigram < distinct; trigram++) {
+    for (let trigram = 0, offset = 0; trigram < distinct; trigram++) {
       const size = counts[trigram]!;
-      counts[trigram] = place;
-      place += size;
+      counts[trigram] = offset;
+      offset += size;
     }
   }
   return { own, next, second };

@@ -53,7 +53,7 @@ export function* findNames(index: OpenNameIndex, term: string, page?: PageOf): W
 const MANY = 16_384;
 
 /** Names by the postings of a term. */
-export function* namesAt(
+function* namesAt(
   index: OpenNameIndex,
   located: Located,
   term: string,

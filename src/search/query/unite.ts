@@ -108,11 +108,7 @@ export function* addEntries(entries: Uint32Array, { any, inName }: BitPair): Wor
 }
 
 /** Sets the bits of the documents of some words, with pauses. */
-export function* addLists(
-  { starts, entries }: WordPostings,
-  words: ArrayLike<number>,
-  pair: BitPair,
-): Work<void> {
+function* addLists({ starts, entries }: WordPostings, words: ArrayLike<number>, pair: BitPair): Work<void> {
   let work = 0;
   for (let at = 0; at < words.length; at++) {
     const from = starts[words[at]!]!;

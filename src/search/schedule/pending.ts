@@ -58,9 +58,6 @@ export type SharedPending = Int32Array<SharedArrayBuffer>;
 /** Keys have numbers below 2^20, which is as many as threads can count for; threads have the bits above. */
 const KEY_BITS = 20;
 
-/** Most threads that can share a bound. */
-export const MOST_SHARING = 2 ** (31 - KEY_BITS) - 1;
-
 /** Makes the cells for a bound that threads share. */
 export function createSharedPending(most: number): SharedPending {
   return new Int32Array(new SharedArrayBuffer(most * Int32Array.BYTES_PER_ELEMENT));
@@ -69,7 +66,7 @@ export function createSharedPending(most: number): SharedPending {
 /**
  * A thread's view of a bound that it shares.
  *
- * @param thread from 0 to {@link MOST_SHARING} - 1, different for each thread
+ * @param thread below 2,047, different for each thread
  */
 export function sharePending(cells: SharedPending, thread: number): PendingSearches {
   const most = mostOfKey(cells.length);

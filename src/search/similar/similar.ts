@@ -42,7 +42,7 @@ export function mostEdits(codePoints: number): 0 | 1 | 2 {
 /** What is indexed of a store. */
 export interface SimilarIndex {
   readonly users: SimilarNames;
-  /** Documents are places in the order of popularity. */
+  /** Documents are positions in the order of popularity. */
   readonly worlds: SimilarNames;
 }
 
@@ -50,7 +50,9 @@ export interface SimilarIndex {
 export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIndex> {
   return {
     users: yield* indexSimilarNames(users.rows, (row) => fold(displayNameOf(users, row))),
-    worlds: yield* indexSimilarNames(worlds.rows, (place) => fold(worldNameOf(worlds, popular.all[place]!))),
+    worlds: yield* indexSimilarNames(worlds.rows, (document) =>
+      fold(worldNameOf(worlds, popular.all[document]!)),
+    ),
   };
 }
 
@@ -75,8 +77,8 @@ export function openSimilar(
   index: SimilarIndex,
   exact: Searches,
 ): SimilarSearches {
-  const places = new Uint32Array(worlds.rows);
-  for (let place = 0; place < worlds.rows; place++) places[popular.all[place]!] = place;
+  const positions = new Uint32Array(worlds.rows);
+  for (let document = 0; document < worlds.rows; document++) positions[popular.all[document]!] = document;
   return {
     *users(term) {
       const found = pageOf(yield* exact.users(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
@@ -84,11 +86,11 @@ export function openSimilar(
     },
     *worlds(term) {
       const found = pageOf(yield* exact.worlds(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
-      const exactPlaces = Array.from(found.rows, (row) => places[row]!);
+      const exactDocuments = Array.from(found.rows, (row) => positions[row]!);
       const terms = [...new Set(term.split(/\s+/u))].slice(0, MOST_TERMS);
       const classOf = (name: string): number => classOfWorld(name, term, terms);
-      const similar = yield* findSimilar(index.worlds, term, exactPlaces, classOf);
-      return similar.map((place) => popular.all[place]!);
+      const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);
+      return similar.map((document) => popular.all[document]!);
     },
   };
 }
@@ -113,7 +115,7 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
  * @param found documents that the exact search found, in whatever text
  * @returns documents in order
  */
-export function* findSimilar(
+function* findSimilar(
   names: SimilarNames,
   term: string,
   found: Iterable<number>,
@@ -127,19 +129,19 @@ export function* findSimilar(
   yield;
   const query = codePointsOf(term);
   const most = mostEdits(query.length);
-  if (most > 0 && ranks.size < MOST_SIMILAR) yield* addNear(names, term, query, most, ranks, classOf);
+  if (most > 0 && ranks.size < MOST_SIMILAR) yield* addSimilar(names, term, query, most, ranks, classOf);
   return ranks.best();
 }
 
 /** A candidate that lies within the distance. */
-interface Near {
+interface SimilarName {
   readonly number: number;
   readonly distance: number;
   readonly whole: number;
   readonly rankClass: number;
 }
 
-function* addNear(
+function* addSimilar(
   names: SimilarNames,
   term: string,
   query: Uint32Array,
@@ -147,7 +149,7 @@ function* addNear(
   ranks: Ranks,
   classOf: ClassOf,
 ): Work<void> {
-  const near: Near[] = [];
+  const similar: SimilarName[] = [];
   const candidates = names.candidates.find(term);
   for (let at = 0; at < candidates.length; at++) {
     if (at % AT_ONCE === 0) yield;
@@ -156,13 +158,13 @@ function* addNear(
     const points = codePointsOf(name);
     const distance = substringDistance(query, points, most);
     if (distance > most) continue;
-    near.push({ number, distance, whole: wholeDistance(query, points), rankClass: classOf(name, term) });
+    similar.push({ number, distance, whole: wholeDistance(query, points), rankClass: classOf(name, term) });
   }
-  near.sort((a, b) => a.whole - b.whole);
+  similar.sort((a, b) => a.whole - b.whole);
   let rows = 0;
   let lastOfFirst = 0;
-  for (const { number, distance, whole, rankClass } of near) {
-    const isFirst = rows < FIRST_ROWS || whole === near[0]!.whole;
+  for (const { number, distance, whole, rankClass } of similar) {
+    const isFirst = rows < FIRST_ROWS || whole === similar[0]!.whole;
     const from = names.starts[number]!;
     // Of one name no more can be among the best.
     const to = Math.min(names.starts[number + 1]!, from + MOST_SIMILAR);

@@ -3,41 +3,31 @@
  *
  * A snapshot that fails to load changes nothing. A request to reload while a
  * load is under way becomes one more load behind it, however often it comes.
- *
- * Long: loading, watching and letting go share the state of one generation.
  */
 
-import type { Observe } from "../../observe.ts";
-import { type CacheCounts, observeSearches, withCache } from "../../search/cache.ts";
-import type { PendingSearches } from "../../search/schedule/pending.ts";
+import type { CacheCounts } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { SourceError } from "../../source/problem.ts";
 import type { Source } from "../../source/url.ts";
-import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
+import type { Generation } from "../../store/generation.ts";
 import { systemErrorText } from "../../system-error.ts";
-import { RELEASE_MS } from "../process/collect.ts";
 import { GrowingPauses } from "../process/pauses.ts";
-import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
-import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
+import { loadedObservation, unchangedObservation } from "./load-observations.ts";
+import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
+import { ServedGeneration, type ServedOptions } from "./served.ts";
+import { shrinkProblems } from "./shrink.ts";
 import { SnapshotFolder } from "./snapshot-folder.ts";
 
 /** @internal What to keep current, and who is told. */
-export interface SnapshotOptions extends LoaderOptions {
+export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
   /** Gives the folder instead, and brings what belongs into it. */
   readonly source?: Source;
   readonly load: Loader;
-  /** Makes the similar search of a generation; there is none when absent. */
-  readonly openSimilar?: SimilarSearching["open"];
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
-  /** Called when an old generation is no longer needed by anybody. */
-  readonly onReleased?: () => void;
-  /** Bounds the searches that wait for others; no bound when absent. */
-  readonly pending?: PendingSearches;
-  readonly observe: Observe;
 }
 
 /** The first load failed. */
@@ -79,35 +69,6 @@ const RETRY_MS = 5000;
 /** The fingerprint of files that cannot be read; no other is equal to it. */
 const UNSEEN = "unseen";
 
-const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-
-/** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
-const SHRINK_GUARD_ROWS = 100;
-
-/** Why a store must not follow another: it lost most of a table. */
-function shrinkProblems(before: Store, after: Store): string[] {
-  const problems: string[] = [];
-  for (const table of ["users", "worlds"] as const) {
-    const from = before[table].rows;
-    const to = after[table].rows;
-    if (from < SHRINK_GUARD_ROWS || to >= from / 2) continue;
-    const lost = `${to} visible rows, less than half of the ${from} being served`;
-    problems.push(`${table}.ndjson: ${lost}; use --allow-shrink to accept it`);
-  }
-  return problems;
-}
-
-function countsOf(store: Store) {
-  return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
-}
-
-/** Tables that were read, and those that were kept from the generation before. */
-function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
-  const named = (kept: boolean): string[] =>
-    reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
-  return { read: named(false), kept: named(true) };
-}
-
 /**
  * Loads the folder and keeps it.
  *
@@ -121,12 +82,7 @@ export async function keepSnapshot(
 ): Promise<SnapshotKeeper> {
   const { observe } = options;
   const folder = new SnapshotFolder(options.folder, options.source);
-  let generation: Generation | undefined;
-  /** What the next load may use again. */
-  let serving: Serving | undefined;
-  let similar: OpenSimilar | undefined;
-  let retire = (): void => {};
-  let searchCounts = (): CacheCounts => NO_SEARCHES;
+  const served = new ServedGeneration(options, onGeneration);
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   let loadedFingerprint: string | undefined;
   let running: Promise<void> | undefined;
@@ -137,61 +93,8 @@ export async function keepSnapshot(
   let stopped = false;
   const closing = new AbortController();
 
-  function accept(loaded: LoadedSearchable, began: number): void {
-    const { store, kept, index, bytes } = loaded;
-    const before = generation?.store;
-    const search = withCache(loaded.search, loaded.cacheBytes, options.pending);
-    const letGo = replaceSimilar(store, index);
-    const next = createGeneration(store, search, similar?.search);
-    if (before) {
-      warnOfShrink(before, store);
-      tellOfCache();
-    }
-    searchCounts = search.counts;
-    generation = next;
-    serving = { store, kept, index };
-    onGeneration(next, index);
-    // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
-    retire();
-    letGo?.();
-    retire = loaded.retire;
-    if (before && options.onReleased) setTimeout(options.onReleased, RELEASE_MS).unref();
-    observe({
-      kind: "snapshot-loaded",
-      generation: store.id,
-      counts: countsOf(store),
-      bytes,
-      ms: Math.round(performance.now() - began),
-      readMs: Math.round(loaded.readMs),
-      packMs: Math.round(loaded.packMs),
-      indexMs: Math.round(loaded.indexMs),
-      ...tablesOf(loaded),
-    });
-  }
-
-  /** Similar search goes on where the names are the same. @returns what lets go of the one before, if it does not */
-  function replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
-    const old = similar;
-    if (old && index.users === serving?.index.users && index.worlds === serving.index.worlds) {
-      old.serveAs(store.id);
-      return undefined;
-    }
-    similar = options.openSimilar?.(store, index);
-    return old?.retire;
-  }
-
-  function tellOfCache(): void {
-    observeSearches(observe, generation!.store.id, searchCounts());
-  }
-
-  function warnOfShrink(before: Store, after: Store): void {
-    for (const [table, from] of Object.entries(countsOf(before))) {
-      const to = countsOf(after)[table as keyof ReturnType<typeof countsOf>];
-      if (to < from / 2) observe({ kind: "snapshot-shrunk", table, from, to });
-    }
-  }
-
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
+    const { generation, serving } = served;
     const before = serving && { before: serving };
     const result = await folder.load(options.load, { ...options, ...before, signal: closing.signal });
     if (!result.ok || generation === undefined) return result;
@@ -203,8 +106,7 @@ export async function keepSnapshot(
     }
     result.retire();
     if (result.store.contents === generation.store.contents) {
-      // Files that only look different need not be looked into again.
-      serving = { ...serving!, kept: result.kept };
+      served.keep(result);
       return result;
     }
     const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
@@ -213,6 +115,7 @@ export async function keepSnapshot(
 
   async function load(): Promise<void> {
     clearTimeout(retry);
+    const { generation } = served;
     try {
       await folder.refresh(generation === undefined ? "start" : "reload", closing.signal);
     } catch (error) {
@@ -239,10 +142,10 @@ export async function keepSnapshot(
       if (generation === undefined) throw new SnapshotError(result.problems);
       tellOfRefused(result, generation.store.id, retryMs);
     } else if (result.store.id === generation?.store.id) {
-      const ms = Math.round(performance.now() - began);
-      observe({ kind: "snapshot-unchanged", generation: result.store.id, ms, ...tablesOf(result) });
+      observe(unchangedObservation(result, performance.now() - began));
     } else {
-      accept(result, began);
+      served.replace(result);
+      observe(loadedObservation(result, performance.now() - began));
     }
   }
 
@@ -290,8 +193,8 @@ export async function keepSnapshot(
         error instanceof SourceError
           ? error.message
           : `${folder.path}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
-      if (lastSeen !== problem && generation !== undefined) {
-        observe({ kind: "snapshot-refused", problems: [problem], serving: generation.store.id });
+      if (lastSeen !== problem && served.generation !== undefined) {
+        observe({ kind: "snapshot-refused", problems: [problem], serving: served.generation.store.id });
       }
       lastSeen = problem;
       return;
@@ -311,8 +214,8 @@ export async function keepSnapshot(
 
   await load();
   return {
-    current: () => generation!,
-    index: () => serving!.index,
+    current: () => served.generation!,
+    index: () => served.serving!.index,
     reload,
     watch(everyMs) {
       const next = (): void => {
@@ -325,14 +228,12 @@ export async function keepSnapshot(
       next();
     },
     stop,
-    searchCounts: () => searchCounts(),
+    searchCounts: () => served.searchCounts(),
     close() {
       if (closing.signal.aborted) return;
       stop();
       closing.abort();
-      tellOfCache();
-      retire();
-      similar?.retire();
+      served.retire();
     },
   };
 }

@@ -34,7 +34,7 @@ export interface KeysKeeper {
  *
  * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
  */
-export async function readKeyRing(
+async function readKeyRing(
   file: string,
   counters: Counters,
   { read }: KeyFiles = realKeyFiles,
@@ -109,13 +109,13 @@ export async function keepKeys(
   }
 
   await load();
-  let timer = setTimeout(lookAgain, LOOK_MS);
-  async function lookAgain(): Promise<void> {
+  let timer = setTimeout(checkFile, LOOK_MS);
+  async function checkFile(): Promise<void> {
     // What is being read, for a signal, need not be read again.
     await reading;
     const known = fingerprint;
     if ((await fingerprintOfFile(file, files)) !== known) await reload();
-    if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
+    if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {
     reload,

@@ -11,7 +11,7 @@ import { aligned, encodeHead, type Head, type PlacedArray } from "./head.ts";
 import type { PreparedContents } from "./layout.ts";
 
 /** What is written at once, while its checksum is taken. */
-const PIECE_BYTES = 4 * 1_048_576;
+const CHUNK_BYTES = 4 * 1_048_576;
 
 /** Names of files that builds have begun. */
 const TEMPORARY = /^(generation\.orrery|manifest\.json)\.[0-9a-f]{16}\.tmp$/;
@@ -70,20 +70,20 @@ async function writeArray(
   handle: FileHandle,
   { array, bytes }: Placing,
   from: number,
-  take: (piece: Uint8Array) => void,
+  take: (chunk: Uint8Array) => void,
 ): Promise<number> {
   let checksum = 0;
   const stored = bytesOf(array);
   for (const memory of [stored, new Uint8Array(aligned(bytes) - bytes)]) {
     const start = memory === stored ? from : from + bytes;
-    for (let at = 0; at < memory.length; at += PIECE_BYTES) {
-      const piece = memory.subarray(at, at + PIECE_BYTES);
-      const writing = writeAll(handle, piece, start + at);
+    for (let at = 0; at < memory.length; at += CHUNK_BYTES) {
+      const chunk = memory.subarray(at, at + CHUNK_BYTES);
+      const writing = writeAll(handle, chunk, start + at);
       // Its failure is met below.
       writing.catch(() => {});
-      checksum = crc32(piece, checksum);
+      checksum = crc32(chunk, checksum);
       await writing;
-      take(piece);
+      take(chunk);
     }
   }
   return checksum;
@@ -104,8 +104,8 @@ async function writeContents(
   let written = 0;
   for (const array of placed) {
     if (array.bytes === 0 || checksums.has(array.offset)) continue;
-    const checksum = await writeArray(handle, array, start + array.offset, (piece) => {
-      written += piece.length;
+    const checksum = await writeArray(handle, array, start + array.offset, (chunk) => {
+      written += chunk.length;
       onProgress(written / bodyBytes);
     });
     checksums.set(array.offset, checksum);
@@ -135,9 +135,9 @@ async function writeNew(path: string, write: (handle: FileHandle) => Promise<voi
 
 async function hashOf(handle: FileHandle): Promise<string> {
   const hash = createHash("sha256");
-  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   for (let bytes = 0; ; ) {
-    const { bytesRead } = await handle.read(buffer, 0, PIECE_BYTES, bytes);
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, bytes);
     if (bytesRead === 0) return hash.digest("hex");
     hash.update(buffer.subarray(0, bytesRead));
     bytes += bytesRead;
