@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
-import { whyNoSharing } from "../src/serve/port.ts";
+import { whyNoSharing } from "../src/serve/listen/port.ts";
 import { nodeOptionsOf, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
 import { machine, markdown, whole } from "./support/output.ts";

@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
-import { DEFAULT_LIMITS } from "../src/serve/http.ts";
+import { DEFAULT_LIMITS } from "../src/serve/listen/http.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
 import {
   at,
