@@ -342,6 +342,10 @@ describe("export from PostgreSQL", { skip }, () => {
       FROM generate_series(1, 1000000)`,
   };
 
+  function startExport(out: string, file: string): ReturnType<typeof start> {
+    return start(["export", "--postgres", server.url("orrery"), "--out", out, "--queries", file]);
+  }
+
   /** Waits until an export of these users is under way; gives its backend. */
   async function untilCopying(out: string): Promise<number> {
     const client = await server.connect();
@@ -375,16 +379,7 @@ describe("export from PostgreSQL", { skip }, () => {
   ] as const) {
     it(`publishes nothing when its query is ${what}`, async (t) => {
       const out = join(temporaryFolder(t), "snapshot");
-      const args = [
-        "export",
-        "--postgres",
-        server.url("orrery"),
-        "--out",
-        out,
-        "--queries",
-        queries(t, SLOW),
-      ];
-      const program = start(args);
+      const program = startExport(out, queries(t, SLOW));
       const backend = await untilCopying(out);
       const client = await server.connect();
       await client.query(disturb, [backend]);
@@ -396,8 +391,7 @@ describe("export from PostgreSQL", { skip }, () => {
 
   it("publishes nothing when the server is stopped", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
-    const args = ["export", "--postgres", server.url("orrery"), "--out", out, "--queries", queries(t, SLOW)];
-    const program = start(args);
+    const program = startExport(out, queries(t, SLOW));
     await untilCopying(out);
     await server.stop();
     const ended = await program.ended;
@@ -413,16 +407,7 @@ describe("export from PostgreSQL", { skip }, () => {
     const silent = {
       users: `SELECT gen_random_uuid() AS id, 'x' AS display_name, now() AS created_at FROM (SELECT pg_sleep(3600)) AS slept`,
     };
-    const args = [
-      "export",
-      "--postgres",
-      server.url("orrery"),
-      "--out",
-      out,
-      "--queries",
-      queries(t, silent),
-    ];
-    const program = start(args);
+    const program = startExport(out, queries(t, silent));
     const backend = await untilCopying(out);
     program.child.kill("SIGTERM");
     const ended = await program.ended;
@@ -440,8 +425,7 @@ describe("export from PostgreSQL", { skip }, () => {
 
   it("leaves what it was doing when it is killed, which the next one removes", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
-    const slow = ["--queries", queries(t, SLOW)];
-    const program = start(["export", "--postgres", server.url("orrery"), "--out", out, ...slow]);
+    const program = startExport(out, queries(t, SLOW));
     await untilCopying(out);
     program.child.kill("SIGKILL");
     await program.ended;

@@ -1,8 +1,22 @@
-/** What there is to say of a load that came to something. */
+/** What there is to say of a load that came to something, and of what it takes the place of. */
 
 import type { Observation } from "../../observe.ts";
+import type { Store } from "../../store/generation.ts";
 import type { LoadedSearchable } from "./loader.ts";
-import { countsOf } from "./shrink.ts";
+
+/** Visible rows of each table. */
+function countsOf(store: Store): { users: number; worlds: number; instances: number } {
+  return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
+}
+
+/** What there is to say of a store that follows another: the tables, however small, of which less than half is left. */
+export function shrunkTables(before: Store, after: Store): Observation[] {
+  const counts = countsOf(after);
+  return Object.entries(countsOf(before)).flatMap(([table, from]) => {
+    const to = counts[table as keyof typeof counts];
+    return to < from / 2 ? [{ kind: "snapshot-shrunk", table, from, to } as const] : [];
+  });
+}
 
 /** Tables that were read, and those that were kept from the generation before. */
 function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {

@@ -7,8 +7,8 @@ import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
+import { shrunkTables } from "./load-observations.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
-import { shrunkTables } from "./shrink.ts";
 
 /** What generations are served with, and who is told. */
 export interface ServedOptions {

@@ -9,6 +9,7 @@ import type { CacheCounts } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
+import { renameProblems, shrinkProblems } from "../../snapshot/refusals.ts";
 import { SourceError } from "../../source/problem.ts";
 import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
@@ -17,7 +18,6 @@ import { GrowingPauses } from "../process/pauses.ts";
 import { loadedObservation, unchangedObservation } from "./load-observations.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import { ServedGeneration, type ServedOptions } from "./served.ts";
-import { shrinkProblems } from "./shrink.ts";
 import { SnapshotFolder } from "./snapshot-folder.ts";
 
 /** @internal What to keep current, and who is told. */
@@ -105,12 +105,10 @@ export async function keepSnapshot(
       return { ok: false, problems, fingerprint: result.fingerprint };
     }
     result.retire();
-    if (result.store.contents === generation.store.contents) {
-      served.keep(result);
-      return result;
-    }
-    const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
-    return { ok: false, problems: [problem], fingerprint: result.fingerprint };
+    const problems = renameProblems(generation.store, result.store);
+    if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
+    served.keep(result);
+    return result;
   }
 
   async function load(): Promise<void> {

@@ -11,7 +11,7 @@ import type { PreparedContents } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 
 /** Bytes that are read at once, while as many are checked: what takes so little time that requests need not notice. */
-const CHUNK_BYTES = 2 ** 19;
+const PIECE_BYTES = 2 ** 19;
 
 /** How to read. */
 export interface ReadOptions {
@@ -38,13 +38,13 @@ interface Target {
   readonly array: number;
 }
 
-/** Fills memory from a position in a file on. */
+/** Fills memory from a place in a file on. */
 async function fill(handle: FileHandle, targets: readonly Target[], from: number): Promise<void> {
   let left: Uint8Array[] = targets.map(({ bytes }) => bytes);
-  for (let position = from; left.length > 0; ) {
-    const { bytesRead } = await handle.readv(left, position);
+  for (let place = from; left.length > 0; ) {
+    const { bytesRead } = await handle.readv(left, place);
     if (bytesRead === 0) throw new BadFileError("is truncated");
-    position += bytesRead;
+    place += bytesRead;
     let done = bytesRead;
     left = left.flatMap((bytes) => {
       const rest = bytes.subarray(Math.min(done, bytes.length));
@@ -54,10 +54,10 @@ async function fill(handle: FileHandle, targets: readonly Target[], from: number
   }
 }
 
-/** The memory of all arrays in the order of the file, in chunks. It is there from when its chunk is taken. */
-function* chunksOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generator<Target[], undefined> {
-  let chunk: Target[] = [];
-  let room = CHUNK_BYTES;
+/** The memory of all arrays in the order of the file, in pieces. It is there from when its piece is taken. */
+function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generator<Target[], undefined> {
+  let piece: Target[] = [];
+  let room = PIECE_BYTES;
   for (const [array, placed] of head.arrays.entries()) {
     const { path, type, bytes } = placed;
     const same = head.arrays.slice(0, array).find((other) => bytes > 0 && isSamePlace(other, placed));
@@ -70,17 +70,17 @@ function* chunksOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
     for (const memory of [bytesOf(made), new Uint8Array(aligned(bytes) - bytes)]) {
       for (let from = 0; from < memory.length; ) {
         const part = memory.subarray(from, from + room);
-        chunk.push({ bytes: part, array });
+        piece.push({ bytes: part, array });
         from += part.length;
         room -= part.length;
         if (room > 0) continue;
-        yield chunk;
-        chunk = [];
-        room = CHUNK_BYTES;
+        yield piece;
+        piece = [];
+        room = PIECE_BYTES;
       }
     }
   }
-  if (chunk.length > 0) yield chunk;
+  if (piece.length > 0) yield piece;
 }
 
 /** Reads the arrays. @param check called with all that is read, in order */
@@ -91,26 +91,26 @@ async function readArrays(
   check: (target: Target) => void,
 ): Promise<Map<string, StoredArray>> {
   const arrays = new Map<string, StoredArray>();
-  const chunks = chunksOf(head, arrays);
-  let position = bodyStart;
+  const pieces = piecesOf(head, arrays);
+  let place = bodyStart;
   let reading: Promise<Target[] | undefined> = Promise.resolve(undefined);
   const readNext = async (): Promise<Target[] | undefined> => {
-    const { value: chunk } = chunks.next();
-    if (chunk === undefined) return undefined;
-    const from = position;
-    position += chunk.reduce((bytes, target) => bytes + target.bytes.length, 0);
-    await fill(handle, chunk, from);
-    return chunk;
+    const { value: piece } = pieces.next();
+    if (piece === undefined) return undefined;
+    const from = place;
+    place += piece.reduce((bytes, target) => bytes + target.bytes.length, 0);
+    await fill(handle, piece, from);
+    return piece;
   };
   try {
     reading = readNext();
     for (;;) {
-      const chunk = await reading;
-      if (chunk === undefined) return arrays;
+      const piece = await reading;
+      if (piece === undefined) return arrays;
       reading = readNext();
       // Its failure is met at the next turn; until then nobody waits for it.
       reading.catch(() => {});
-      for (const target of chunk) check(target);
+      for (const target of piece) check(target);
     }
   } finally {
     // Nothing may be under way when the file is closed.
