@@ -168,6 +168,7 @@ describe("flags and variables", () => {
             "guard",
             "against",
             "only",
+            "update",
             "max-old-space-size",
           ].includes(flag!)
         )
