@@ -55,7 +55,7 @@ await build({ ...options, entryPoints: tests.map((name) => `test/${name}`), outd
 const threads = ["generation-thread", "serving-thread", "similar-thread"];
 await build({
   ...options,
-  entryPoints: threads.map((name) => `src/serve/${name}.ts`),
+  entryPoints: threads.map((name) => `src/serve/threads/${name}.ts`),
   outdir: join(OUT, "threads"),
 });
 console.log(`.tests/: ${tests.length} files`);
