@@ -15,7 +15,15 @@ import { loadSnapshot } from "../src/snapshot/load.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared/head.ts";
 import { lettersOf } from "../src/snapshot/prepared/letters.ts";
 import { BadFileError } from "../src/snapshot/read.ts";
-import { listed, temporaryFolder, user, world, writeSnapshot } from "./support/folders.ts";
+import {
+  instance,
+  listed,
+  temporaryFolder,
+  user,
+  world,
+  worldStats,
+  writeSnapshot,
+} from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
@@ -193,6 +201,120 @@ describe("a forged head, whose checksums are right,", () => {
       /^generation\.orrery: .*Unicode.*build it again/,
     );
   });
+});
+
+describe("forged arrays, whose checksums are right, are refused", () => {
+  type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
+  const folder = join(root, "forged");
+  let head: { values: Record<string, number>; arrays: Entry[] };
+  let body: Buffer;
+  before(async () => {
+    // As many as it takes for all arrays to hold something, but those of texts of more than a chunk.
+    const from = writeSnapshot(join(root, "forged-rows"), {
+      "users.ndjson": Array.from({ length: 40 }, (_, n) =>
+        user(n + 1, { displayName: `moon ${n}${"x".repeat(70)}` }),
+      ),
+      "worlds.ndjson": Array.from({ length: 300 }, (_, n) =>
+        world(n + 1, { name: `moon beam ${n} of the sea` }),
+      ),
+      "world-stats.ndjson": Array.from({ length: 300 }, (_, n) => worldStats(n + 1)),
+      "instances.ndjson": Array.from({ length: 9 }, (_, n) => instance(n + 1)),
+    });
+    await prepare(from, folder);
+    ({ head, body } = partsOf(folder) as never);
+  });
+
+  /** What is said of the file with other items in an array. */
+  async function say(path: string, change: (items: Uint32Array) => unknown): Promise<string> {
+    const changed = Buffer.from(body);
+    const arrays = head.arrays.map((entry): Entry => {
+      const [own, type, offset, bytes] = entry;
+      if (own !== path) return entry;
+      const items = new Uint32Array(bytes / 4);
+      changed.copy(Buffer.from(items.buffer), 0, offset, offset + bytes);
+      change(items);
+      Buffer.from(items.buffer).copy(changed, offset);
+      const filled = changed.subarray(offset, Math.ceil((offset + bytes) / 64) * 64);
+      return [own, type, offset, bytes, crc32(filled).toString(16).padStart(8, "0")];
+    });
+    // What lies at the same place changes with it.
+    const at = new Map(arrays.map((entry) => [entry[0], entry]));
+    const own = at.get(path)!;
+    const whole = arrays.map((entry): Entry => {
+      const isSame = entry[2] === own[2] && entry[3] === own[3] && entry[3] > 0;
+      return isSame ? [entry[0], entry[1], entry[2], entry[3], own[4]] : entry;
+    });
+    return await refusalOf(bad, Buffer.concat([forgeHead({ ...head, arrays: whole }, file), changed]));
+  }
+
+  const pathsOf = (ending: RegExp): string[] => {
+    const found = head.arrays.filter(
+      ([path, type, , bytes]) => type === "Uint32Array" && bytes > 0 && ending.test(path),
+    );
+    return found.map(([path]) => path);
+  };
+
+  test("where a hash table has no empty slot, or another number of full ones", async () => {
+    const tables = pathsOf(/slots$/);
+    assert.ok(tables.length >= 6, tables.join());
+    for (const path of tables) {
+      const line = `generation.orrery: impossible layout: ${path} leads nowhere`;
+      assert.equal(await say(path, (items) => items.fill(1)), line);
+      assert.equal(await say(path, (items) => items.fill(0)), line);
+      assert.equal(
+        await say(
+          path,
+          (items) =>
+            void items.set(
+              [items.length],
+              items.findIndex((one) => one > 0),
+            ),
+        ),
+        line,
+      );
+    }
+  });
+
+  test("where starts do not ascend, or do not end where they should", async () => {
+    for (const path of pathsOf(/(?<!topTable)\.starts$/)) {
+      const line = `generation.orrery: impossible layout: ${path} leads nowhere`;
+      assert.equal(await say(path, (items) => items.fill(1, 0, 1)), line, "first");
+      assert.equal(
+        await say(path, (items) => items.fill(0xffff_ffff, items.length >> 1, (items.length >> 1) + 1)),
+        line,
+        "middle",
+      );
+      assert.equal(await say(path, (items) => items.fill(items.at(-1)! + 1, -1)), line, "last");
+    }
+  });
+
+  test("where there is no row, text or document of a number", async () => {
+    const paths = pathsOf(
+      /(popular\.\w+|rows|byName|ranks|entries|best|totals|sizes|named|byDocument\.words|postings|chunkTexts|chunkStarts|dense\.\w+|topTable\.starts)$/,
+    ).filter((path) => !path.includes("nameOrder.rows"));
+    assert.ok(paths.length >= 15, paths.join());
+    for (const path of paths) {
+      const line = await say(path, (items) => items.fill(0xffff_ffff, -1));
+      assert.match(line, /^generation\.orrery: impossible layout: [\w.]+ leads nowhere$/, path);
+    }
+  });
+
+  test("where a number of the index fits nothing else", async () => {
+    for (const path of pathsOfNumbers()) {
+      for (const value of [0, 2 ** 32]) {
+        if (value === head.values[path]) continue;
+        const stored = forgeHead({ ...head, values: { ...head.values, [path]: value } }, file);
+        const line = await refusalOf(bad, Buffer.concat([stored, body]));
+        assert.match(
+          line,
+          /^generation\.orrery: impossible layout: [\w.]+ (fits nothing else|has a wrong length|leads nowhere)$/,
+        );
+      }
+    }
+  });
+
+  const pathsOfNumbers = (): string[] =>
+    Object.keys(head.values).filter((path) => /(gram|depth|documents|dense\.words|count|rows)$/.test(path));
 });
 
 test("the characters beyond ASCII are found in any UTF-8", () => {

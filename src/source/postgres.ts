@@ -18,6 +18,8 @@ const LEAVE_MS = 2000;
 /** A connection over which nothing comes is probed after so long, so that a server that has gone is noticed. */
 const PROBE_MS = 10_000;
 const COPY_BUFFER_BYTES = 1_048_576;
+/** How long a lock on a table is waited for that somebody else holds, such as a migration that was left open. */
+const LOCK_WAIT = "1min";
 
 /** Of the protocol's message that cancels a query: its length and its code. */
 const CANCEL_BYTES = 16;
@@ -153,6 +155,11 @@ async function copyAll(queries: Queries, take: TakeTable, session: Session): Pro
   await ask(session, "SET LOCAL synchronize_seqscans = off");
   await ask(session, "SET LOCAL TimeZone = 'UTC'");
   await ask(session, "SET LOCAL DateStyle = 'ISO, YMD'");
+  // Without a limit rounds would just stop, without a word. One that was set for the role or in the URL is better known.
+  await ask(
+    session,
+    `SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`,
+  );
   const statements: [TableName, string][] = [];
   // All of them first: a mistake in the last is to be told at once.
   for (const table of TABLES) statements.push([table, await statementFor(table, queries[table], session)]);

@@ -389,6 +389,30 @@ describe("export from PostgreSQL", { skip }, () => {
     });
   }
 
+  it("does not wait for a lock for ever: a minute, or as long as the URL says", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const users = `SELECT gen_random_uuid() AS id, current_setting('lock_timeout') AS display_name, now() AS created_at`;
+    const from = (options: string): string => `${server.url("orrery")}?options=${encodeURIComponent(options)}`;
+    for (const [url, wait] of [
+      [server.url("orrery"), "1min"],
+      [from("-c lock_timeout=5min"), "5min"],
+    ] as const) {
+      const { status, stderr } = await run([
+        ...["export", "--postgres", url, "--out", out],
+        ...["--queries", queries(t, { users })],
+      ]);
+      assert.equal(status, 0, stderr);
+      assert.equal(linesOf(out, "users")[0]!.displayName, wait);
+    }
+    const before = readdirSync(`${out}.versions`);
+    const client = await server.connect("orrery");
+    t.after(() => client.end());
+    await client.query("BEGIN; LOCK TABLE instances IN ACCESS EXCLUSIVE MODE");
+    const outcome = await run(["export", "--postgres", from("-c lock_timeout=300"), "--out", out]);
+    assertFailed(outcome, /^orrery: instances: canceling statement due to lock timeout \(55P03\)$/m);
+    assert.deepEqual(readdirSync(`${out}.versions`), before);
+  });
+
   it("publishes nothing when the server is stopped", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
     const program = startExport(out, queries(t, SLOW));

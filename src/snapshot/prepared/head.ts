@@ -19,6 +19,7 @@ import { isCount } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
 import { ARRAY_TYPES, type ArrayType, isArrayType } from "./arrays.ts";
 import { LAYOUT, misfit, PREPARED_VERSION } from "./layout.ts";
+import { misfitNumber, type SizeOf } from "./structure.ts";
 
 const MAGIC = Buffer.from("orrery prepared\n");
 /** Bytes before the JSON. */
@@ -175,6 +176,7 @@ function checkValues(values: object): asserts values is Record<string, number | 
 export interface DecodedHead extends Head {
   /** Bytes that follow it. */
   readonly bodyBytes: number;
+  readonly sizeOf: SizeOf;
 }
 
 /**
@@ -211,5 +213,8 @@ export function decodeHead(stored: Buffer): DecodedHead {
   };
   const wrong = misfit({ values: new Map(Object.entries(values)) }, lengthOf);
   if (wrong !== undefined) throw bad(`${wrong} has a wrong length`);
-  return { ...(createdAt === undefined ? {} : { createdAt }), sources, values, arrays, bodyBytes };
+  const sizeOf: SizeOf = (path) => Number(Object.hasOwn(values, path) ? values[path] : lengthOf(path));
+  const impossible = misfitNumber(sizeOf);
+  if (impossible !== undefined) throw bad(`${impossible} fits nothing else`);
+  return { ...(createdAt === undefined ? {} : { createdAt }), sources, values, arrays, bodyBytes, sizeOf };
 }

@@ -9,6 +9,7 @@ import { ARRAY_TYPES, bytesOf, putTogether, type StoredArray } from "./arrays.ts
 import { aligned, type DecodedHead, decodeHead, decodePrefix, isSamePlace, PREFIX_BYTES } from "./head.ts";
 import type { PreparedContents } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
+import { createItemsChecks } from "./structure.ts";
 
 /** Bytes that are read at once, while as many are checked: what takes so little time that requests need not notice. */
 const PIECE_BYTES = 2 ** 19;
@@ -36,10 +37,16 @@ export interface ReadPrepared {
 interface Target {
   readonly bytes: Uint8Array;
   readonly array: number;
+  /** Whether it is what fills the array up. */
+  readonly isFill: boolean;
 }
 
 /** Fills memory from a place in a file on. */
-async function fill(handle: FileHandle, targets: readonly Target[], from: number): Promise<void> {
+async function fill(
+  handle: FileHandle,
+  targets: readonly Pick<Target, "bytes">[],
+  from: number,
+): Promise<void> {
   let left: Uint8Array[] = targets.map(({ bytes }) => bytes);
   for (let place = from; left.length > 0; ) {
     const { bytesRead } = await handle.readv(left, place);
@@ -67,10 +74,12 @@ function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
     }
     const made = ARRAY_TYPES[type].over(new SharedArrayBuffer(bytes));
     arrays.set(path, made);
-    for (const memory of [bytesOf(made), new Uint8Array(aligned(bytes) - bytes)]) {
+    const stored = bytesOf(made);
+    for (const memory of [stored, new Uint8Array(aligned(bytes) - bytes)]) {
+      const isFill = memory !== stored;
       for (let from = 0; from < memory.length; ) {
         const part = memory.subarray(from, from + room);
-        piece.push({ bytes: part, array });
+        piece.push({ bytes: part, array, isFill });
         from += part.length;
         room -= part.length;
         if (room > 0) continue;
@@ -118,8 +127,17 @@ async function readArrays(
   }
 }
 
-/** Holds what is read to the checksums of the head. */
-function createChecker({ arrays }: DecodedHead): { check: (target: Target) => void; end: () => void } {
+/** Holds what is read to the checksums of the head, and to what can be followed. */
+function createChecker(head: DecodedHead): { check: (target: Target) => void; end: () => void } {
+  const { arrays } = head;
+  const checks = createItemsChecks(head.sizeOf);
+  /** Those of each array that is read, of all its paths. */
+  const checksOf = arrays.map((array) =>
+    checks.flatMap(([path, check]) => {
+      const own = arrays.find((other) => other.path === path);
+      return own !== undefined && isSamePlace(own, array) ? [check] : [];
+    }),
+  );
   let at = -1;
   let checksum = 0;
   const end = (): void => {
@@ -128,25 +146,32 @@ function createChecker({ arrays }: DecodedHead): { check: (target: Target) => vo
     }
   };
   return {
-    check({ bytes, array }) {
+    check({ bytes, array, isFill }) {
       if (array !== at) {
         end();
         at = array;
         checksum = 0;
       }
       checksum = crc32(bytes, checksum);
+      if (isFill || checksOf[array]!.length === 0) return;
+      const items = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+      for (const one of checksOf[array]!) one.take(items);
     },
-    end,
+    end() {
+      end();
+      const wrong = checks.find(([, check]) => !check.isGood());
+      if (wrong !== undefined) throw new BadFileError(`impossible layout: ${wrong[0]} leads nowhere`);
+    },
   };
 }
 
 async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   const prefix = Buffer.alloc(Math.min(size, PREFIX_BYTES));
-  await fill(handle, [{ bytes: prefix, array: 0 }], 0);
+  await fill(handle, [{ bytes: prefix }], 0);
   const jsonBytes = decodePrefix(prefix);
   if (size < PREFIX_BYTES + jsonBytes) throw new BadFileError("is truncated");
   const json = Buffer.alloc(jsonBytes);
-  await fill(handle, [{ bytes: json, array: 0 }], PREFIX_BYTES);
+  await fill(handle, [{ bytes: json }], PREFIX_BYTES);
   return Buffer.concat([prefix, json]);
 }
 
