@@ -13,6 +13,7 @@ import type { PendingSearches } from "../search/schedule/pending.ts";
 import type { SearchIndex } from "../search/search.ts";
 import { fingerprintOf } from "../snapshot/files.ts";
 import type { Refused } from "../snapshot/load.ts";
+import { renameProblems, shrinkProblems } from "../snapshot/refusals.ts";
 import { SourceError } from "../source/problem.ts";
 import type { Source } from "../source/url.ts";
 import { createGeneration, type Generation, type Store } from "../store/generation.ts";
@@ -80,22 +81,6 @@ const RETRY_MS = 5000;
 const UNSEEN = "unseen";
 
 const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-
-/** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
-const SHRINK_GUARD_ROWS = 100;
-
-/** Why a store must not follow another: it lost most of a table. */
-function shrinkProblems(before: Store, after: Store): string[] {
-  const problems: string[] = [];
-  for (const table of ["users", "worlds"] as const) {
-    const from = before[table].rows;
-    const to = after[table].rows;
-    if (from < SHRINK_GUARD_ROWS || to >= from / 2) continue;
-    const lost = `${to} visible rows, less than half of the ${from} being served`;
-    problems.push(`${table}.ndjson: ${lost}; use --allow-shrink to accept it`);
-  }
-  return problems;
-}
 
 function countsOf(store: Store) {
   return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
@@ -202,13 +187,11 @@ export async function keepSnapshot(
       return { ok: false, problems, fingerprint: result.fingerprint };
     }
     result.retire();
-    if (result.store.contents === generation.store.contents) {
-      // Files that only look different need not be looked into again.
-      serving = { ...serving!, kept: result.kept };
-      return result;
-    }
-    const problem = `manifest.json: generation: "${result.store.id}" is being served with other contents`;
-    return { ok: false, problems: [problem], fingerprint: result.fingerprint };
+    const problems = renameProblems(generation.store, result.store);
+    if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
+    // Files that only look different need not be looked into again.
+    serving = { ...serving!, kept: result.kept };
+    return result;
   }
 
   async function load(): Promise<void> {
