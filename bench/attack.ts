@@ -20,16 +20,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { CLOSING, type Kind, pipelines } from "./attack/kinds.ts";
 import { type Noticed, notice } from "./attack/probe.ts";
 import { cpuSecondsOf } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { pin, RUN_TYPESCRIPT, said, snapshotOf } from "./support/child.ts";
+import { readOptions } from "./support/options.ts";
 import { machine, markdown, whole } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     requests: { type: "string" },

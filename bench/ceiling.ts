@@ -11,14 +11,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { flawOf, runLoad } from "./http/load.ts";
 import { BARE, type Server, startServer } from "./http/servers.ts";
 import type { RecordedReply } from "./peers/shared.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },

@@ -10,14 +10,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { createClient } from "../src/client/mod.ts";
 import { forkServer, pin, said, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     items: { type: "string" },

@@ -17,7 +17,6 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { whyNoSharing } from "../src/serve/listen/port.ts";
 import { cpuSecondsOf, flawOf, runLoad } from "./http/load.ts";
@@ -25,9 +24,10 @@ import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { type Workload, workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },

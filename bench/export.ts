@@ -10,16 +10,16 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { buildPrepared } from "../src/serve/load/build-prepared.ts";
 import { defaultOf } from "../src/settings.ts";
 import { type ExportOptions, exportOnce } from "../src/source/export.ts";
 import { readPostgresUrl } from "../src/source/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../src/source/queries.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../test/support/postgres.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     users: { type: "string" },

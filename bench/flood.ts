@@ -18,17 +18,17 @@ import { once } from "node:events";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, pin, runWhenIdle, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult, median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 1000;
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     users: { type: "string" },

@@ -25,7 +25,6 @@
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { EACH, flawOf, type Run, runLoad } from "./http/load.ts";
 import { checkReplies, recordReply } from "./http/replies.ts";
@@ -51,6 +50,7 @@ import {
 } from "./http/servers.ts";
 import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
 import { ROOT, snapshotOf } from "./support/child.ts";
+import { readOptions } from "./support/options.ts";
 import { commitOf, git, saveJson } from "./support/output.ts";
 
 /** Least requests per CPU second that the guard takes, as a share of bare node:http's. */
@@ -58,7 +58,7 @@ const FLOORS: Readonly<Record<(typeof GUARD)[number], number>> = { "world-by-id"
 
 const CONNECTIONS = 64;
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     full: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },

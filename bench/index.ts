@@ -9,12 +9,12 @@
 
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts";
 import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
 import { said, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
 
 const TABLES = ["users", "worlds"] as const;
@@ -33,7 +33,7 @@ interface Built {
   readonly wallMs: number;
 }
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     users: { type: "string" },

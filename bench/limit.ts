@@ -8,9 +8,10 @@
 
 import { countRequest, createCounters, createSharedCounters, slotOf } from "../src/gate/limit.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { machine, markdown } from "./support/output.ts";
 
-const smoke = process.argv.includes("--smoke");
+const { smoke } = readOptions({ options: { smoke: { type: "boolean", default: false } } });
 const ROUNDS = smoke ? 3 : 15;
 const REQUESTS = smoke ? 100_000 : 1_000_000;
 const KEYS = 8;

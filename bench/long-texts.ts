@@ -14,14 +14,14 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { createRandom } from "../src/generate/random.ts";
 import { linesOf } from "./support/child.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
 import { measureStart } from "./support/started.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     worlds: { type: "string" },

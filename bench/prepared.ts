@@ -14,14 +14,14 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult, median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 import { cpuOf, memoryOf } from "./support/process.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     users: { type: "string" },

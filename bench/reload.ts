@@ -15,15 +15,15 @@ import { linkSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ROW_FILES, type RowFile } from "../src/model.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 import { cpuOf, memoryOf } from "./support/process.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     sizes: { type: "string" },

@@ -21,16 +21,16 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { HttpResults } from "./http/report.ts";
 import { assemble, duration, type Outcome } from "./report/assemble.ts";
 import { drawHttp } from "./report/http-chart.ts";
 import { PARTS, type Part } from "./report/parts.ts";
 import { type CostResults, drawSize, type ScaleResults } from "./report/size-chart.ts";
 import { ROOT } from "./support/child.ts";
+import { readOptions } from "./support/options.ts";
 import { commitOf } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     quick: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },

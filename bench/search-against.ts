@@ -21,7 +21,6 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { createRandom } from "../src/generate/random.ts";
 import { fold } from "../src/search/fold.ts";
 import type * as Users from "../src/search/users.ts";
@@ -32,6 +31,7 @@ import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts
 import { CLASSES, drawLog, type QueryClass, type QueryLog } from "./search/log.ts";
 import { ask, ROOT, said, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 
 type Table = "users" | "worlds";
 const TABLES = ["users", "worlds"] as const;
@@ -214,7 +214,7 @@ async function timeClass(
   console.log(`  ${cells.join(" ")} ${ratio.toFixed(3).padStart(8)}`);
 }
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     ref: { type: "string" },

@@ -17,16 +17,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { createRandom } from "../src/generate/random.ts";
 import { ask, forkServer, said } from "./support/child.ts";
 import type { Counts, Flood } from "./support/flooder.ts";
 import { constantLoad, median, percentile } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { machine, markdown, whole } from "./support/output.ts";
 import type { Report } from "./support/server.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     worlds: { type: "string" },

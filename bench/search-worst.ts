@@ -12,7 +12,6 @@
  * so it has V8's own threads in it.
  */
 
-import { parseArgs } from "node:util";
 import { createRandom, type Random } from "../src/generate/random.ts";
 import { readTerm } from "../src/search/fold.ts";
 import type { ResultSet } from "../src/search/query/result-set.ts";
@@ -21,6 +20,7 @@ import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
 import { drawUsers, drawWorlds } from "./search/texts.ts";
+import { readOptions } from "./support/options.ts";
 
 /** A search as a client asks for it. */
 interface Asked {
@@ -171,7 +171,7 @@ function piecesOf(text: string, units: number, step: number): string[] {
   return Array.from({ length: MAX_TERMS }, (_, at) => text.slice(at * step, at * step + units));
 }
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     worlds: { type: "string" },

@@ -14,7 +14,6 @@
 
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { fold } from "../src/search/fold.ts";
 import { collectGarbage } from "../src/serve/process/collect.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
@@ -23,6 +22,7 @@ import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
 import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
 import { snapshotOf } from "./support/child.ts";
 import { median, percentile } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { machine, markdown, whole } from "./support/output.ts";
 
 type Table = "users" | "worlds";
@@ -121,7 +121,7 @@ function runJob(job: Job): Promise<Report> {
   });
 }
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     sizes: { type: "string" },

@@ -17,16 +17,16 @@ import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { createRandom, type Random } from "../src/generate/random.ts";
 import type { Observation } from "../src/observe.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { ask, forkServer, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, median, percentile } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import type { Report } from "./support/server.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: { smoke: { type: "boolean", default: false }, users: { type: "string" } },
 });
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));

@@ -12,15 +12,15 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { indexStore } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { cpuOf, memoryOf } from "./support/process.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     node: { type: "string", default: process.execPath },

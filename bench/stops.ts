@@ -16,15 +16,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { addKey } from "../src/cli/keysfile.ts";
 import { whyNoSharing } from "../src/serve/listen/port.ts";
 import { nodeOptionsOf, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
 import { machine, markdown, whole } from "./support/output.ts";
 import { comeBack, type Outcome } from "./support/returning.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     stops: { type: "string" },

@@ -12,14 +12,14 @@
  * each FILE: JSON or NDJSON with objects that have a name and a description.
  */
 
-import { parseArgs } from "node:util";
 import { drawWorldTexts } from "../src/generate/names.ts";
 import { createRandom } from "../src/generate/random.ts";
 import { fold } from "../src/search/fold.ts";
 import { type Corpus, type Described, localCorpora, readCorpus } from "./support/corpus.ts";
+import { readOptions } from "./support/options.ts";
 import { fixed, markdown, whole } from "./support/output.ts";
 
-const { values } = parseArgs({
+const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     corpus: { type: "string", multiple: true },

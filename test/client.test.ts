@@ -151,9 +151,11 @@ describe("the client and a server", () => {
 describe("the client is given", () => {
   it("options that cannot be used, and says so without the token", () => {
     const cases: [object, RegExp][] = [
-      [{ baseUrl: "nowhere" }, /URL/],
+      [{ baseUrl: "nowhere" }, /^baseUrl: /],
+      [{ baseUrl: undefined }, /^baseUrl: /],
       [{ baseUrl: "ftp://127.0.0.1/" }, /^baseUrl: /],
       [{ token: "" }, /^token: /],
+      [{ token: undefined }, /^token: /],
       [{ token: "svcx_\n" }, /^token: /],
       [{ token: "svcx_ü" }, /^token: /],
       [{ retries: -1 }, /^retries: /],

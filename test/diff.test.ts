@@ -83,4 +83,20 @@ describe("the difference of two snapshots", () => {
     assert.ok(move.from > 1);
     for (const { from, to } of found.moves.all) assert.ok(from !== to && Math.min(from, to) <= 100);
   });
+
+  it("says what a server would refuse: most of a table gone, or the name of what it serves", async () => {
+    const first = await load(original);
+    assert.deepEqual(diff(first, await load(original)).refusals, []);
+    const few = { ...original, "users.ndjson": original["users.ndjson"]!.slice(0, 99) };
+    const [refusal, ...others] = diff(first, await load(few)).refusals;
+    assert.match(refusal!, /^users\.ndjson: 99 visible rows, less than half of the 200 .*--allow-shrink/);
+    assert.deepEqual(others, []);
+    const half = { ...original, "users.ndjson": original["users.ndjson"]!.slice(0, 100) };
+    const halved = await load(half);
+    assert.deepEqual(diff(first, halved).refusals, []);
+    const named = { ...halved, store: { ...halved.store, id: first.store.id } };
+    assert.match(diff(first, named).refusals[0]!, /^manifest\.json: generation: .* with other contents$/);
+    const [shown] = diff(halved, await load({ ...half, "users.ndjson": [] })).refusals;
+    assert.match(shown!, /^users\.ndjson: 0 visible rows/);
+  });
 });

@@ -22,13 +22,16 @@ async function load(folder: string, options: Options, world: World): Promise<Loa
   return result;
 }
 
-function textOf({ from, to, tables, becomeHidden, moves }: SnapshotDiff): string {
+function textOf({ from, to, refusals, tables, becomeHidden, moves }: SnapshotDiff): string {
   const rows = Object.entries(tables).map(([name, diff]) => {
     const { added, removed, changed }: { added?: number; removed?: number; changed: number } = diff;
     return [name, String(added ?? "–"), String(removed ?? "–"), String(changed)];
   });
   const lines = [`${from} → ${to}\n\n`];
   lines.push(formatColumns([["visible rows", "added", "removed", "changed"], ...rows], [1, 2, 3]));
+  if (refusals.length > 0) {
+    lines.push("\na server would refuse this reload\n", ...refusals.map((line) => `  ${line}\n`));
+  }
   if (becomeHidden.count > 0) {
     const more = becomeHidden.count - becomeHidden.examples.length;
     lines.push(

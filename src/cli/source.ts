@@ -9,7 +9,8 @@ import { startProgress } from "./progress.ts";
 
 /** What the settings say of a snapshot by URL. */
 export interface SourceSettings {
-  readonly cache: string;
+  /** Given where the snapshot is a URL. */
+  readonly cache: string | undefined;
   readonly snapshotTokenFile: string | undefined;
 }
 
@@ -25,12 +26,13 @@ export function readSourceSettings(
   name: string,
   snapshot: string,
 ): SourceSettings {
-  const problem = isAddress(snapshot) ? problemWithAddress(snapshot) : undefined;
+  const snapshotTokenFile = options.optional("snapshot-token-file");
+  if (!isAddress(snapshot)) return { cache: undefined, snapshotTokenFile };
+  const problem = problemWithAddress(snapshot);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
-  return {
-    cache: options.optional("cache") ?? defaultCache(environment.XDG_CACHE_HOME),
-    snapshotTokenFile: options.optional("snapshot-token-file"),
-  };
+  const cache = options.optional("cache") ?? defaultCache(environment.XDG_CACHE_HOME);
+  if (cache === undefined) throw new UsageError("--cache is required: there is no home folder for copies");
+  return { cache, snapshotTokenFile };
 }
 
 /** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
@@ -59,7 +61,7 @@ export async function fetchSnapshot(options: Options, world: World, snapshot: st
   let problem: string | undefined;
   const source: Source = createUrlSource({
     address: snapshot,
-    cache,
+    cache: cache!,
     tokenFile,
     maxBytes: options.integer("max-snapshot-bytes"),
     onProgress: bar.show,

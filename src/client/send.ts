@@ -47,7 +47,13 @@ const LONGEST_PAUSE_MS = 5000;
 
 function baseOf(baseUrl: string | URL): string {
   const { location } = globalThis as { location?: { href: string } };
-  const { href, origin, pathname } = new URL(baseUrl, location?.href);
+  let url: URL;
+  try {
+    url = new URL(baseUrl, location?.href);
+  } catch {
+    throw new TypeError("baseUrl: is not a URL");
+  }
+  const { href, origin, pathname } = url;
   if (!/^https?:/.test(href)) throw new TypeError("baseUrl: must begin with http: or https:");
   const path = pathname.replace(/\/+$/, "");
   return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
@@ -118,7 +124,8 @@ function messageOf({ status, statusText }: Response, body: unknown): string {
 export function createSend({ baseUrl, token, fetch: given, retries, maxWaitMs }: ClientOptions): Send {
   const base = baseOf(baseUrl);
   // A header with anything else would be refused in words that repeat it.
-  if (!/^[!-~]+$/.test(token)) throw new TypeError("token: must be visible ASCII characters, at least one");
+  if (typeof token !== "string" || !/^[!-~]+$/.test(token))
+    throw new TypeError("token: must be visible ASCII characters, at least one");
   const mostTries = atLeastZero("retries", retries, 3);
   const mostWait = atLeastZero("maxWaitMs", maxWaitMs, 60_000);
 

@@ -6,6 +6,7 @@ import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords } from "../store/ids.ts";
 import { type Block, rowObject, type Table } from "../store/table.ts";
 import { formatUuid } from "../uuid.ts";
+import { renameProblems, shrinkProblems } from "./refusals.ts";
 
 /** Visible rows that come, go and change. */
 export interface TableDiff {
@@ -30,6 +31,8 @@ export interface Move extends NamedWorld {
 export interface SnapshotDiff {
   readonly from: string;
   readonly to: string;
+  /** Why a server would refuse such a reload, a line each; none when it would not. */
+  readonly refusals: readonly string[];
   readonly tables: {
     readonly users: TableDiff;
     readonly worlds: TableDiff;
@@ -127,6 +130,7 @@ export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Arra
   return {
     from: before.id,
     to: after.id,
+    refusals: [...renameProblems(before, after), ...shrinkProblems(before, after)],
     tables: {
       users: diffTables(before.users, after.users),
       worlds: diffTables(before.worlds, after.worlds),

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 
 /** Whether a text stands for a URL and not for a folder. */
 export function isAddress(text: string): boolean {
@@ -26,11 +26,22 @@ export function problemWithAddress(text: string): string | undefined {
   return undefined;
 }
 
-/** The folder for copies where no other is given. @param xdgCacheHome that variable's value */
-export function defaultCache(xdgCacheHome: string | undefined): string {
+/** The user's home folder; undefined where there is none, as for a user id that no name belongs to. */
+function homeFolder(): string | undefined {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder for copies where no other is given, if there can be one. @param xdgCacheHome that variable's value */
+export function defaultCache(xdgCacheHome: string | undefined): string | undefined {
   // The specification of the variable: a path that is not absolute is to be ignored.
-  const base = xdgCacheHome?.startsWith("/") ? xdgCacheHome : join(homedir(), ".cache");
-  return join(base, "orrery");
+  if (xdgCacheHome?.startsWith("/")) return join(xdgCacheHome, "orrery");
+  const home = homeFolder();
+  return home && join(home, ".cache", "orrery");
 }
 
 /** The folder for the copies of one URL. */

@@ -67,7 +67,7 @@ function problemOf(error: unknown, place: string): string {
   if (error instanceof OccupiedError) return `${place}/current: ${error.message}`;
   const words = systemErrorText(error);
   if (words === undefined) throw error;
-  return `${(error as NodeJS.ErrnoException).path ?? place}: the copy cannot be written or read: ${words}`;
+  return `${(error as NodeJS.ErrnoException).path ?? place}: the copy cannot be written or read (see --cache): ${words}`;
 }
 
 /** Adds up what is downloaded. */

@@ -392,7 +392,8 @@ describe("export from PostgreSQL", { skip }, () => {
   it("does not wait for a lock for ever: a minute, or as long as the URL says", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
     const users = `SELECT gen_random_uuid() AS id, current_setting('lock_timeout') AS display_name, now() AS created_at`;
-    const from = (options: string): string => `${server.url("orrery")}?options=${encodeURIComponent(options)}`;
+    const from = (options: string): string =>
+      `${server.url("orrery")}?options=${encodeURIComponent(options)}`;
     for (const [url, wait] of [
       [server.url("orrery"), "1min"],
       [from("-c lock_timeout=5min"), "5min"],

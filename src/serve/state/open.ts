@@ -10,7 +10,7 @@ import type { CacheCounts } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { defaultOf } from "../../settings.ts";
-import { defaultCache, isAddress } from "../../source/address.ts";
+import { isAddress } from "../../source/address.ts";
 import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
@@ -112,7 +112,8 @@ async function chooseLoader(
 async function openSource(options: OpenStateOptions): Promise<Source | undefined> {
   const { snapshot: address, snapshotTokenFile: tokenFile, onDownload: onProgress, observe } = options;
   if (!isAddress(address)) return undefined;
-  const { cache = defaultCache(undefined) } = options;
+  const { cache } = options;
+  if (cache === undefined) throw new TypeError("cache: is required where there is no home folder for copies");
   const { createUrlSource } = await import("../../source/url.ts");
   return createUrlSource({
     address,
