@@ -14,6 +14,7 @@ import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { OvertakenError, writePrepared } from "../src/snapshot/prepared/write.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
+import { part } from "./support/long.ts";
 import { everythingIn, partsOf, prepare } from "./support/prepared.ts";
 import { loading, snapshot } from "./support/property.ts";
 import { writeSnapshot as writeRows } from "./support/snapshot.ts";
@@ -74,7 +75,7 @@ describe("a prepared snapshot", () => {
         ];
         assert.deepEqual(await repliesOf(prepared, targets), await repliesOf(rows, targets));
       }),
-      loading(12),
+      loading(part(12)),
     );
   });
 
