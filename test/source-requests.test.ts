@@ -106,6 +106,12 @@ describe("requests to a source", () => {
     }
   });
 
+  it("that find no TLS where the URL has it say so in words", async (t) => {
+    const { cache } = fresh(t);
+    const source = follow(host.url.replace("http:", "https:"), cache);
+    await assert.rejects(source.ask(), /cannot be reached: TLS: [a-z ]+ \(ERR_SSL_[A-Z_]+\) \(no whole copy/);
+  });
+
   it("never tell the token, whatever goes wrong; the file may change", async (t) => {
     const { cache, tokenFile } = fresh(t);
     const told: string[] = [];

@@ -48,6 +48,8 @@ export function networkProblem(error: unknown): string {
   }
   if (!(found instanceof Error)) return "the connection failed";
   const code = codeOf(found);
-  const [line = ""] = found.message.split("\n");
+  // OpenSSL's messages hold places in its code; its reason stands alone.
+  const { reason } = found as { reason?: unknown };
+  const [line = ""] = (typeof reason === "string" ? `TLS: ${reason}` : found.message).split("\n");
   return code === undefined || line.includes(code) ? line : `${line} (${code})`;
 }
