@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, ".tests");
 
 /** The program's own threads are made JavaScript too: each would start a runner of TypeScript of its own. */
-const THREADS = { from: /\.\/serve\/(\$\{name\})\.mjs/, to: "../.tests/threads/$1.js" };
+const THREADS = { from: /\.\/serve\/threads\/(\$\{name\})\.mjs/, to: "../.tests/threads/$1.js" };
 
 /** What a module holds, with the threads where they are now. */
 function textOf(path: string): string {
@@ -55,7 +55,7 @@ await build({ ...options, entryPoints: tests.map((name) => `test/${name}`), outd
 const threads = ["generation-thread", "serving-thread", "similar-thread"];
 await build({
   ...options,
-  entryPoints: threads.map((name) => `src/serve/${name}.ts`),
+  entryPoints: threads.map((name) => `src/serve/threads/${name}.ts`),
   outdir: join(OUT, "threads"),
 });
 console.log(`.tests/: ${tests.length} files`);
