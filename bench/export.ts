@@ -10,7 +10,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildPrepared } from "../src/serve/build-prepared.ts";
+import { buildPrepared } from "../src/serve/load/build-prepared.ts";
 import { defaultOf } from "../src/settings.ts";
 import { type ExportOptions, exportOnce } from "../src/source/export.ts";
 import { readPostgresUrl } from "../src/source/postgres-url.ts";

@@ -3,6 +3,7 @@
  * both into `bench/report/TEMPLATE.md`.
  *
  *     npx tsx bench/results.ts [--node FILE]... [--only http,cost] [--minutes 45] [--out FOLDER]
+ *     npx tsx bench/results.ts --only prepared,reload --update     these parts anew, the others as they were
  *     npx tsx bench/results.ts --quick     every bench for some seconds, into a temporary folder
  *     npx tsx bench/results.ts --smoke     two benches, into a temporary folder
  *
@@ -10,7 +11,7 @@
  * node:http is made as well. A bench that fails or takes too long says so in the
  * document, and this ends with 1; what time is left for is run. Leave the
  * machine alone meanwhile. With `--only` the document goes into a temporary
- * folder, too, unless `--out` names one. The commands and the one file that start.ts starts
+ * folder, too, unless `--out` names one or `--update` is given; above each result stands the commit that it is of. The commands and the one file that start.ts starts
  * have to be built (`npm run build`, `npm run build:binary`); what they and other
  * benches do not find, they leave out and say so.
  */
@@ -35,13 +36,14 @@ const values = readOptions({
     smoke: { type: "boolean", default: false },
     node: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
+    update: { type: "boolean", default: false },
     minutes: { type: "string", default: "45" },
     out: { type: "string" },
   },
 });
 const isShort = values.quick || values.smoke;
 /** Only a whole run replaces the document. */
-const isPartial = isShort || values.only !== undefined;
+const isPartial = isShort || (values.only !== undefined && !values.update);
 const out =
   values.out ?? (isPartial ? mkdtempSync(join(tmpdir(), "orrery-bench-results-")) : join(ROOT, "bench"));
 const results = join(out, "results");
@@ -172,7 +174,18 @@ function drawPictures(outcomes: readonly Outcome[]): Parameters<typeof assemble>
 mkdirSync(results, { recursive: true });
 const wanted = values.only?.split(",");
 const parts = PARTS.filter(({ name, smoke }) => wanted?.includes(name) ?? (!values.smoke || smoke));
+/** All that the document shows, for a later run of some parts. */
+const OUTCOMES = join(results, "outcomes.json");
 const outcomes: Outcome[] = [];
+const earlier =
+  values.update && existsSync(OUTCOMES) ? (JSON.parse(readFileSync(OUTCOMES, "utf8")) as Outcome[]) : [];
+
+/** What was found in this run, and of the other parts before it. */
+function shown(): Outcome[] {
+  const isNew = ({ part }: Outcome): boolean => outcomes.some((outcome) => outcome.part === part);
+  return [...earlier.filter((outcome) => !isNew(outcome)), ...outcomes];
+}
+
 for (const part of parts) {
   const runners = part.on === "other" ? others : part.on === "every" ? [own, ...others] : [own];
   for (const runner of runners) {
@@ -182,7 +195,8 @@ for (const part of parts) {
     console.error(`== ${part.name}: ${duration(outcome.seconds)} ${outcome.failure ?? ""}`);
     // As far as it has come: a run that is ended leaves what it found.
     const template = readFileSync(join(ROOT, "bench/report/TEMPLATE.md"), "utf8");
-    writeFileSync(join(out, "RESULTS.md"), assemble(template, outcomes, drawPictures(outcomes)));
+    writeFileSync(join(out, "RESULTS.md"), assemble(template, shown(), drawPictures(shown())));
+    writeFileSync(OUTCOMES, `${JSON.stringify(shown(), null, 2)}\n`);
   }
 }
 for (const { part, node, seconds, failure } of outcomes) {

@@ -2,12 +2,16 @@
  * What size costs: start, memory, requests, and reloads under load.
  *
  *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000] [--reloads 20] [--json FILE]
+ *     npx tsx bench/scale.ts --fresh [--smoke] [--sizes 100000,1000000] [--rounds 3]
  *
  * Worlds are a fifth of the users, instances a twentieth. Snapshots are made
  * once and kept in the system's temporary folder. Nothing is pinned: server,
  * its threads and the load share the machine's cores, as a reload does. A size
  * above two million users is compared with a million in the same run, and is not
  * reloaded: that takes the memory of two. `--reloads 0` reloads none.
+ *
+ * With `--fresh` it prints instead how long a row that is committed to PostgreSQL takes to two servers that follow
+ * `orrery export` by URL.
  */
 
 import { createHash } from "node:crypto";
@@ -17,6 +21,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, linesOf, said, snapshotOf, visibleWorlds } from "./support/child.ts";
+import { printFreshness } from "./support/fresh.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
@@ -31,9 +36,16 @@ const values = readOptions({
     sizes: { type: "string" },
     reloads: { type: "string" },
     json: { type: "string" },
+    fresh: { type: "boolean", default: false },
+    rounds: { type: "string", default: "3" },
   },
 });
-const sizes = (values.sizes ?? (values.smoke ? "2000" : "10000,100000,1000000")).split(",").map(Number);
+const DEFAULT_SIZES = values.smoke ? "2000" : values.fresh ? "100000,1000000" : "10000,100000,1000000";
+const sizes = (values.sizes ?? DEFAULT_SIZES).split(",").map(Number);
+if (values.fresh) {
+  await printFreshness(sizes, values.smoke ? 1 : Number(values.rounds));
+  process.exit();
+}
 /** Users of the size with which larger ones are compared, and of the largest that is reloaded. */
 const COMPARED = 1_000_000;
 const MOST_RELOADED = 2_000_000;

@@ -15,7 +15,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { fold } from "../src/search/fold.ts";
-import { collectGarbage } from "../src/serve/collect.ts";
+import { collectGarbage } from "../src/serve/process/collect.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts";
 import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";

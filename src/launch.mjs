@@ -8,7 +8,7 @@ export const isWhole = true;
 /** Starts the program, which reads the arguments. */
 function start() {
   const isServer = ["serve", "demo"].indexOf(process.argv[2]) >= 0;
-  // A signal must not end a server before it has taken over; see serve/early-signals.ts.
+  // A signal must not end a server before it has taken over; see serve/process/early-signals.ts.
   if (isServer) {
     ["SIGINT", "SIGTERM"].forEach((signal) => {
       process.on(signal, () => {
@@ -20,7 +20,8 @@ function start() {
     });
   }
   // Only sources need what makes TypeScript run; the build leaves that out, and makes a program of its own for servers.
-  const ready = typeof IS_BUILT === "undefined" ? import("./serve/typescript.mjs") : Promise.resolve();
+  const ready =
+    typeof IS_BUILT === "undefined" ? import("./serve/process/typescript.mjs") : Promise.resolve();
   ready
     .then(() => import("./main.ts"))
     .then((program) => {

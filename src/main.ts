@@ -7,8 +7,8 @@ import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
 import { nearest } from "./nearest.ts";
 import { packageJson } from "./package.ts";
-import { leadsNowhere, openWithoutBlocking, writeWhole } from "./serve/descriptor.ts";
-import { holdSignals } from "./serve/early-signals.ts";
+import { leadsNowhere, openWithoutBlocking, writeWhole } from "./serve/log/descriptor.ts";
+import { holdSignals } from "./serve/process/early-signals.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./system-error.ts";
 
 /** That this file is not empty; see `launch.mjs`. */

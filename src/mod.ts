@@ -29,7 +29,7 @@ import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
 import { checkOptions, type GivenKey, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
-import { openState } from "./serve/open.ts";
+import { openState } from "./serve/state/open.ts";
 import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./supported.mjs";
@@ -44,7 +44,7 @@ export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./
 export type { Observation, Observe } from "./observe.ts";
 export type { GivenKey, OpenOptions } from "./open-options.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./serve/snapshots.ts";
+export { SnapshotError } from "./serve/load/snapshots.ts";
 
 /** An open replica. */
 export interface Orrery {

@@ -35,7 +35,7 @@ export function sampleFolder(_spare: string): string {
  * sources have an `.mjs` beside it.
  */
 export function workerEntry(name: WorkerName): URL | string {
-  return new URL(IS_SOURCE ? `./serve/${name}.mjs` : `./${name}.js`, import.meta.url);
+  return new URL(IS_SOURCE ? `./serve/threads/${name}.mjs` : `./${name}.js`, import.meta.url);
 }
 
 function isBundled(): boolean {

@@ -33,7 +33,14 @@ const LAYERS: readonly (readonly string[])[] = [
   ["cli/"],
   ["client/"],
   ["mod.ts", "open-options.ts"],
-  ["serve/"],
+  ["serve/server.ts"],
+  ["serve/threads/"],
+  ["serve/state/"],
+  ["serve/load/"],
+  ["serve/search/"],
+  ["serve/listen/"],
+  ["serve/log/"],
+  ["serve/process/"],
   ["edge/"],
   ["answer.ts"],
   ["access.ts", "conditions.ts", "headers.ts"],
@@ -206,7 +213,7 @@ describe("packages", () => {
     assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
     assert.deepEqual(importers("pg"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pg-copy-streams"), ["source/postgres.ts"]);
-    assert.deepEqual(importers("pino"), ["serve/log.ts"]);
+    assert.deepEqual(importers("pino"), ["serve/log/log.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
   });
 

@@ -12,6 +12,7 @@ import { BIGRAM, positionOf } from "../src/search/shared/trigrams.ts";
 import { runNow } from "../src/search/shared/work.ts";
 import { indexNames, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { part } from "./support/long.ts";
 import { checkPages, checkResults, classOf, queriesOf, scan, someText } from "./support/search-scan.ts";
 
 function textsOf(all: readonly string[]): Texts {
@@ -71,9 +72,9 @@ test("names are found by bigrams as a scan finds them, in every script", () => {
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: part(60) },
   );
-  assert.ok(found > 2000 && known > 500, `${found} found, ${known} known beforehand`);
+  assert.ok(found > part(2000) && known > part(500), `${found} found, ${known} known beforehand`);
 });
 
 test("long descriptions without white space are found by bigrams as a scan finds them", () => {

@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
-import { DEFAULT_LIMITS } from "../src/serve/http.ts";
+import { DEFAULT_LIMITS } from "../src/serve/listen/http.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
 import {
   at,
@@ -39,6 +39,7 @@ import {
   nodeDoor,
 } from "./support/doors.ts";
 import { startGiven } from "./support/given.ts";
+import { IS_LONG, part } from "./support/long.ts";
 import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
 import { judged, judgeReply } from "./support/openapi-replies.ts";
 import { IS_GIVEN } from "./support/program.ts";
@@ -89,12 +90,14 @@ async function runCase(door: Door, model: Model, { steps }: Case): Promise<void>
 
 /** Cases that were really run, by door. */
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
+/** In the short form the second snapshot is asked for through one door alone. */
+const hasBulk = (door: DoorName): boolean => IS_LONG || IS_GIVEN || door === "node";
 /** Adding cases or operations changes these on purpose. */
 const PLANNED: Readonly<Record<DoorName, number>> = {
   node: IS_BUN ? 8239 : 8263,
-  handler: 8263,
-  fetch: 7839,
-  direct: 8239,
+  handler: IS_LONG ? 8263 : 5464,
+  fetch: IS_LONG ? 7839 : 5246,
+  direct: IS_LONG ? 8239 : 5452,
 };
 
 /** Runs all cases of a group and tells of the first few that fail. */
@@ -221,7 +224,7 @@ for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch"
   describe(`the ${door} door`, () => {
     const plans = [
       { what: "nasty", groups: NASTY_GROUPS, opened: () => nastyOpened },
-      { what: "bulk", groups: BULK_GROUPS, opened: () => bulkOpened },
+      ...(hasBulk(door) ? [{ what: "bulk", groups: BULK_GROUPS, opened: () => bulkOpened }] : []),
     ];
     for (const { what, groups, opened } of plans) {
       let model: Model;
@@ -243,8 +246,8 @@ test("replies of every status were judged by the OpenAPI document", (t) => {
     (status) => judged.get(status) ?? 0,
   );
   t.diagnostic(`${[...judged.values()].reduce((sum, count) => sum + count)} replies`);
-  assert.ok(most! > 15_000, `only ${most}`);
-  for (const count of statuses) assert.ok(count > 100, JSON.stringify([...judged]));
+  assert.ok(most! > part(15_000), `only ${most}`);
+  for (const count of statuses) assert.ok(count > part(100), JSON.stringify([...judged]));
 });
 
 // ---------------------------------------------------------------- the clock, which only calls can set

@@ -163,19 +163,25 @@ describe("a lock of a dead holder", () => {
     const { file, lock } = counter(t);
     mkdirSync(lock);
     date(lock, MINUTE_MS);
-    let taken = (): void => {};
-    const isTaken = new Promise<void>((resolve) => {
-      taken = resolve;
-    });
-    let late = 0;
+    const signal = (): { told: Promise<void>; tell: () => void } => {
+      let tell = (): void => {};
+      const told = new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      return { told, tell };
+    };
+    const [bothSaw, taken] = [signal(), signal()];
+    let breaking = 0;
     let looked = false;
     const make = files.mkdir as (path: string) => Promise<undefined>;
     const delayed = mock.method(files, "mkdir", async (path: string) => {
-      // The second that saw the stale lock gets to removing it when the first has removed and taken it.
-      const isLate = path.endsWith(".breaking") && ++late === 2;
-      if (isLate) await isTaken;
+      // Both have seen the stale lock; the second gets to removing it when the first has removed and taken it.
+      const turn = path.endsWith(".breaking") ? ++breaking : 0;
+      if (turn === 2) bothSaw.tell();
+      if (turn === 1) await bothSaw.told;
+      if (turn === 2) await taken.told;
       await make(path);
-      if (isLate) looked = true;
+      if (turn === 2) looked = true;
     });
     syncBuiltinESMExports();
     t.after(() => {
@@ -185,7 +191,7 @@ describe("a lock of a dead holder", () => {
     let runs = 0;
     const work = async (assertHeld: () => Promise<void>): Promise<void> => {
       runs++;
-      taken();
+      taken.tell();
       await until(() => looked && !existsSync(`${lock}.breaking`), "the second to be done with it");
       await assertHeld();
       await count(file);

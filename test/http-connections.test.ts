@@ -392,6 +392,8 @@ describe("many peers", AT_ONCE, () => {
     assert.ok(size > 100_000);
     const before = server.observations.length;
     const deaf = await Promise.all(Array.from({ length: 4 }, () => dial(server.port)));
+    // The few pages of the first may all have room in the system's buffers.
+    const mustStall = deaf.slice(1).map(({ socket }) => socket.localPort);
     for (const [who, wire] of deaf.entries()) {
       wire.socket.pause();
       // Behind a CONNECT node:http watches no longer.
@@ -401,10 +403,10 @@ describe("many peers", AT_ONCE, () => {
     }
     // What was made and has not left the process; what the system's buffers took is not counted.
     let most = 0;
-    const stalled = new Set<unknown>();
+    const stalled = new Set<number | undefined>();
     let made = 0;
     const look = setInterval(() => {
-      for (const socket of server.sockets()) if (socket.writableLength > 0) stalled.add(socket);
+      for (const socket of server.sockets()) if (socket.writableLength > 0) stalled.add(socket.remotePort);
       if (server.sockets().length !== deaf.length) return;
       made = server.observations.length - before;
       let held = made * size;
@@ -415,7 +417,7 @@ describe("many peers", AT_ONCE, () => {
     clearInterval(look);
     while (server.sockets().length > 0) await setImmediate();
     for (const error of broken) assert.match(error ?? "none", /^(ECONNRESET|EPIPE)$/);
-    assert.equal(stalled.size, deaf.length);
+    for (const port of mustStall) assert.ok(stalled.has(port), `the peer at ${port} never stalled`);
     assert.ok(most > 0 && most < deaf.length * 2_000_000, `${most} bytes of replies were kept`);
     const late = server.observations.length - before - made;
     assert.ok(late < deaf.length * 32, `${late} replies were made for connections that were gone`);
@@ -432,11 +434,16 @@ describe("many peers", AT_ONCE, () => {
   });
 
   test("1,000 idle connections: others are served beside them, and so are they", async () => {
-    const idle = await Promise.all(Array.from({ length: 1000 }, () => dial(main.port)));
-    for (let at = 0; at < 100; at++) isStats(await ask(STATS, [bearer("cli")]));
+    // On a busy machine they may stay silent for longer than a server allows by default.
+    const long = 600_000;
+    const http = { headersTimeout: long, requestTimeout: long, socketTimeout: long };
+    const server = await serve({ http });
+    const askIt = (target: string) => ask(target, [bearer("cli")], "GET", server);
+    const idle = await Promise.all(Array.from({ length: 1000 }, () => dial(server.port)));
+    for (let at = 0; at < 100; at++) isStats(await askIt(STATS));
     for (const wire of idle) void wire.send(good(STATS));
     for (const wire of idle) isStats(await wire.response());
-    for (let at = 0; at < 100; at++) assert.equal((await ask(SEARCH, [bearer("cli")])).status, 200);
+    for (let at = 0; at < 100; at++) assert.equal((await askIt(SEARCH)).status, 200);
     for (const wire of idle) wire.end();
     await Promise.all(idle.map((wire) => wire.closed()));
   });

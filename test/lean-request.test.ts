@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { describe, test } from "node:test";
 import type { State } from "../src/answer.ts";
 import { LeanRequest } from "../src/edge/lean-request.ts";
-import { createHttpServer, DEFAULT_LIMITS } from "../src/serve/http.ts";
+import { createHttpServer, DEFAULT_LIMITS } from "../src/serve/listen/http.ts";
 
 const HEAD =
   "Host: a\r\nAccept: text/html\r\naccept: b\r\nCookie: c=1\r\nCookie: d=2\r\nIf-Match: e\r\nIf-Match: f\r\nX-G: h\r\n";

@@ -12,8 +12,8 @@ import { createKey } from "../src/cli/keys.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
 import { reportUnknownVariables } from "../src/cli/variables.ts";
 import type { Observation } from "../src/observe.ts";
-import { createLog } from "../src/serve/log.ts";
-import { keepSnapshot } from "../src/serve/snapshots.ts";
+import { keepSnapshot } from "../src/serve/load/snapshots.ts";
+import { createLog } from "../src/serve/log/log.ts";
 import type { Store } from "../src/store/generation.ts";
 import { until } from "./support/process.ts";
 

@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Observation } from "../src/observe.ts";
-import { createBatchSender, type ObservationBatch, takeBatch } from "../src/serve/observation-batches.ts";
+import {
+  createBatchSender,
+  type ObservationBatch,
+  takeBatch,
+} from "../src/serve/threads/observation-batches.ts";
 
 const request: Observation = {
   kind: "request",

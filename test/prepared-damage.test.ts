@@ -8,8 +8,8 @@ import { before, describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import type { Observation } from "../src/observe.ts";
-import { createLocalLoader } from "../src/serve/local-loader.ts";
-import { keepSnapshot } from "../src/serve/snapshots.ts";
+import { createLocalLoader } from "../src/serve/load/local-loader.ts";
+import { keepSnapshot } from "../src/serve/load/snapshots.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared/head.ts";
@@ -17,6 +17,7 @@ import { lettersOf } from "../src/snapshot/prepared/letters.ts";
 import { BadFileError } from "../src/snapshot/read.ts";
 import { listed, temporaryFolder, user, world, writeSnapshot } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
+import { part } from "./support/long.ts";
 import { forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
 const cleanups: (() => void)[] = [];
@@ -65,7 +66,7 @@ describe("damage", () => {
         assert.match(await refusalOf(bad, flipped), /^generation\.orrery: /);
         assert.match(await refusalOf(bad, file.subarray(0, at)), /^generation\.orrery: is truncated/);
       }),
-      { numRuns: 40 },
+      { numRuns: part(40) },
     );
     const longer = Buffer.concat([file, Buffer.from("\n")]);
     assert.equal(await refusalOf(bad, longer), "generation.orrery: there are 1 bytes after its end");
@@ -176,7 +177,7 @@ describe("a forged head, whose checksums are right,", () => {
           assert.ok(error instanceof BadFileError, String(error));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: part(300) },
     );
   });
 

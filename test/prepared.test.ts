@@ -7,13 +7,14 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
-import { buildPrepared } from "../src/serve/build-prepared.ts";
+import { buildPrepared } from "../src/serve/load/build-prepared.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { OvertakenError, writePrepared } from "../src/snapshot/prepared/write.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
+import { part } from "./support/long.ts";
 import { everythingIn, partsOf, prepare } from "./support/prepared.ts";
 import { loading, snapshot } from "./support/property.ts";
 import { writeSnapshot as writeRows } from "./support/snapshot.ts";
@@ -74,7 +75,7 @@ describe("a prepared snapshot", () => {
         ];
         assert.deepEqual(await repliesOf(prepared, targets), await repliesOf(rows, targets));
       }),
-      loading(12),
+      loading(part(12)),
     );
   });
 

@@ -8,6 +8,7 @@ import { readParameters } from "../src/derive/parameters.ts";
 import { countRequest, createCounters, slotOf } from "../src/gate/limit.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { askAndCompare, type Step } from "./support/doors.ts";
+import { part } from "./support/long.ts";
 import {
   MODEL_BASE,
   MODEL_OPERATIONS,
@@ -63,10 +64,10 @@ describe("searches", () => {
           });
         },
       ),
-      loading(35),
+      loading(part(35)),
     );
     // Queries that find nothing prove little.
-    assert.ok(asked > 500 && found > asked / 10, `only ${found} of ${asked} queries found two or more`);
+    assert.ok(asked > part(500) && found > asked / 10, `only ${found} of ${asked} queries found two or more`);
   });
 
   test("work over thousands of rows", async () => {
@@ -98,7 +99,7 @@ describe("searches", () => {
       })),
       instances: [],
     };
-    const asks = fc.sample(ask, { seed: seed + 1, numRuns: 250 });
+    const asks = fc.sample(ask, { seed: seed + 1, numRuns: part(250) });
     await withRows(folder, rows, async (door, model) => {
       let many = 0;
       let few = 0;
@@ -116,7 +117,7 @@ describe("searches", () => {
           else if (total > 1) few++;
         }
       }
-      assert.ok(many > 50 && few > 50, `${many} queries find many, ${few} find few`);
+      assert.ok(many > part(50) && few > part(50), `${many} queries find many, ${few} find few`);
       const { ids, total } = await crawl(door, model, "/users/search", { q: "b" }, 50);
       assert.ok(total > 500);
       assert.equal(new Set(ids).size, total);
@@ -136,7 +137,7 @@ describe("searches", () => {
           assert.ok(readTerm(query).isWellFormed());
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: part(1500) },
     );
   });
 
@@ -165,9 +166,9 @@ describe("searches", () => {
           found++;
         });
       }),
-      loading(25),
+      loading(part(25)),
     );
-    assert.ok(found > 10, `only ${found} texts held anything to search for`);
+    assert.ok(found > part(10), `only ${found} texts held anything to search for`);
   });
 });
 
@@ -200,7 +201,7 @@ test("pages of lists neither overlap nor skip", async () => {
         await askAndCompare(door, model, { target: `${MODEL_BASE}/stats`, headers: CLI });
       });
     }),
-    loading(25),
+    loading(part(25)),
   );
   assert.ok(longest > 10, `the longest list has ${longest} items`);
 });
@@ -350,7 +351,7 @@ describe("any request", () => {
           modelParameters(behind),
         );
       }),
-      { numRuns: 3000 },
+      { numRuns: part(3000) },
     );
   });
 
@@ -373,7 +374,7 @@ describe("any request", () => {
           modelConditions(ifMatch, ifNoneMatch, "g"),
         );
       }),
-      { numRuns: 3000 },
+      { numRuns: part(3000) },
     );
   });
 });
@@ -410,9 +411,9 @@ test("the rate limit lets pass and tells what the model does, whatever the clock
         }
       },
     ),
-    { numRuns: 800 },
+    { numRuns: part(800) },
   );
-  assert.ok(refused > 1000, `only ${refused} requests were refused`);
+  assert.ok(refused > part(1000), `only ${refused} requests were refused`);
 });
 
 test("counters of many keys stay apart", () => {
@@ -425,6 +426,6 @@ test("counters of many keys stay apart", () => {
         assert.deepEqual(quota, model.count(String(key), 2, 5000));
       }
     }),
-    { numRuns: 60 },
+    { numRuns: part(60) },
   );
 });

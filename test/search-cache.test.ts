@@ -7,7 +7,7 @@ import { createRandom } from "../src/generate/random.ts";
 import { withCache } from "../src/search/cache.ts";
 import { ListedResults, PartialResults, type ResultSet } from "../src/search/query/result-set.ts";
 import type { Work } from "../src/search/shared/work.ts";
-import { createInlineSearch, createOffloadedSearch } from "../src/serve/inline-search.ts";
+import { createInlineSearch, createOffloadedSearch } from "../src/serve/search/inline-search.ts";
 import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
 
 /** The same search, asked by one caller that waits for all of it. */

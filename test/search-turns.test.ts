@@ -10,6 +10,7 @@ import { runNow, type Work } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
+import { part } from "./support/long.ts";
 
 const random = createRandom(3, "turns");
 const ALPHABET = "abcdef0123456789";
@@ -192,9 +193,9 @@ describe("searches that take turns", () => {
         }
         for (const { one, work } of under) check(one, runNow(work));
       }),
-      { numRuns: 12 },
+      { numRuns: part(12) },
     );
-    assert.ok(ended > 60 && dropped > 60, `${ended} ended, ${dropped} dropped`);
+    assert.ok(ended > part(60) && dropped > part(60), `${ended} ended, ${dropped} dropped`);
   });
 
   test("hold little while they wait, whatever they were asked for", () => {

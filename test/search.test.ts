@@ -12,6 +12,7 @@ import { TextsBuilder } from "../src/search/shared/texts.ts";
 import { runNow } from "../src/search/shared/work.ts";
 import { indexNames, indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { part } from "./support/long.ts";
 import { checkPages, checkResults, classOf, queriesOf, scan, someText } from "./support/search-scan.ts";
 
 test("users are found as a scan finds them, in every script", () => {
@@ -41,10 +42,10 @@ test("users are found as a scan finds them, in every script", () => {
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: part(300) },
   );
-  assert.ok(found > 15_000, `${found} found`);
-  assert.ok(known > 3000, `${known} known beforehand`);
+  assert.ok(found > part(15_000), `${found} found`);
+  assert.ok(known > part(3000), `${known} known beforehand`);
 });
 
 test("worlds are found as a scan finds them, in every script", () => {
@@ -101,10 +102,10 @@ test("worlds are found as a scan finds them, in every script", () => {
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: part(200) },
   );
-  assert.ok(found > 12_000, `${found} found`);
-  assert.ok(known > 3000, `${known} known beforehand`);
+  assert.ok(found > part(12_000), `${found} found`);
+  assert.ok(known > part(3000), `${known} known beforehand`);
 });
 
 test("an emoji is not found in its neighbours, however many there are", () => {

@@ -8,7 +8,7 @@ import { after, before, describe, it, type TestContext, test } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
-import { createThreadedLoader } from "../src/serve/threaded-loader.ts";
+import { createThreadedLoader } from "../src/serve/load/threaded-loader.ts";
 import { workersOf } from "./support/workers.ts";
 
 const TOKEN = "svcx_threads";

@@ -71,7 +71,7 @@ async function bundle(folder: string): Promise<string> {
     absWorkingDir: ROOT,
     entryPoints: {
       main: "src/launch.mjs",
-      ...Object.fromEntries(THREADS.map((name) => [name, `src/serve/${name}.ts`])),
+      ...Object.fromEntries(THREADS.map((name) => [name, `src/serve/threads/${name}.ts`])),
     },
     outdir: folder,
     bundle: true,

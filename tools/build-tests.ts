@@ -10,31 +10,35 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, ".tests");
+
+/** The program's own threads are made JavaScript too: each would start a runner of TypeScript of its own. */
+const THREADS = { from: /\.\/serve\/(\$\{name\})\.mjs/, to: "../.tests/threads/$1.js" };
+
+/** What a module holds, with the threads where they are now. */
+function textOf(path: string): string {
+  const text = readFileSync(path, "utf8");
+  if (path !== join(ROOT, "src/package.ts")) return text;
+  if (!THREADS.from.test(text)) throw new Error(`${path}: threads are started in another way`);
+  return text.replace(THREADS.from, THREADS.to);
+}
 
 /** Every module keeps the place that it has in the tree: paths are made from it. */
 const places: Plugin = {
   name: "places",
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, ({ path }) => ({
-      contents: readFileSync(path, "utf8").replaceAll(
-        "import.meta.url",
-        JSON.stringify(pathToFileURL(path).href),
-      ),
+      contents: textOf(path).replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href)),
       loader: "ts",
     }));
   },
 };
 
-const tests = readdirSync(join(ROOT, "test")).filter((name) => name.endsWith(".test.ts"));
-rmSync(OUT, { recursive: true, force: true });
-await build({
+const options: BuildOptions = {
   absWorkingDir: ROOT,
-  entryPoints: tests.map((name) => `test/${name}`),
-  outdir: OUT,
   bundle: true,
   format: "esm",
   platform: "node",
@@ -44,5 +48,14 @@ await build({
   sourcesContent: false,
   logLevel: "warning",
   plugins: [places],
+};
+const tests = readdirSync(join(ROOT, "test")).filter((name) => name.endsWith(".test.ts"));
+rmSync(OUT, { recursive: true, force: true });
+await build({ ...options, entryPoints: tests.map((name) => `test/${name}`), outdir: OUT });
+const threads = ["generation-thread", "serving-thread", "similar-thread"];
+await build({
+  ...options,
+  entryPoints: threads.map((name) => `src/serve/${name}.ts`),
+  outdir: join(OUT, "threads"),
 });
 console.log(`.tests/: ${tests.length} files`);

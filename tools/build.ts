@@ -42,9 +42,9 @@ try {
     entryPoints: {
       mod: "src/mod.ts",
       program: "src/main.ts",
-      "generation-thread": "src/serve/generation-thread.ts",
-      "serving-thread": "src/serve/serving-thread.ts",
-      "similar-thread": "src/serve/similar-thread.ts",
+      "generation-thread": "src/serve/threads/generation-thread.ts",
+      "serving-thread": "src/serve/threads/serving-thread.ts",
+      "similar-thread": "src/serve/threads/similar-thread.ts",
     },
     splitting: true,
     // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.

@@ -7,7 +7,7 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Observation } from "../../src/observe.ts";
-import { DEFAULT_LIMITS } from "../../src/serve/http.ts";
+import { DEFAULT_LIMITS } from "../../src/serve/listen/http.ts";
 import { startServer } from "../../src/serve/server.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */

@@ -1,6 +1,6 @@
 /** `orrery build`: a snapshot prepared for a fast start. */
 
-import { buildPrepared } from "../serve/build-prepared.ts";
+import { buildPrepared } from "../serve/load/build-prepared.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
 import { systemErrorText } from "../system-error.ts";

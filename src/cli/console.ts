@@ -2,8 +2,8 @@
 
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
-import type { LogSink } from "../serve/log.ts";
-import { createSink, EXIT_PATIENCE_MS } from "../serve/sink.ts";
+import type { LogSink } from "../serve/log/log.ts";
+import { createSink, EXIT_PATIENCE_MS } from "../serve/log/sink.ts";
 import { CLEAR_LINE } from "./progress.ts";
 
 /** The outputs of a server. */

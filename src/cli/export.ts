@@ -2,8 +2,8 @@
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { buildPrepared } from "../serve/build-prepared.ts";
-import { STOP_SIGNALS } from "../serve/early-signals.ts";
+import { buildPrepared } from "../serve/load/build-prepared.ts";
+import { STOP_SIGNALS } from "../serve/process/early-signals.ts";
 import {
   BadRowsError,
   type Exported,

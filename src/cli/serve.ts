@@ -2,13 +2,13 @@
 
 import { KeysFileError } from "../gate/keys.ts";
 import type { Observe } from "../observe.ts";
-import { IGNORED_SIGNALS, releaseSignals, STOP_SIGNALS } from "../serve/early-signals.ts";
-import { limitsFrom } from "../serve/http.ts";
-import { createLog } from "../serve/log.ts";
-import { whyNoSharing } from "../serve/port.ts";
+import { limitsFrom } from "../serve/listen/http.ts";
+import { whyNoSharing } from "../serve/listen/port.ts";
+import { SnapshotError } from "../serve/load/snapshots.ts";
+import { createLog } from "../serve/log/log.ts";
+import { IGNORED_SIGNALS, releaseSignals, STOP_SIGNALS } from "../serve/process/early-signals.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
-import { ServingThreadError, threadsFrom } from "../serve/serving-threads.ts";
-import { SnapshotError } from "../serve/snapshots.ts";
+import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";

@@ -3,12 +3,12 @@
 import type { AddressInfo } from "node:net";
 import type { State } from "../answer.ts";
 import { BASE_PATH } from "../model.ts";
-import { collectGarbage } from "./collect.ts";
-import { connectionLimit } from "./connection-limit.ts";
-import { createListener } from "./create-listener.ts";
-import type { HttpLimits } from "./http.ts";
-import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./open.ts";
-import { type Sharing, tryPort } from "./port.ts";
+import { createListener } from "./listen/create-listener.ts";
+import type { HttpLimits } from "./listen/http.ts";
+import { type Sharing, tryPort } from "./listen/port.ts";
+import { collectGarbage } from "./process/collect.ts";
+import { connectionLimit } from "./process/connection-limit.ts";
+import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./state/open.ts";
 
 /** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {
@@ -124,6 +124,6 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     maxPendingSearches,
   };
   // Imported when it is needed: most servers have one thread.
-  const { startServingThreads } = await import("./serving-threads.ts");
+  const { startServingThreads } = await import("./threads/serving-threads.ts");
   return await startServingThreads(count, settings, opened, observe);
 }

@@ -53,31 +53,34 @@ function isMissing(error: unknown): boolean {
   return codeOf(error) === "ENOENT";
 }
 
-function lookOf(name: string, s: BigIntStats): string {
+function fileFingerprint(name: string, s: BigIntStats): string {
   return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
 }
 
-/** What the files of a folder look like from outside, by name; equal looks, equal contents. */
-export type Looks = ReadonlyMap<string, string>;
+/** Fingerprints of files by name: device, inode, size and times, so that none is read. Equal fingerprints, equal contents. */
+export type FileFingerprints = ReadonlyMap<string, string>;
 
 /**
- * Looks at the files of a snapshot.
+ * The fingerprints of the files of a snapshot.
  *
  * @throws any error of the file system but "no such file"
  */
-export async function looksOf(folder: string, files: FileSystem = realFiles): Promise<Looks> {
+export async function fileFingerprintsOf(
+  folder: string,
+  files: FileSystem = realFiles,
+): Promise<FileFingerprints> {
   const names = [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)];
-  const looks = await Promise.all(
+  const fingerprints = await Promise.all(
     names.map(async (name): Promise<[string, string][]> => {
       try {
-        return [[name, lookOf(name, await files.stat(join(folder, name), { bigint: true }))]];
+        return [[name, fileFingerprint(name, await files.stat(join(folder, name), { bigint: true }))]];
       } catch (error) {
         if (isMissing(error)) return [];
         throw error;
       }
     }),
   );
-  return new Map(looks.flat());
+  return new Map(fingerprints.flat());
 }
 
 /** Names that a row file can have on disk. */
@@ -85,18 +88,18 @@ export function formsOf(table: RowFile): string[] {
   return ENDINGS.map(([ending]) => table + ending);
 }
 
-/** The fingerprint of files that look like this. */
-export function joinLooks(looks: Iterable<string>): string {
-  return [...looks].join("\n");
+/** The fingerprint of all these files. */
+export function joinFingerprints(fingerprints: Iterable<string>): string {
+  return [...fingerprints].join("\n");
 }
 
 /**
- * The fingerprint of a folder: what its files look like from outside. Equal fingerprints, equal contents.
+ * The fingerprint of a folder: of all files of a snapshot in it. Equal fingerprints, equal contents.
  *
  * @throws any error of the file system but "no such file"
  */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  return joinLooks((await looksOf(folder, files)).values());
+  return joinFingerprints((await fileFingerprintsOf(folder, files)).values());
 }
 
 /**
@@ -105,9 +108,9 @@ export async function fingerprintOf(folder: string, files: FileSystem = realFile
  */
 export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   const fingerprints = await Promise.all(
-    Array.from(opened, async ([name, handle]) => lookOf(name, await handle.stat({ bigint: true }))),
+    Array.from(opened, async ([name, handle]) => fileFingerprint(name, await handle.stat({ bigint: true }))),
   );
-  return joinLooks(fingerprints);
+  return joinFingerprints(fingerprints);
 }
 
 /**

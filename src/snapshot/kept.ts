@@ -10,7 +10,7 @@ import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
-import { formsOf, type Looks } from "./files.ts";
+import { type FileFingerprints, formsOf } from "./files.ts";
 import type { KnownPrepared } from "./prepared/load.ts";
 import type { ReadFile } from "./read.ts";
 import {
@@ -30,8 +30,8 @@ export interface KeptFile extends ReadFile {
   readonly table: RowFile;
   /** Name on disk. */
   readonly name: string;
-  /** What it looked like from outside. */
-  readonly look: string;
+  /** When it was read; see {@link FileFingerprints}. */
+  readonly fingerprint: string;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
 }
@@ -49,8 +49,8 @@ export interface KeptWorlds {
 
 /** What is known of the prepared file that a load read instead of rows. */
 export interface KeptPrepared extends KnownPrepared {
-  /** What it looked like from outside. */
-  readonly look: string;
+  /** When it was read; see {@link FileFingerprints}. */
+  readonly fingerprint: string;
 }
 
 /** What is kept of a load beside its store. */
@@ -68,12 +68,15 @@ export interface Before {
 }
 
 /** The files that look as they did when they were read, by table. */
-export function unchangedFiles(looks: Looks, before: Before | undefined): Map<RowFile, KeptFile> {
+export function unchangedFiles(
+  fingerprints: FileFingerprints,
+  before: Before | undefined,
+): Map<RowFile, KeptFile> {
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of before?.kept.files ?? []) {
-    const forms = formsOf(file.table).filter((name) => looks.has(name));
+    const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
     const isAlone = forms.length === 1 && forms[0] === file.name;
-    if (isAlone && looks.get(file.name) === file.look) unchanged.set(file.table, file);
+    if (isAlone && fingerprints.get(file.name) === file.fingerprint) unchanged.set(file.table, file);
   }
   return unchanged;
 }

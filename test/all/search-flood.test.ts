@@ -10,7 +10,7 @@ import type { Worker } from "node:worker_threads";
 import { hashToken } from "../../src/gate/keys.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH } from "../../src/model.ts";
-import { whyNoSharing } from "../../src/serve/port.ts";
+import { whyNoSharing } from "../../src/serve/listen/port.ts";
 import { type RunningServer, startServer } from "../../src/serve/server.ts";
 import { cleanUp, testOptions } from "../support/http-server.ts";
 import { timeLeft } from "../support/patience.ts";

@@ -17,9 +17,9 @@ import {
   leave,
   listen,
   stopListening,
-} from "../../src/serve/http.ts";
-import { openState } from "../../src/serve/open.ts";
+} from "../../src/serve/listen/http.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
+import { openState } from "../../src/serve/state/open.ts";
 
 /** Base path of every operation. */
 export const BASE = "/api/public/v1";

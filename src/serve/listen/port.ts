@@ -1,0 +1,101 @@
+/** A port that several servers listen on, and how to tell that nobody else does. */
+
+import { lookup } from "node:dns/promises";
+import { type AddressInfo, createServer, type ListenOptions } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "../../system-error.ts";
+
+/** Who may listen on the same port: nobody else, only threads of this process, or whoever shares it as well. */
+export type Sharing = "alone" | "threads" | "anybody";
+
+/** Why this runtime cannot share a port between servers, or undefined when it can. */
+export function whyNoSharing(
+  { node, bun }: { readonly node: string; readonly bun?: string } = process.versions,
+  platform: string = process.platform,
+): string | undefined {
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  // The version of Node that Bun names says nothing of its own server.
+  if (bun === undefined && (major < 22 || (major === 22 && minor < 12))) {
+    return `requires Node 22.12 or newer, whose servers can share a port; this is ${node}`;
+  }
+  if (!["linux", "freebsd", "sunos", "aix", "android"].includes(platform)) {
+    return `requires a system on which servers can share a port; ${platform} is none`;
+  }
+  return undefined;
+}
+
+interface Listener {
+  readonly close: () => Promise<void>;
+}
+
+/** Listens for nothing but to hold an address. */
+function hold(options: ListenOptions): Promise<Listener> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once("error", reject);
+    server.listen({ ...options, exclusive: true }, () => {
+      resolve({ close: () => new Promise((closed) => server.close(() => closed())) });
+    });
+  });
+}
+
+const LOCK_RETRY_MS = 10;
+const LOCK_PATIENCE_MS = 2000;
+
+/**
+ * Lets one process at a time try a port, on Linux: an abstract socket is gone
+ * with its process. Goes on without it where that cannot be had.
+ */
+async function lockPort(port: number): Promise<Listener | undefined> {
+  if (process.platform !== "linux") return undefined;
+  const end = performance.now() + LOCK_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await hold({ path: `\0orrery-port-${port}` });
+    } catch (error) {
+      if (codeOf(error) !== "EADDRINUSE" || performance.now() > end) return undefined;
+      await sleep(LOCK_RETRY_MS);
+    }
+  }
+}
+
+/**
+ * Starts to share a port that nobody else listens on. The system lets in
+ * whoever shares as well, a second server of this kind too, which would take
+ * half of the connections; so the port is first tried without sharing.
+ *
+ * @param share listens on it; others of this kind wait until it does
+ * @throws EADDRINUSE when somebody listens there
+ */
+export async function whileAlone(
+  host: string,
+  port: number,
+  share: () => Promise<AddressInfo>,
+): Promise<AddressInfo> {
+  // The system picks none that is shared.
+  if (port === 0) return await share();
+  const lock = await lockPort(port);
+  try {
+    const tried = await hold({ host, port });
+    await tried.close();
+    return await share();
+  } finally {
+    await lock?.close();
+  }
+}
+
+/**
+ * Listens for a moment, so that a port that is in use is known before a long
+ * load. Where any free port will do there is nothing to try but the host's name.
+ *
+ * @throws the error of the system, such as EADDRINUSE
+ */
+export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
+  // Bun's servers do not say that there is no such host.
+  if (process.versions.bun !== undefined) await lookup(host);
+  if (port === 0) return;
+  const reusePort = sharing === "anybody";
+  // The types of the oldest Node that is supported do not know `reusePort`.
+  const tried = await hold({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions);
+  await tried.close();
+}

@@ -1,0 +1,30 @@
+/** Folders to stores with their searches: what a loader is. */
+
+import type { UncachedSearch } from "../../search/cache.ts";
+import type { Indexed, SearchIndex } from "../../search/search.ts";
+import type { Before } from "../../snapshot/kept.ts";
+import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
+
+/** What is being served, as far as the load of what comes behind it can use it again. All of it can be handed to other threads. */
+export type Serving = Before & Indexed;
+
+/** How to load. */
+export interface LoaderOptions extends LoadOptions {
+  readonly before?: Serving;
+}
+
+/** A snapshot that can be served, its searches included. */
+export interface LoadedSearchable extends Loaded {
+  readonly search: UncachedSearch;
+  /** For other threads that search. */
+  readonly index: SearchIndex;
+  /** What a cache in front of the search may take. */
+  readonly cacheBytes: number;
+  /** Milliseconds that indexing took. */
+  readonly indexMs: number;
+  /** Lets go of what the search holds, once its last answer is given. */
+  readonly retire: () => void;
+}
+
+/** Loads a folder. Never rejects for what is wrong with a snapshot or the file system. */
+export type Loader = (folder: string, options: LoaderOptions) => Promise<LoadedSearchable | Refused>;

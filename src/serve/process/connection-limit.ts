@@ -1,0 +1,51 @@
+/**
+ * How many connections may stand, so that descriptors are left for all else:
+ * reading keys and snapshots, and starting threads. A process that has none left
+ * can do neither, and one with several listeners may not even be able to refuse
+ * a connection: its threads spin over those that wait.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { codeOf } from "../../system-error.ts";
+
+/** For a reload: its files and its thread. */
+const RESERVE = 24;
+
+/** What a thread that serves opens for itself. */
+const THREAD_RESERVE = 16;
+
+/** Descriptors that this process may still open; undefined where the system does not tell, or has no limit. */
+function freeDescriptors(): number | undefined {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
+  } catch (error) {
+    // Not one is left to look with.
+    return codeOf(error) === "EMFILE" ? 0 : undefined;
+  }
+}
+
+/**
+ * Most connections of one listener.
+ *
+ * @param listeners threads that listen, this one if it is 1
+ * @returns undefined where the system does not tell its limit, or has none; at least 1
+ */
+export function connectionLimit(listeners: number): number | undefined {
+  const free = freeDescriptors();
+  if (free === undefined) return undefined;
+  const threads = listeners > 1 ? listeners * THREAD_RESERVE : 0;
+  return Math.max(1, Math.floor((free - RESERVE - threads) / listeners));
+}
+
+/**
+ * Why no thread can be started now: there are not enough descriptors. One that finds too few dies, and on Bun, whose
+ * server takes connections without a limit, the process with it.
+ *
+ * @returns undefined where there are enough
+ */
+export function whyNoThread(): string | undefined {
+  const free = freeDescriptors();
+  if (free === undefined || free >= THREAD_RESERVE) return undefined;
+  return "no thread can be started: there are too few file descriptors left (EMFILE)";
+}

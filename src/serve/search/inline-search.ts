@@ -1,0 +1,161 @@
+/**
+ * Inline search: on the thread that serves.
+ *
+ * Most searches take less time than it takes to ask another thread for them, so
+ * they are done inline, over the shared index. Those that turn out to take
+ * longer are offloaded to the search thread. Lookups come first: of each turn of
+ * the event loop searches get a time slice, and those that are left wait for the
+ * next turn, in a fair queue. So many may wait, inline and offloaded together.
+ */
+
+import { setImmediate } from "node:timers";
+import type { FindResults, UncachedSearch } from "../../search/cache.ts";
+import { PartialResults, RETAINED, type ResultSet } from "../../search/query/result-set.ts";
+import { FairQueue } from "../../search/schedule/fair-queue.ts";
+import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
+import { Scheduler } from "../../search/schedule/scheduler.ts";
+import type { Searches } from "../../search/search.ts";
+import type { Work } from "../../search/shared/work.ts";
+import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
+import type { SearchName } from "./search-messages.ts";
+
+/** How long an inline search may take before it is offloaded, in milliseconds, if its work yields as often. */
+const MOST_MS = 0.5;
+/** The time slice of searches in a turn, in milliseconds; the last of them may go over it. */
+const TURN_MS = 0.3;
+
+/** A search that somebody asks for. */
+interface Asked {
+  readonly name: SearchName;
+  readonly term: string;
+  readonly page: PageOf;
+  readonly caller: Caller;
+}
+
+interface Waiting extends Asked {
+  readonly resolve: (results: ResultSet | Busy | Promise<ResultSet | Busy>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Asks whoever does long searches for a page; undefined when there is nobody any more. */
+export type AskForPage = (
+  name: SearchName,
+  term: string,
+  page: PageOf,
+  caller: Caller,
+) => Promise<Found | Busy | undefined>;
+
+/** What long searches find stays where it was found, but for so many rows; pages behind them are asked for one by one. */
+const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
+
+/**
+ * Makes a search that offloads everything. A generation that was replaced has
+ * nobody to ask; what is left to be searched in it is done here, in slices.
+ */
+export function createOffloadedSearch(searches: Searches, ask: AskForPage): UncachedSearch {
+  const scheduler = new Scheduler<ResultSet>();
+  const search =
+    (name: SearchName): FindResults =>
+    async (term, page, caller) => {
+      // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
+      const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
+      const found = await ask(name, term, asked, caller);
+      if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
+      return found === BUSY ? BUSY : new PartialResults(found, asked.offset);
+    };
+  return { users: search("users"), worlds: search("worlds") };
+}
+
+/** Makes a search that does everything on the calling thread, in time slices. */
+export function createSlicedSearch(searches: Searches): UncachedSearch {
+  const scheduler = new Scheduler<ResultSet>();
+  const search =
+    (name: SearchName): FindResults =>
+    (term, page, caller) =>
+      scheduler.run(() => searches[name](term, page), caller);
+  return { users: search("users"), worlds: search("worlds") };
+}
+
+/**
+ * Makes a search that does inline what is short.
+ *
+ * @param offloaded takes what is long
+ * @param pending bounds what waits
+ */
+export function createInlineSearch(
+  searches: Searches,
+  offloaded: UncachedSearch,
+  pending: PendingSearches = UNBOUNDED,
+): UncachedSearch {
+  const waiting = new FairQueue<Waiting>();
+  let turnHasBegun = false;
+  let spent = 0;
+
+  function nextTurn(): void {
+    spent = 0;
+    turnHasBegun = false;
+    while (waiting.length > 0 && spent < TURN_MS) {
+      const asked = waiting.shift()!;
+      try {
+        asked.resolve(asked.caller.isGone() ? BUSY : (searchInline(asked) ?? offload(asked)));
+      } catch (error) {
+        asked.reject(error);
+      }
+    }
+    if (waiting.length > 0) beginTurn();
+  }
+
+  function beginTurn(): void {
+    if (turnHasBegun) return;
+    turnHasBegun = true;
+    setImmediate(nextTurn);
+  }
+
+  /** Undefined when it takes too long. */
+  function searchInline({ name, term, page }: Asked): ResultSet | undefined {
+    beginTurn();
+    const began = performance.now();
+    const results = runShort(searches[name](term, page), began);
+    spent += performance.now() - began;
+    return results;
+  }
+
+  function offload({ name, term, page, caller }: Asked): ResultSet | Busy | Promise<ResultSet | Busy> {
+    return offloaded[name](term, page, caller);
+  }
+
+  function searchInTurn(asked: Asked): ResultSet | Busy | Promise<ResultSet | Busy> {
+    const isFree = spent < TURN_MS && waiting.length === 0;
+    const results = isFree ? searchInline(asked) : undefined;
+    if (results !== undefined) return results;
+    const leave = pending.enter(asked.caller.key);
+    if (leave === undefined) return BUSY;
+    const later = new Promise<ResultSet | Busy>((resolve, reject) => {
+      if (isFree) {
+        resolve(offload(asked));
+        return;
+      }
+      waiting.push(asked.caller.key, { ...asked, resolve, reject });
+      beginTurn();
+    });
+    return later.finally(leave);
+  }
+
+  return {
+    users: (term, page, caller) => searchInTurn({ name: "users", term, page, caller }),
+    worlds: (term, page, caller) => searchInTurn({ name: "worlds", term, page, caller }),
+  };
+}
+
+/** Does work that is short; undefined when it is not. */
+function runShort<Result>(work: Work<Result>, began: number): Result | undefined {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    if (step.value === "long" || performance.now() - began > MOST_MS) {
+      // What it holds can be used again.
+      work.return(undefined as never);
+      return undefined;
+    }
+  }
+}

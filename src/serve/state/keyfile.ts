@@ -1,0 +1,127 @@
+/** Keeping the keys current: reading the keys file, and looking at it for changes. */
+
+import type { BigIntStats } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "../../gate/keys.ts";
+import type { Counters } from "../../gate/limit.ts";
+import type { Observe } from "../../observe.ts";
+import { codeOf, systemErrorText } from "../../system-error.ts";
+
+/** How often the file is checked. */
+const LOOK_MS = 500;
+
+/** File-system calls that reading keys makes; tests stand in for them. */
+export interface KeyFiles {
+  readonly read: (file: string) => Promise<string>;
+  readonly stat: (file: string) => Promise<BigIntStats>;
+}
+
+const realKeyFiles: KeyFiles = {
+  read: (file) => readFile(file, "utf8"),
+  stat: (file) => stat(file, { bigint: true }),
+};
+
+/** The keeper of one keys file. */
+export interface KeysKeeper {
+  /** Reads the file again, changed or not. */
+  readonly reload: () => Promise<void>;
+  /** Stops looking. */
+  readonly stop: () => void;
+}
+
+/**
+ * Reads a keys file.
+ *
+ * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
+ */
+export async function readKeyRing(
+  file: string,
+  counters: Counters,
+  { read }: KeyFiles = realKeyFiles,
+): Promise<KeyRing> {
+  try {
+    return createKeyRing(parseKeys(await read(file)), counters);
+  } catch (error) {
+    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
+    const why = systemErrorText(error) ?? codeOf(error);
+    if (why === undefined) throw error;
+    throw new KeysFileError(
+      `${file}: ${codeOf(error) === "ENOENT" ? "file does not exist (ENOENT)" : `cannot be read: ${why}`}`,
+    );
+  }
+}
+
+async function fingerprintOfFile(file: string, files: KeyFiles): Promise<string> {
+  try {
+    const s = await files.stat(file);
+    return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
+  } catch (error) {
+    return String(codeOf(error));
+  }
+}
+
+/**
+ * Reads a keys file and keeps it current.
+ *
+ * @param onKeys called with every key ring, the first included
+ * @throws {KeysFileError} when the first read fails; later failures keep the old keys and are logged
+ */
+export async function keepKeys(
+  file: string,
+  counters: Counters,
+  observe: Observe,
+  onKeys: (keys: KeyRing) => void,
+  files: KeyFiles = realKeyFiles,
+): Promise<KeysKeeper> {
+  /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
+  let fingerprint: string | undefined;
+  let problem = "";
+  let stopped = false;
+
+  async function load(): Promise<void> {
+    fingerprint = undefined;
+    const seen = await fingerprintOfFile(file, files);
+    const keys = await readKeyRing(file, counters, files);
+    onKeys(keys);
+    fingerprint = seen;
+    problem = "";
+    observe({ kind: "keys-loaded", keys: keys.size });
+  }
+
+  /** One reading at a time: a slow older one must not have the last word. */
+  let reading: Promise<void> = Promise.resolve();
+  function reload(): Promise<void> {
+    reading = reading.then(readAgain);
+    return reading;
+  }
+
+  async function readAgain(): Promise<void> {
+    try {
+      await load();
+    } catch (error) {
+      // What could not be read is tried again at the next check; a problem is logged once.
+      const before = problem;
+      problem = String(error);
+      if (problem === before) return;
+      if (error instanceof KeysFileError) observe({ kind: "keys-refused", problem: error.message });
+      else observe({ kind: "defect", where: "keys", error });
+    }
+  }
+
+  await load();
+  let timer = setTimeout(lookAgain, LOOK_MS);
+  async function lookAgain(): Promise<void> {
+    // What is being read, for a signal, need not be read again.
+    await reading;
+    const known = fingerprint;
+    if ((await fingerprintOfFile(file, files)) !== known) await reload();
+    if (!stopped) timer = setTimeout(lookAgain, LOOK_MS);
+  }
+  return {
+    reload,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,217 @@
+/** The state that adapters answer from, put together and kept current. */
+
+import type { State } from "../../answer.ts";
+import { createKeyRing, type KeyRecord, KeyRing } from "../../gate/keys.ts";
+import { createCounters, createSharedCounters } from "../../gate/limit.ts";
+import type { Prefixes } from "../../gate/token.ts";
+import { createFixedHeaders } from "../../headers.ts";
+import type { Observe } from "../../observe.ts";
+import type { CacheCounts } from "../../search/cache.ts";
+import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
+import type { SearchIndex } from "../../search/search.ts";
+import { defaultOf } from "../../settings.ts";
+import { isAddress } from "../../source/address.ts";
+import type { Source } from "../../source/url.ts";
+import type { Generation } from "../../store/generation.ts";
+import { createFirstLoader } from "../load/first-loader.ts";
+import type { Loader } from "../load/loader.ts";
+import { keepSnapshot } from "../load/snapshots.ts";
+import { createThreadedLoader } from "../load/threaded-loader.ts";
+import { keepKeys } from "./keyfile.ts";
+
+/** Searches that may wait where nothing else is said. */
+export const MAX_PENDING_SEARCHES = Number(defaultOf("max-pending-searches"));
+
+/** Of the memory for results the share of searches for similar names, where there are any. */
+const SIMILAR_SHARE = 1 / 4;
+
+/** What to open. */
+export interface OpenStateOptions {
+  /** Folder of the snapshot, or its URL. */
+  readonly snapshot: string;
+  /** Folder for copies of snapshots by URL. */
+  readonly cache?: string | undefined;
+  /** File of a bearer token for the URL. */
+  readonly snapshotTokenFile?: string | undefined;
+  /** Told what share of a snapshot was downloaded, from 0 to 1. */
+  readonly onDownload?: (share: number) => void;
+  /** A keys file, which is kept current, or its records. */
+  readonly keys: string | readonly KeyRecord[];
+  readonly prefixes: Prefixes;
+  /** Requests of an API key a window. */
+  readonly rateLimit: number;
+  /** Seconds a window. */
+  readonly rateWindow: number;
+  readonly cors: boolean;
+  /** Seconds between checks of the snapshot; 0 for none. */
+  readonly watch: number;
+  readonly maxSnapshotBytes: number;
+  /** Whether a new snapshot may have less than half of the users or worlds; false when absent. */
+  readonly allowShrink?: boolean;
+  /** Told what share of a snapshot was read, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  readonly searchCacheBytes: number;
+  /** Searches that may wait, over all; half of them of one key. The setting's default when absent. */
+  readonly maxPendingSearches?: number;
+  /** Whether there is a search for similar names; false when absent. */
+  readonly similar?: boolean;
+  readonly accessLog: boolean;
+  /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
+  readonly threads?: boolean;
+  /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
+  readonly startsHere?: boolean;
+  /** Called when an old generation is no longer needed by anybody. */
+  readonly onReleased?: () => void;
+  /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
+  readonly searchesHere?: boolean;
+  /** Whether other threads count requests too; false when absent. */
+  readonly sharedCounters?: boolean;
+  readonly observe: Observe;
+}
+
+/** Who else needs to know of new keys and generations: other threads that serve. */
+export interface Follower {
+  readonly takeKeys: (keys: KeyRing) => void;
+  readonly takeGeneration: (generation: Generation, index: SearchIndex) => void;
+}
+
+/** A state and what keeps it current. */
+export interface OpenState {
+  readonly state: State;
+  /** What the searches of its generation run over, for other threads. */
+  readonly searchIndex: () => SearchIndex;
+  /** From now on told of everything new. */
+  readonly follow: (follower: Follower) => void;
+  /** Reads keys and snapshot again. */
+  readonly reload: () => Promise<void>;
+  /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
+  readonly beginSimilar: () => void;
+  /** Stops looking at the files. */
+  readonly stop: () => void;
+  /** What became of the searches of the generation that is served. */
+  readonly searchCounts: () => CacheCounts;
+  /** Ends the threads; to be called when the last request was answered. */
+  readonly close: () => void;
+}
+
+async function chooseLoader(
+  options: OpenStateOptions,
+  searchCacheBytes: number,
+  pending: PendingSearches,
+): Promise<Loader> {
+  const { observe, searchesHere = true } = options;
+  // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
+  const importLocal = async (): Promise<Loader> =>
+    (await import("../load/local-loader.ts")).createLocalLoader(searchCacheBytes, pending);
+  if (options.threads === false) return await importLocal();
+  const threaded = createThreadedLoader(observe, searchCacheBytes, searchesHere, pending);
+  return options.startsHere ? createFirstLoader(threaded, importLocal) : threaded;
+}
+
+/** What a snapshot by URL is kept current by. */
+async function openSource(options: OpenStateOptions): Promise<Source | undefined> {
+  const { snapshot: address, snapshotTokenFile: tokenFile, onDownload: onProgress, observe } = options;
+  if (!isAddress(address)) return undefined;
+  const { cache } = options;
+  if (cache === undefined) throw new TypeError("cache: is required where there is no home folder for copies");
+  const { createUrlSource } = await import("../../source/url.ts");
+  return createUrlSource({
+    address,
+    cache,
+    tokenFile,
+    maxBytes: options.maxSnapshotBytes,
+    onProgress,
+    observe,
+  });
+}
+
+/**
+ * Loads keys and snapshot, and begins to check them for changes.
+ *
+ * @throws {KeysFileError} when the keys cannot be used
+ * @throws {SnapshotError} when the snapshot cannot be loaded
+ */
+export async function openState(options: OpenStateOptions): Promise<OpenState> {
+  const { observe } = options;
+  const counters = (options.sharedCounters ? createSharedCounters : createCounters)(options.rateWindow);
+  let follower: Follower | undefined;
+  const gate: State["gate"] = {
+    prefixes: options.prefixes,
+    defaultLimit: options.rateLimit,
+    counters,
+    keys: new KeyRing(),
+    closed: false,
+  };
+  const keys =
+    typeof options.keys === "string"
+      ? await keepKeys(options.keys, counters, observe, (ring) => {
+          gate.keys = ring;
+          follower?.takeKeys(ring);
+        })
+      : undefined;
+  if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
+  // Threads that ask for long searches keep the bound themselves.
+  const pending =
+    options.searchesHere === false
+      ? UNBOUNDED
+      : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
+  const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
+  // Imported when it is needed, as what loads.
+  const similar = options.similar
+    ? await (await import("../search/similar.ts")).createSimilarSearching(
+        options.threads ?? true,
+        similarBytes,
+        pending,
+        observe,
+      )
+    : undefined;
+  const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
+  const source = await openSource(options);
+  let state: State | undefined;
+  const snapshots = await keepSnapshot(
+    {
+      folder: options.snapshot,
+      ...(source ? { source } : {}),
+      load,
+      ...(similar ? { openSimilar: similar.open } : {}),
+      maxBytes: options.maxSnapshotBytes,
+      allowShrink: options.allowShrink ?? false,
+      ...(options.onReleased ? { onReleased: options.onReleased } : {}),
+      ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+      pending,
+      observe,
+    },
+    (generation, index) => {
+      if (state) state.generation = generation;
+      follower?.takeGeneration(generation, index);
+    },
+  ).catch((error: unknown) => {
+    keys?.stop();
+    throw error;
+  });
+  state = {
+    gate,
+    headers: createFixedHeaders(options.cors),
+    observe,
+    accessLog: options.accessLog,
+    generation: snapshots.current(),
+  };
+  if (options.watch > 0) snapshots.watch(options.watch * 1000);
+  return {
+    state,
+    searchIndex: snapshots.index,
+    follow(newFollower) {
+      follower = newFollower;
+    },
+    async reload() {
+      await Promise.all([keys?.reload(), snapshots.reload()]);
+    },
+    beginSimilar: () => similar?.begin(),
+    stop() {
+      keys?.stop();
+      snapshots.stop();
+    },
+    searchCounts: snapshots.searchCounts,
+    close: snapshots.close,
+  };
+}

@@ -1,0 +1,63 @@
+/** What the main thread and the threads that serve say to each other. */
+
+import type { AddressInfo } from "node:net";
+import type { MessagePort } from "node:worker_threads";
+import type { Key } from "../../gate/keys.ts";
+import type { Counters } from "../../gate/limit.ts";
+import type { Prefixes } from "../../gate/token.ts";
+import type { SharedPending } from "../../search/schedule/pending.ts";
+import type { SearchIndex } from "../../search/search.ts";
+import type { Store } from "../../store/generation.ts";
+import type { HttpLimits } from "../listen/http.ts";
+import type { Sharing } from "../listen/port.ts";
+import type { ObservationBatch } from "./observation-batches.ts";
+
+/** A store, what its searches run over, and where those are asked for that take long. */
+export interface StoreToServe {
+  readonly questions: MessagePort;
+  readonly store: Store;
+  readonly index: SearchIndex;
+}
+
+/** What a serving thread is started with. */
+export interface ServingTask {
+  readonly host: string;
+  /** Of the first thread it may be 0; the others take the one it got. */
+  readonly port: number;
+  readonly sharing: Sharing;
+  readonly http: HttpLimits;
+  readonly prefixes: Prefixes;
+  readonly rateLimit: number;
+  readonly cors: boolean;
+  readonly accessLog: boolean;
+  /** Whether there is a search for similar names. */
+  readonly similar: boolean;
+  /** Memory for search results. */
+  readonly cacheBytes: number;
+  /** In shared memory. */
+  readonly counters: Counters;
+  /** Its number among those that run now. */
+  readonly thread: number;
+  /** The searches that wait in all threads. */
+  readonly pending: SharedPending;
+  readonly keys: ReadonlyMap<string, Key>;
+  readonly generation: StoreToServe;
+}
+
+/** To a serving thread. */
+export type ToServing =
+  | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
+  | { readonly kind: "generation"; readonly generation: StoreToServe }
+  /** A batch of observations was taken. */
+  | { readonly kind: "observed" }
+  | { readonly kind: "stop-listening" }
+  /** Only when all have stopped listening. */
+  | { readonly kind: "drain" };
+
+/** From a serving thread. */
+export type FromServing =
+  | { readonly kind: "listening"; readonly address: AddressInfo }
+  | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
+  | { readonly kind: "stopped-listening" }
+  | ({ readonly kind: "observations" } & ObservationBatch)
+  | { readonly kind: "drained" };

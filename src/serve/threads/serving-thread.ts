@@ -1,0 +1,110 @@
+/**
+ * A thread that serves: the same port as the others, the same store and index,
+ * the same counters. Searches that take long go to the main thread, which knows
+ * who can do them.
+ */
+
+import { parentPort, workerData } from "node:worker_threads";
+import type { State } from "../../answer.ts";
+import { KeyRing } from "../../gate/keys.ts";
+import { createFixedHeaders } from "../../headers.ts";
+import { observeSearches, withCache } from "../../search/cache.ts";
+import { sharePending } from "../../search/schedule/pending.ts";
+import { openSearch } from "../../search/search.ts";
+import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
+import { createListener } from "../listen/create-listener.ts";
+import { collectGarbage, RELEASE_MS } from "../process/collect.ts";
+import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
+import { type AskSimilar, boundedSimilar } from "../search/similar-engine.ts";
+import { createBatchSender } from "./observation-batches.ts";
+import { createAsker } from "./question-port.ts";
+import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+
+const port = parentPort!;
+const task = workerData as ServingTask;
+
+function say(message: FromServing): void {
+  port.postMessage(message);
+}
+
+const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
+const { observe } = observations;
+
+const pending = sharePending(task.pending, task.thread);
+
+let tellOfCache = (): void => {};
+/** Lets go of the generation before. */
+let retire = (): void => {};
+
+function take({ questions, store, index }: StoreToServe): Generation {
+  retire();
+  const asker = createAsker(questions);
+  ({ retire } = asker);
+  const searches = openSearch(index);
+  const ask =
+    (isSimilar: boolean): AskSimilar =>
+    (name, term, page, caller) =>
+      asker.ask(name, term, page, caller, isSimilar);
+  const offloaded = createOffloadedSearch(searches, ask(false));
+  const inline = createInlineSearch(searches, offloaded, pending);
+  const search = withCache(inline, task.cacheBytes, pending);
+  tellOfCache = () => observeSearches(observe, store.id, search.counts());
+  const similar = task.similar ? boundedSimilar(ask(true), pending) : undefined;
+  return createGeneration(reviveStore(store), search, similar);
+}
+
+const state: State = {
+  gate: {
+    prefixes: task.prefixes,
+    defaultLimit: task.rateLimit,
+    counters: task.counters,
+    keys: new KeyRing(task.keys),
+    closed: false,
+  },
+  headers: createFixedHeaders(task.cors),
+  observe,
+  accessLog: task.accessLog,
+  generation: take(task.generation),
+};
+// Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
+const listener = createListener(state, task.http, observe);
+
+/** A stop may begin before it listens. */
+const started = startListening();
+
+port.on("message", async (message: ToServing) => {
+  switch (message.kind) {
+    case "keys":
+      state.gate.keys = new KeyRing(message.keys);
+      break;
+    case "generation":
+      tellOfCache();
+      state.generation = take(message.generation);
+      setTimeout(collectGarbage, RELEASE_MS).unref();
+      break;
+    case "stop-listening":
+      await started;
+      await (await listener).stopListening();
+      say({ kind: "stopped-listening" });
+      break;
+    case "observed":
+      observations.taken();
+      break;
+    case "drain":
+      await (await listener).leave();
+      tellOfCache();
+      observations.flush();
+      say({ kind: "drained" });
+      break;
+  }
+});
+
+async function startListening(): Promise<void> {
+  try {
+    const address = await (await listener).listen(task.host, task.port, task.sharing);
+    say({ kind: "listening", address });
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    say({ kind: "not-listening", code, message });
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Row files to a store: each is read, staged and packed in turn, or kept from
+ * the load before. Only when all are known to be sound is the store built.
+ */
+
+import { createHash } from "node:crypto";
+import { ROW_FILES, type RowFile } from "../model.ts";
+import { defaultOf } from "../settings.ts";
+import { buildStore } from "../store/build.ts";
+import { LimitError } from "../store/limits.ts";
+import type { FileFingerprints, StoredFile } from "./files.ts";
+import {
+  type Before,
+  isStillTrue,
+  type KeptFile,
+  keepWorlds,
+  stageKept,
+  takeEarlierIfEqual,
+} from "./kept.ts";
+import { isSystemError, type Loaded, type LoadOptions, type Refused, unreadable } from "./loaded.ts";
+import { compareWithManifest, type Manifest } from "./manifest.ts";
+import { PARSED } from "./parsed.ts";
+import type { Problems } from "./problems.ts";
+import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
+import { RowChecker } from "./rows.ts";
+import { SCANNED } from "./scanned.ts";
+import { createStage, hiddenIdsOf, packedOf, packStaged, type Stage, stagedOf } from "./stage.ts";
+
+async function readRows(
+  file: StoredFile,
+  stage: Stage,
+  problems: Problems,
+  budget: Budget,
+  onBytes: (bytes: number) => void,
+): Promise<ReadFile> {
+  const check = new RowChecker(file.name, problems);
+  const stageScanned = SCANNED[file.table](stage, check);
+  const stageParsed = PARSED[file.table];
+  let rows = 0;
+  const stored = await readFileLines(
+    file,
+    {
+      bytes(bytes, from, number) {
+        const to = stageScanned(bytes, from, number);
+        if (to >= 0) rows++;
+        return to;
+      },
+      line(text, number) {
+        rows++;
+        const row = check.parse(text, number);
+        if (row !== undefined) stageParsed(stage, row, check);
+      },
+      problem(number, what) {
+        rows++;
+        problems.line(file.name, number, what);
+      },
+    },
+    budget,
+    onBytes,
+  );
+  return { ...stored, rows };
+}
+
+/** Equal stored files give equal hashes, whatever their dates. */
+function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | undefined): string {
+  const hash = createHash("sha256");
+  for (const [name, { sha256 }] of read) hash.update(`${name} ${sha256}\n`);
+  hash.update(manifest?.generation ?? "");
+  return hash.digest("hex");
+}
+
+/** Turns bytes as they are read into the share of all. */
+async function progressOver(
+  stored: readonly StoredFile[],
+  onProgress: LoadOptions["onProgress"],
+): Promise<(bytes: number) => void> {
+  if (onProgress === undefined) return () => {};
+  let total = 0;
+  for (const { handle } of stored) total += (await handle.stat()).size;
+  let read = 0;
+  return (bytes) => {
+    read += bytes;
+    onProgress(total === 0 ? 1 : Math.min(1, read / total));
+  };
+}
+
+/** What reading the files has come to so far. */
+interface Reading {
+  readonly stage: Stage;
+  readonly problems: Problems;
+  readonly budget: Budget;
+  readonly onBytes: (bytes: number) => void;
+  readonly before: Before | undefined;
+  /** What was read or kept, in the order of the files. */
+  readonly files: KeptFile[];
+  readonly unchanged: Set<RowFile>;
+  packMs: number;
+}
+
+/** What is known of a file that holds what it held before, if only its fingerprint has changed. */
+async function findEqual(file: StoredFile, { before, onBytes }: Reading): Promise<KeptFile | undefined> {
+  const known = before?.kept.files.find(({ name }) => name === file.name);
+  if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
+  return (await hashFile(file, onBytes)) === known.sha256 ? known : undefined;
+}
+
+/** Uses the rows of a file again that did not change, if they mean what they meant. */
+function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
+  const { stage, problems, before, files, unchanged } = reading;
+  // With problems nothing comes of the load, and this file adds none.
+  if (problems.count === 0 && !isStillTrue(stage, known.table, before!)) return false;
+  spend(reading.budget, known.unpackedBytes);
+  const dangling = problems.count === 0 ? stageKept(stage, known, unchanged, before!) : known.dangling;
+  unchanged.add(known.table);
+  files.push({ ...known, fingerprint, dangling });
+  return true;
+}
+
+/** Reads a file and packs its rows. */
+async function readFile(reading: Reading, file: StoredFile, fingerprint: string): Promise<void> {
+  const { stage, problems, before } = reading;
+  const { name, table } = file;
+  const read = await readRows(file, stage, problems, reading.budget, reading.onBytes);
+  const { hidden, dangling } = stagedOf(stage, table);
+  reading.files.push({ ...read, table, name, fingerprint, hidden, dangling });
+  if (problems.count > 0) return;
+  // At once, since the memory of its staged texts then serves the next file.
+  const packing = performance.now();
+  packStaged(stage, table);
+  if (before) takeEarlierIfEqual(stage, table, before.store);
+  reading.packMs += performance.now() - packing;
+}
+
+/** What a load of rows is made from. */
+export interface RowSource {
+  /** The files that were opened, in the order in which they are read. */
+  readonly stored: readonly StoredFile[];
+  /** The files that look as they did when they were read, by table. */
+  readonly known: ReadonlyMap<RowFile, KeptFile>;
+  readonly fingerprints: FileFingerprints;
+  readonly manifest: Manifest | undefined;
+  /** When the load began, in milliseconds of `performance.now()`. */
+  readonly began: number;
+}
+
+/** The step from files that were read to a snapshot that can be served. */
+export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
+
+/**
+ * Reads row files; what is wrong with them is added to `problems`.
+ *
+ * @returns what makes the snapshot of them, to be called only if there are no problems; or undefined where reading on
+ *   would be in vain; or why the file system did not let it
+ */
+export async function readRowFiles(
+  source: RowSource,
+  problems: Problems,
+  options: LoadOptions,
+): Promise<Finish | Refused | undefined> {
+  const { stored, known, fingerprints, manifest } = source;
+  const showBytes = await progressOver(stored, options.onProgress);
+  const reading: Reading = {
+    stage: createStage(options.limits),
+    problems,
+    budget: { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) },
+    onBytes(bytes) {
+      options.signal?.throwIfAborted();
+      showBytes(bytes);
+    },
+    before: options.before,
+    files: [],
+    unchanged: new Set(),
+    packMs: 0,
+  };
+  for (const table of ROW_FILES) {
+    const file = stored.find((one) => one.table === table);
+    const { name } = file ?? known.get(table)!;
+    const fingerprint = fingerprints.get(name)!;
+    try {
+      const equal = known.get(table) ?? (await findEqual(file!, reading));
+      if (equal === undefined || !keepFile(reading, equal, fingerprint)) {
+        await readFile(reading, file!, fingerprint);
+      }
+    } catch (error) {
+      if (isSystemError(error)) return unreadable(name, error);
+      if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
+      problems.file(name, error.message);
+      if (reading.budget.bytesLeft < 0 || error instanceof LimitError) return undefined;
+    }
+  }
+  if (manifest && reading.files.length === ROW_FILES.length) {
+    compareWithManifest(manifest, filesByName(reading), problems);
+  }
+  return () => finish(reading, source, options);
+}
+
+function filesByName({ files }: Reading): Map<string, KeptFile> {
+  return new Map(files.map((file) => [file.name, file]));
+}
+
+function finish(reading: Reading, { manifest, began }: RowSource, options: LoadOptions): ReturnType<Finish> {
+  const { stage, before, files, unchanged } = reading;
+  const building = performance.now();
+  const contents = hashContents(filesByName(reading), manifest);
+  const store = buildStore(
+    manifest?.generation ?? contents.slice(0, 16),
+    contents,
+    packedOf(stage),
+    stage.stats,
+    before && { store: before.store, unchanged },
+  );
+  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(stage);
+  const reports = files.map(({ name, table, bytes, rows, hidden, dangling }) => {
+    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage, table) : undefined;
+    return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table), hiddenIds };
+  });
+  return {
+    store,
+    createdAt: manifest?.createdAt,
+    reports,
+    kept: { files, worlds },
+    bytes: reports.reduce((sum, report) => sum + report.bytes, 0),
+    readMs: building - began - reading.packMs,
+    packMs: reading.packMs + performance.now() - building,
+  };
+}

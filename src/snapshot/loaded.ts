@@ -1,0 +1,102 @@
+/** What a load is given and what it comes to: a whole store, or a list of problems. */
+
+import type { RowFile } from "../model.ts";
+import type { SearchIndex } from "../search/search.ts";
+import type { Store } from "../store/generation.ts";
+import { systemErrorText } from "../system-error.ts";
+import type { FileSystem } from "./files.ts";
+import type { Before, Kept } from "./kept.ts";
+import type { Dangling, Hidden, StageLimits } from "./stage.ts";
+
+/** How to load. */
+export interface LoadOptions {
+  /** Most bytes of uncompressed rows. */
+  readonly maxBytes?: number;
+  /** Told what share of the stored bytes was read, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  /** Keep the ids of hidden rows for a report; a server must not. */
+  readonly keepHiddenIds?: boolean;
+  /**
+   * The generation that is being served. Files that did not change since it was loaded are not read again; what comes
+   * of the load is the same. Not together with `keepHiddenIds`.
+   */
+  readonly before?: Before;
+  /** Ends the load: what it comes to is of no more interest. */
+  readonly signal?: AbortSignal;
+  /** Stands in for the file system in tests. */
+  readonly files?: FileSystem;
+  /** Stand in for the hard limits in tests. */
+  readonly limits?: Partial<StageLimits>;
+}
+
+/** What was in one file. */
+export interface FileReport {
+  readonly file: string;
+  readonly table: RowFile;
+  /** Bytes on disk. */
+  readonly bytes: number;
+  /** Lines that are not blank. */
+  readonly rows: number;
+  readonly hidden: Hidden;
+  readonly dangling: Dangling;
+  /** Whether the rows of an earlier load were used again. */
+  readonly isKept: boolean;
+  /** Four words a hidden row, when they were asked for. */
+  readonly hiddenIds: Uint32Array | undefined;
+}
+
+/** A snapshot that can be served. */
+export interface Loaded {
+  readonly ok: true;
+  readonly store: Store;
+  /** The index, where it was there with the rows. */
+  readonly index?: SearchIndex;
+  /** How the prepared file is made that it came from: version of the format, and bytes by kind of contents. */
+  readonly prepared?: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
+  /** As the manifest says. */
+  readonly createdAt: string | undefined;
+  /** Of the row files, or of those that a prepared file was made from. */
+  readonly reports: readonly FileReport[];
+  /** For the load of what comes behind it. */
+  readonly kept: Kept;
+  /** Bytes on disk of the files that were read, without the manifest. */
+  readonly bytes: number;
+  /** Milliseconds that reading and validating took, and sorting and packing. */
+  readonly readMs: number;
+  readonly packMs: number;
+  /** Fingerprint of the files; see {@link fingerprintOf}. */
+  readonly fingerprint: string;
+}
+
+/** A snapshot that cannot. */
+export interface Refused {
+  readonly ok: false;
+  /** One line a problem. */
+  readonly problems: readonly string[];
+  /** Fingerprint of the files, or undefined when the next check should try again. */
+  readonly fingerprint: string | undefined;
+  /** It was the load that failed, not what it read: to try again at every check would cost much for nothing. */
+  readonly died?: true;
+  /** The files changed while they were being read. */
+  readonly changed?: true;
+}
+
+/** A failure of the file system. */
+export interface SystemError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+  /** The file, where the call names one. */
+  readonly path?: string;
+}
+
+/** Whether an error is one of the file system. */
+export function isSystemError(error: unknown): error is SystemError {
+  const { code, syscall } = error as Partial<SystemError>;
+  return code !== undefined && syscall !== undefined;
+}
+
+/** A failure of the file system, which the next check should try again. */
+export function unreadable(file: string, error: SystemError): Refused {
+  const problem = `${file}: cannot be read: ${systemErrorText(error)}`;
+  return { ok: false, problems: [problem], fingerprint: undefined };
+}

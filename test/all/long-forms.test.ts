@@ -1,0 +1,25 @@
+/** Suites of which `npm test` runs a part (`test/support/long.ts`), all of them. */
+
+import { describe, test } from "node:test";
+import { assertPassesOn } from "../support/runtimes.ts";
+
+/** The files, and how many tests each has at least. */
+const FILES = {
+  bigrams: 3,
+  conformance: 101,
+  "prepared-damage": 40,
+  prepared: 8,
+  property: 10,
+  scan: 7,
+  "search-turns": 3,
+  search: 8,
+};
+
+describe("the long forms", () => {
+  for (const [name, atLeast] of Object.entries(FILES)) {
+    test(name, () => {
+      const variables = { ORRERY_TEST_LONG: "1" };
+      assertPassesOn({ path: process.execPath }, `test/${name}.test.ts`, { variables, atLeast });
+    });
+  }
+});
