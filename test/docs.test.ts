@@ -159,9 +159,18 @@ describe("flags and variables", () => {
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
         // Of every command, of npm and node, of the benches.
         if (
-          ["help", "version", "omit", "import", "smoke", "guard", "against", "max-old-space-size"].includes(
-            flag!,
-          )
+          [
+            "help",
+            "version",
+            "omit",
+            "import",
+            "smoke",
+            "guard",
+            "against",
+            "only",
+            "update",
+            "max-old-space-size",
+          ].includes(flag!)
         )
           continue;
         assert.ok(flags.has(flag!) || flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);
