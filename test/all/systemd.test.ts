@@ -31,12 +31,12 @@ describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
 
   it("lets the copies of a snapshot by URL be written where the settings say, and nothing else", () => {
     const text = readFileSync(UNIT, "utf8");
-    const valueOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1];
-    assert.equal(valueOf("Environment=ORRERY_CACHE"), `/var/cache/${valueOf("CacheDirectory")}`);
-    assert.equal(valueOf("ProtectSystem"), "strict");
-    assert.equal(valueOf("ReadWritePaths"), undefined);
+    const settingOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1];
+    assert.equal(settingOf("Environment=ORRERY_CACHE"), `/var/cache/${settingOf("CacheDirectory")}`);
+    assert.equal(settingOf("ProtectSystem"), "strict");
+    assert.equal(settingOf("ReadWritePaths"), undefined);
     // A flag would win over the variables of orrery.env.
-    assert.equal(valueOf("ExecStart"), "/usr/local/bin/orrery serve");
+    assert.equal(settingOf("ExecStart"), "/usr/local/bin/orrery serve");
   });
 
   it("is exposed at most 2.0 to systemd-analyze security", () => {
