@@ -135,7 +135,8 @@ async function copyTable(
   const copy = client.query(postgres.copyTo(statement, { highWaterMark: COPY_BUFFER_BYTES }));
   let broken: unknown;
   copy.once("error", (error) => {
-    broken = error;
+    // Aborted it is because who takes the rows has failed.
+    if ((error as Error).name !== "AbortError") broken = error;
   });
   let lines: number;
   try {
