@@ -16,6 +16,7 @@ import { type ExportOptions, exportOnce } from "../src/source/export.ts";
 import { readPostgresUrl } from "../src/source/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../src/source/queries.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../test/support/postgres.ts";
+import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
 
@@ -62,10 +63,6 @@ async function measure(server: Postgres, options: ExportOptions): Promise<Measur
   const { user, system } = process.cpuUsage(cpu);
   await untilAlone(server);
   return { seconds, own: (user + system) / 1e6, server: backendSeconds(server) - before, bytes };
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 }
 
 async function run(): Promise<void> {

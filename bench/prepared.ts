@@ -14,6 +14,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult, median } from "./support/load.ts";
@@ -32,8 +33,6 @@ const values = readOptions({
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
 const QUIET_MS = values.smoke ? 300 : 10_000;
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function run(...args: string[]) {
   const child = spawn(process.execPath, [...NODE_OPTIONS, "bin/orrery.mjs", ...args], {

@@ -15,6 +15,7 @@ import { linkSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ROW_FILES, type RowFile } from "../src/model.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
@@ -35,10 +36,6 @@ const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").m
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
 /** After a swap the old generation's memory is given back; that is part of the price. */
 const REST_MS = values.smoke ? 1200 : 3000;
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 /** Replaces a file by one that was changed. */
 function rewrite(folder: string, table: RowFile, change: (bytes: Buffer) => Buffer): void {

@@ -19,6 +19,7 @@ import { once } from "node:events";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../src/cli/keysfile.ts";
 import { ask, forkServer, linesOf, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { printFreshness } from "./support/fresh.ts";
@@ -26,7 +27,7 @@ import { constantLoad, type LoadResult } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
 import type { Report } from "./support/server.ts";
-import { measureStart, memoryOf, type Start, sleep } from "./support/started.ts";
+import { measureStart, memoryOf, type Start } from "./support/started.ts";
 
 const RATE = 2000;
 

@@ -2,18 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { createRandom } from "../src/generate/random.ts";
-import { fold, readTerm } from "../src/search/fold.ts";
 import { sortBigrams } from "../src/search/index/bigrams.ts";
 import { indexTrigrams } from "../src/search/index/trigrams.ts";
 import { type Texts, TextsBuilder } from "../src/search/shared/texts.ts";
 import { BIGRAM, positionOf } from "../src/search/shared/trigrams.ts";
 import { runNow } from "../src/search/shared/work.ts";
-import { indexNames, openUsers, searchUsers } from "../src/search/users.ts";
+import { indexNames, openUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import { part } from "./support/long.ts";
-import { checkPages, checkResults, classOf, queriesOf, scan, someText } from "./support/search-scan.ts";
+import { checkPages, checkResults, checkUserSearch, classOf, scan } from "./support/search-scan.ts";
 
 function textsOf(all: readonly string[]): Texts {
   const builder = new TextsBuilder();
@@ -46,33 +44,9 @@ test("postings of bigrams come in order of four code units, however many keys ar
 });
 
 test("names are found by bigrams as a scan finds them, in every script", () => {
-  let found = 0;
-  let known = 0;
-  fc.assert(
-    fc.property(
-      fc.array(someText, { minLength: 60, maxLength: 120 }).chain((names) =>
-        fc.record({
-          names: fc.constant(names),
-          queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
-        }),
-      ),
-      ({ names, queries }) => {
-        const folded = names.map(fold);
-        const index = openUsers(indexNames(indexTrigrams(textsOf(folded), 0), 2));
-        for (const query of queries) {
-          const term = readTerm(query);
-          if (term === "") continue;
-          const naive = scan(names.length, (at) =>
-            folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
-          );
-          const message = JSON.stringify({ term, names });
-          checkResults(runNow(searchUsers(index, term)), naive, message);
-          known += checkPages((page) => searchUsers(index, term, page), index.topTable, term, naive, message);
-          found += naive.length;
-        }
-      },
-    ),
-    { numRuns: part(60) },
+  const { found, known } = checkUserSearch(
+    (_names, folded) => openUsers(indexNames(indexTrigrams(textsOf(folded), 0), 2)),
+    { mostNames: 120, numRuns: part(60) },
   );
   assert.ok(found > part(2000) && known > part(500), `${found} found, ${known} known beforehand`);
 });

@@ -13,36 +13,20 @@ import { runNow } from "../src/search/shared/work.ts";
 import { indexNames, indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import { part } from "./support/long.ts";
-import { checkPages, checkResults, classOf, queriesOf, scan, someText } from "./support/search-scan.ts";
+import {
+  checkPages,
+  checkResults,
+  checkUserSearch,
+  classOf,
+  queriesOf,
+  scan,
+  someText,
+} from "./support/search-scan.ts";
 
 test("users are found as a scan finds them, in every script", () => {
-  let found = 0;
-  let known = 0;
-  fc.assert(
-    fc.property(
-      fc.array(someText, { minLength: 60, maxLength: 150 }).chain((names) =>
-        fc.record({
-          names: fc.constant(names),
-          queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
-        }),
-      ),
-      ({ names, queries }) => {
-        const index = openUsers(indexUsers(names.length, (row) => names[row]!, 2));
-        const folded = names.map(fold);
-        for (const query of queries) {
-          const term = readTerm(query);
-          if (term === "") continue;
-          const naive = scan(names.length, (at) =>
-            folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
-          );
-          const message = JSON.stringify({ term, names });
-          checkResults(runNow(searchUsers(index, term)), naive, message);
-          known += checkPages((page) => searchUsers(index, term, page), index.topTable, term, naive, message);
-          found += naive.length;
-        }
-      },
-    ),
-    { numRuns: part(300) },
+  const { found, known } = checkUserSearch(
+    (names) => openUsers(indexUsers(names.length, (row) => names[row]!, 2)),
+    { mostNames: 150, numRuns: part(300) },
   );
   assert.ok(found > part(15_000), `${found} found`);
   assert.ok(known > part(3000), `${known} known beforehand`);

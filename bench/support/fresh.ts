@@ -6,6 +6,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../../src/cli/keysfile.ts";
 import { need } from "../../test/support/need.ts";
 import { startNginx } from "../../test/support/nginx.ts";
@@ -23,8 +24,6 @@ const ROWS = {
 
 const LISTENING = /listening on (\S+)/;
 const POLL_MS = 20;
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Waits as long as it takes, while the programs live. */
 async function when<Value>(programs: readonly Program[], look: () => Value | undefined): Promise<Value> {

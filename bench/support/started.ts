@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Observation } from "../../src/observe.ts";
 import { NODE_OPTIONS, ROOT, visibleWorlds } from "./child.ts";
 import { measureServed, type Served } from "./served.ts";
@@ -35,10 +36,6 @@ export interface Startable {
 export function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
   const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line![1]) * 1024;
-}
-
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Starts the real command, measures it, and ends it. */

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { fold } from "../../src/search/fold.ts";
+import { fold, readTerm } from "../../src/search/fold.ts";
+import type { OpenNameIndex } from "../../src/search/query/find-names.ts";
 import type { ResultSet } from "../../src/search/query/result-set.ts";
 import { lookUpTop } from "../../src/search/query/top-table.ts";
 import { TABLE_K, type TopTable } from "../../src/search/shared/top-table.ts";
 import { runNow, type Work } from "../../src/search/shared/work.ts";
+import { searchUsers } from "../../src/search/users.ts";
 import type { PageOf } from "../../src/store/generation.ts";
 
 /** Snippets in which scripts, foldings and code units differ most. */
@@ -128,4 +130,45 @@ export function checkPages(
     if (lookUpTop(table, term, page) !== undefined) known++;
   }
   return known;
+}
+
+/**
+ * Searches for random names, by an index of them and by a scan, and compares.
+ *
+ * @param open makes the index of some names
+ * @returns how many were found, and how many of those known beforehand
+ */
+export function checkUserSearch(
+  open: (names: readonly string[], folded: readonly string[]) => OpenNameIndex,
+  { mostNames, numRuns }: { readonly mostNames: number; readonly numRuns: number },
+): { readonly found: number; readonly known: number } {
+  let found = 0;
+  let known = 0;
+  fc.assert(
+    fc.property(
+      fc.array(someText, { minLength: 60, maxLength: mostNames }).chain((names) =>
+        fc.record({
+          names: fc.constant(names),
+          queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
+        }),
+      ),
+      ({ names, queries }) => {
+        const folded = names.map(fold);
+        const index = open(names, folded);
+        for (const query of queries) {
+          const term = readTerm(query);
+          if (term === "") continue;
+          const naive = scan(names.length, (at) =>
+            folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
+          );
+          const message = JSON.stringify({ term, names });
+          checkResults(runNow(searchUsers(index, term)), naive, message);
+          known += checkPages((page) => searchUsers(index, term, page), index.topTable, term, naive, message);
+          found += naive.length;
+        }
+      },
+    ),
+    { numRuns },
+  );
+  return { found, known };
 }
