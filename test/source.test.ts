@@ -42,6 +42,35 @@ describe("a snapshot by URL", () => {
     assert.deepEqual(leftOvers(cache), []);
   });
 
+  it("is asked for whole while its entity tag may be that of the next version as well", async (t) => {
+    // As nginx does: a tag of the size and the second of the change, both equal here.
+    const cache = fresh(t);
+    const changed = new Date();
+    let date = changed;
+    host.fault = (request, response) => {
+      if (!request.url!.endsWith("manifest.json")) return false;
+      response.setHeader("last-modified", changed.toUTCString());
+      response.setHeader("date", date.toUTCString());
+      response.setHeader("etag", '"same"');
+      if (request.headers["if-none-match"] === '"same"') response.writeHead(304).end();
+      else response.writeHead(200).end(host.files.get("manifest.json"));
+      return true;
+    };
+    const source = follow(host.url, cache);
+    assert.equal(await generationIn(await source.ask()), "first");
+    host.files = SECOND;
+    assert.equal(await generationIn(await source.ask("watch")), "second");
+    date = new Date(changed.getTime() + 3000);
+    for (const status of [200, 304]) {
+      host.asked.length = 0;
+      assert.equal(await generationIn(await source.ask("watch")), "second");
+      assert.deepEqual(
+        host.asked.map((request) => request.status()),
+        [status],
+      );
+    }
+  });
+
   it("changes in the files that changed; the others are the same files, times included", async (t) => {
     const source = follow(host.url, fresh(t));
     const old = await source.ask();

@@ -20,10 +20,18 @@ export interface SentManifest {
   readonly etag: string | undefined;
 }
 
-/** An entity tag as it can be sent back; anything else is none. */
+/**
+ * Hosts make entity tags of a file's size and the second of its change (nginx). The tag of a file that changed so shortly
+ * before it was sent can be that of its next version, too.
+ */
+const SAME_TAG_MS = 2000;
+
+/** An entity tag that is sent back to learn of changes; anything that does not serve for that is none. */
 function etagOf(headers: Headers): string | undefined {
   const etag = headers.get("etag") ?? "";
-  return etag.length <= 1024 && /^(W\/)?"[\x21\x23-\x7e]*"$/.test(etag) ? etag : undefined;
+  if (etag.length > 1024 || !/^(W\/)?"[\x21\x23-\x7e]*"$/.test(etag)) return undefined;
+  const age = Date.parse(headers.get("date") ?? "") - Date.parse(headers.get("last-modified") ?? "");
+  return age < SAME_TAG_MS ? undefined : etag;
 }
 
 /** The name of a manifest's contents. */

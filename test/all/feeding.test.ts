@@ -36,7 +36,7 @@ describe("a row that is committed", { skip: needPostgres() || need("nginx") }, (
         return exporting.stderr().includes(" published generation ");
       }, "the first export");
       const { url } = await startNginx(t, folder);
-      const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
+      const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
       const replicas = await Promise.all(
         ["a", "b"].map((name) => serve(url, keys, ["--cache", join(folder, name), "--watch", "0.2"])),
       );
@@ -50,10 +50,16 @@ describe("a row that is committed", { skip: needPostgres() || need("nginx") }, (
         await client.end();
         const { id } = rows[0] as { id: string };
         for (const replica of replicas) {
-          const served = await until(async () => {
-            const reply = await get(`${replica.url}/users/${id}`, { token: TOKEN });
-            return reply.status === 200 ? reply.text : undefined;
-          }, `user ${id} at ${replica.url}; the export said:\n${exporting.stderr()}\nand the replica:\n${replica.stderr()}`);
+          let status = 0;
+          const served = await until(
+            async () => {
+              const reply = await get(`${replica.url}/users/${id}`, { token: TOKEN });
+              status = reply.status;
+              return status === 200 ? reply.text : undefined;
+            },
+            () =>
+              `user ${id} at ${replica.url}, which answers ${status}; the export said:\n${exporting.stderr()}\nand the replica:\n${replica.stderr()}`,
+          );
           assert.equal((JSON.parse(served) as { data: { displayName: string } }).data.displayName, name);
         }
       }

@@ -88,17 +88,25 @@ export async function runWell(args: readonly string[], variables: Variables = {}
   return outcome;
 }
 
-/** Looks until `check` gives something truthy, and gives that. @param patience in milliseconds of a quiet machine */
+/**
+ * Looks until `check` gives something truthy, and gives that.
+ *
+ * @param what is waited for; a function tells more when the wait has failed
+ * @param patience in milliseconds of a quiet machine
+ */
 export async function until<T>(
   check: () => T | Promise<T>,
-  what: string,
+  what: string | (() => string),
   patience = PATIENCE_MS,
 ): Promise<NonNullable<T>> {
   const began = performance.now();
   for (;;) {
     const found = await check();
     if (found) return found;
-    assert.ok(timeLeft(began, patience) > 0, `waited ${performance.now() - began} ms for ${what}`);
+    if (timeLeft(began, patience) <= 0) {
+      const told = typeof what === "string" ? what : what();
+      assert.fail(`waited ${performance.now() - began} ms for ${told}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
