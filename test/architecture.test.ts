@@ -52,6 +52,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["generate/", "snapshot/"],
   ["search/"],
   ["store/"],
+  ["folders.ts"],
   [
     "body.ts",
     "model.ts",

@@ -1,5 +1,6 @@
 /** `orrery build`: a snapshot prepared for a fast start. */
 
+import { claimFolder } from "../folders.ts";
 import { buildPrepared } from "../serve/load/build-prepared.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
@@ -14,18 +15,23 @@ export async function build(options: Options, world: World): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
   const to = options.text("out");
+  const cannotWrite = (error: unknown): never => {
+    const why = error instanceof OvertakenError ? error.message : systemErrorText(error);
+    if (why === undefined) throw error;
+    throw new CommandError(`${to}: ${why}`);
+  };
+  const unclaim = await claimFolder(to).catch(cannotWrite);
   const bar = startProgress(world, "reading");
   const result = await buildPrepared(from, to, {
     maxBytes: options.integer("max-snapshot-bytes"),
     manifest: options.flag("manifest"),
     onProgress: bar.show,
   })
-    .catch((error: unknown) => {
-      const why = error instanceof OvertakenError ? error.message : systemErrorText(error);
-      if (why === undefined) throw error;
-      throw new CommandError(`${to}: ${why}`);
-    })
+    .catch(cannotWrite)
     .finally(bar.end);
-  if (!result.ok) throw new ProblemsError(result.problems);
+  if (!result.ok) {
+    await unclaim();
+    throw new ProblemsError(result.problems);
+  }
   world.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
 }

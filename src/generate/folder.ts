@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { makeFolder } from "../folders.ts";
 import { isObject } from "../json.ts";
 import { ROW_FILES } from "../model.ts";
 import { MANIFEST } from "../snapshot/files.ts";
@@ -98,7 +99,7 @@ export async function fillFolder(
   force: boolean,
   write: (staging: string) => Promise<readonly string[]>,
 ): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const old = await replaceable(folder, force);
   const staging = join(folder, STAGING);
   await rm(staging, { recursive: true, force: true });

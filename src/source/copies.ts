@@ -12,19 +12,9 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import {
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { makeFolder } from "../folders.ts";
 import { isObject } from "../json.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../snapshot/manifest.ts";
@@ -139,7 +129,7 @@ export class Copies {
   async publish(sent: SentManifest, manifest: Manifest, bring: Bring): Promise<Brought> {
     let files = 0;
     let bytes = 0;
-    await mkdir(this.#files, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#files, 0o700);
     await publishVersion(this.#link, async (folder) => {
       // First of all, so that another process that clears up sees that they are wanted.
       for (const [name, listed] of manifest.files)

@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, open, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { makeFolder } from "../folders.ts";
 import { codeOf } from "../system-error.ts";
 import { claim, OWNER_ENDING, ownershipOf } from "./owner.ts";
 
@@ -160,7 +161,7 @@ export async function publishVersion<Result>(
   const place = resolve(dir);
   const versions = versionsOf(place);
   const before = await readCurrent(place);
-  await mkdir(versions, { recursive: true });
+  await makeFolder(versions);
   let isPublished = false;
   try {
     await prune(place);

@@ -1,9 +1,10 @@
 /** Writing a prepared snapshot: complete on disk beside its place, then renamed into it. */
 
 import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { makeFolder } from "../../folders.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import { FORMAT } from "../manifest.ts";
 import { bytesOf, type StoredArray, takeApart, typeOf } from "./arrays.ts";
@@ -175,7 +176,7 @@ export async function writePrepared(
   described: Described,
   { manifest, onProgress = () => {} }: WriteOptions,
 ): Promise<number> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const names = await readdir(folder);
   // A build that was killed may have taken the manifest away and not have put its own there yet.
   const withManifest = manifest || names.some((name) => (TEMPORARY.exec(name)?.[1] ?? name) === MANIFEST);
