@@ -27,6 +27,8 @@ export function observeSearches(observe: Observe, generation: string, counts: Ca
 /** @internal A search behind a cache. */
 export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
+  /** Whether a page would be answered from the cache. */
+  readonly holds: (table: "users" | "worlds", term: string, page: PageOf) => boolean;
 }
 
 /** @internal Finds what matches a query, or as much of it as a page takes. */
@@ -41,6 +43,9 @@ export interface UncachedSearch {
   readonly users: FindResults;
   readonly worlds: FindResults;
 }
+
+/** In front of the terms of each search. */
+const PREFIXES = { users: "u ", worlds: "w " } as const;
 
 type FindPage = Search["users"];
 type Answer = ReturnType<FindPage>;
@@ -132,8 +137,9 @@ export function withCache(
   }
 
   return {
-    users: cached(search.users, "u "),
-    worlds: cached(search.worlds, "w "),
+    users: cached(search.users, PREFIXES.users),
+    worlds: cached(search.worlds, PREFIXES.worlds),
+    holds: (table, term, page) => cache.holds(PREFIXES[table] + term, page),
     counts: () => ({ hits, joined, misses, ...cache.size() }),
   };
 }

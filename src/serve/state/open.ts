@@ -6,7 +6,7 @@ import { createCounters, createSharedCounters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import type { Observe } from "../../observe.ts";
-import type { CacheCounts } from "../../search/cache.ts";
+import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { defaultOf } from "../../settings.ts";
@@ -15,7 +15,7 @@ import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
-import { keepSnapshot } from "../load/snapshots.ts";
+import { keepSnapshot, type SnapshotEvents } from "../load/snapshots.ts";
 import { createThreadedLoader } from "../load/threaded-loader.ts";
 import { keepKeys } from "./keyfile.ts";
 
@@ -66,6 +66,8 @@ export interface OpenStateOptions {
   readonly searchesHere?: boolean;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
+  /** Told of loads and looks. */
+  readonly snapshotEvents?: SnapshotEvents;
   readonly observe: Observe;
 }
 
@@ -88,8 +90,12 @@ export interface OpenState {
   readonly beginSimilar: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
+  readonly keysProblem: () => string | undefined;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
+  /** Whether a page of a search would be answered from the cache. */
+  readonly searchHolds: CachedSearch["holds"];
   /** Ends the threads; to be called when the last request was answered. */
   readonly close: () => void;
 }
@@ -178,6 +184,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+      ...(options.snapshotEvents ? { events: options.snapshotEvents } : {}),
       pending,
       observe,
     },
@@ -211,7 +218,9 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       keys?.stop();
       snapshots.stop();
     },
+    keysProblem: () => keys?.problem(),
     searchCounts: snapshots.searchCounts,
+    searchHolds: snapshots.searchHolds,
     close: snapshots.close,
   };
 }
