@@ -45,6 +45,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["edge/"],
   ["answer.ts"],
   ["access.ts", "conditions.ts", "headers.ts"],
+  ["metrics/"],
   ["derive/"],
   ["routes.ts"],
   ["routes/"],
