@@ -39,6 +39,8 @@ export function observeSearches(observe: Observe, generation: string, counts: Ca
 /** @internal A search behind a cache. */
 export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
+  /** Whether a page would be answered from the cache. */
+  readonly holds: (table: "users" | "worlds", term: string, page: PageOf) => boolean;
 }
 
 /** @internal Finds what matches a query, or as much of it as a page takes. */
@@ -53,6 +55,9 @@ export interface UncachedSearch {
   readonly users: FindResults;
   readonly worlds: FindResults;
 }
+
+/** In front of the terms of each search. */
+const PREFIXES = { users: "u ", worlds: "w " } as const;
 
 type FindPage = Search["users"];
 type Answer = ReturnType<FindPage>;
@@ -157,8 +162,9 @@ export function withCache(
   }
 
   return {
-    users: cached("users", search.users, "u "),
-    worlds: cached("worlds", search.worlds, "w "),
+    users: cached("users", search.users, PREFIXES.users),
+    worlds: cached("worlds", search.worlds, PREFIXES.worlds),
+    holds: (table, term, page) => cache.holds(PREFIXES[table] + term, page),
     counts: () => ({ hits, joined, misses, ...cache.size() }),
   };
 }

@@ -130,6 +130,7 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     cors,
     accessLog,
     requestCells,
+    tellsFigures: requestCells !== undefined,
     similar,
     cacheBytes,
     maxPendingSearches,

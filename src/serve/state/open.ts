@@ -7,7 +7,7 @@ import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
-import type { CacheCounts } from "../../search/cache.ts";
+import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { defaultOf } from "../../settings.ts";
@@ -16,7 +16,7 @@ import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
-import { keepSnapshot } from "../load/snapshots.ts";
+import { keepSnapshot, type SnapshotEvents } from "../load/snapshots.ts";
 import { createThreadedLoader } from "../load/threaded-loader.ts";
 import { keepKeys } from "./keyfile.ts";
 
@@ -69,6 +69,8 @@ export interface OpenStateOptions {
   readonly sharedCounters?: boolean;
   /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
   readonly requestCells?: RequestCells | undefined;
+  /** Told of loads and looks. */
+  readonly snapshotEvents?: SnapshotEvents;
   readonly observe: Observe;
 }
 
@@ -91,8 +93,12 @@ export interface OpenState {
   readonly beginSimilar: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
+  readonly keysProblem: () => string | undefined;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
+  /** Whether a page of a search would be answered from the cache. */
+  readonly searchHolds: CachedSearch["holds"];
   /** Ends the threads; to be called when the last request was answered. */
   readonly close: () => void;
 }
@@ -186,6 +192,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+      ...(options.snapshotEvents ? { events: options.snapshotEvents } : {}),
       pending,
       ...(countSearch ? { countSearch } : {}),
       observe,
@@ -221,7 +228,9 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       keys?.stop();
       snapshots.stop();
     },
+    keysProblem: () => keys?.problem(),
     searchCounts: snapshots.searchCounts,
+    searchHolds: snapshots.searchHolds,
     close: snapshots.close,
   };
 }

@@ -12,6 +12,7 @@ import type { Store } from "../../store/generation.ts";
 import type { HttpLimits } from "../listen/http.ts";
 import type { Sharing } from "../listen/port.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
+import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
 
 /** A store, what its searches run over, and where those are asked for that take long. */
 export interface StoreToServe {
@@ -33,6 +34,8 @@ export interface ServingTask {
   readonly accessLog: boolean;
   /** Where requests are counted, in shared memory; nothing is when absent. */
   readonly requestCells: RequestCells | undefined;
+  /** Whether it is going to be asked for its figures. */
+  readonly tellsFigures: boolean;
   /** Whether there is a search for similar names. */
   readonly similar: boolean;
   /** Memory for search results. */
@@ -49,6 +52,7 @@ export interface ServingTask {
 
 /** To a serving thread. */
 export type ToServing =
+  | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
   /** A batch of observations was taken. */
@@ -63,4 +67,5 @@ export type FromServing =
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   | { readonly kind: "stopped-listening" }
   | ({ readonly kind: "observations" } & ObservationBatch)
+  | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };
