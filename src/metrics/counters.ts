@@ -1,18 +1,17 @@
 /** Counting requests: what every thread that serves adds to, and nobody else. */
 
 import type { FaultName } from "../fault.ts";
+import type { CountSearch } from "../search/cache.ts";
 import {
   ACTIVE,
   BUCKETS,
   bucketOf,
-  type CountedSearch,
   DURATIONS,
   NO_STATUS,
   REJECTED,
   REQUESTS,
   reasonOf,
   SECONDS,
-  type SearchOutcome,
   SLICE,
   searchCell,
   seriesOf,
@@ -98,10 +97,7 @@ function countRejected(counters: RequestCounters, fault: FaultName): void {
   if (reason !== undefined) counters[REJECTED + reason]!++;
 }
 
-/** Told of each search what became of it. */
-export type CountSearch = (search: CountedSearch, outcome: SearchOutcome) => void;
-
-/** What counts searches. */
+/** What counts searches in a thread. */
 export function searchCounter(counters: RequestCounters): CountSearch {
   return (search, outcome) => {
     counters[searchCell(search, outcome)]!++;

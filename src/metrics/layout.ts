@@ -14,6 +14,7 @@
 
 import { FAULTS, type FaultName } from "../fault.ts";
 import { ROUTES } from "../routes.ts";
+import type { SearchKind, SearchOutcome } from "../search/cache.ts";
 
 /** Methods by their names: those of RFC 9110 and PATCH. All others are the last one. */
 export const METHODS = [
@@ -56,16 +57,11 @@ export const REASONS: readonly string[] = REJECTIONS.map((name) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 );
 
-/** What is searched. Similar searches are those that were answered as such. */
-export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
-export type CountedSearch = (typeof SEARCHES)[number];
+/** What is searched. */
+export const SEARCHES: readonly SearchKind[] = ["users", "worlds", "similar_users", "similar_worlds"];
 
-/**
- * What became of a search: `hit`, answered from the cache; `joined`, waited for the same one; `miss`, was searched;
- * `busy`, was refused since too many wait.
- */
-export const OUTCOMES = ["hit", "joined", "miss", "busy"] as const;
-export type SearchOutcome = (typeof OUTCOMES)[number];
+/** What becomes of a search. Of those for similar names it is not known whether a cache had the result: they are `searched`. */
+export const OUTCOMES: readonly SearchOutcome[] = ["cached", "joined", "searched", "busy", "dropped"];
 
 /**
  * Upper ends of the buckets of durations, in milliseconds; one without an end
@@ -134,6 +130,6 @@ export function bucketOf(ms: number): number {
 }
 
 /** Where a search and its outcome are counted. */
-export function searchCell(search: CountedSearch, outcome: SearchOutcome): number {
+export function searchCell(search: SearchKind, outcome: SearchOutcome): number {
   return SEARCHED + SEARCHES.indexOf(search) * OUTCOMES.length + OUTCOMES.indexOf(outcome);
 }

@@ -1,7 +1,13 @@
 /** The generation that is served: its searches, and how the next one takes its place. */
 
 import type { Observe } from "../../observe.ts";
-import { type CacheCounts, type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
+import {
+  type CacheCounts,
+  type CachedSearch,
+  type CountSearch,
+  observeSearches,
+  withCache,
+} from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
@@ -18,6 +24,8 @@ export interface ServedOptions {
   readonly onReleased?: () => void;
   /** Bounds the searches that wait for others; no bound when absent. */
   readonly pending?: PendingSearches;
+  /** Told of each search. */
+  readonly countSearch?: CountSearch;
   readonly observe: Observe;
 }
 
@@ -59,9 +67,9 @@ export class ServedGeneration {
   /** Serves what was loaded, and lets go of what was served before. */
   replace(loaded: LoadedSearchable): void {
     const { store, kept, index } = loaded;
-    const { onReleased, pending, observe } = this.#options;
+    const { onReleased, pending, countSearch, observe } = this.#options;
     const before = this.#generation?.store;
-    const search = withCache(loaded.search, loaded.cacheBytes, pending);
+    const search = withCache(loaded.search, loaded.cacheBytes, pending, countSearch);
     const retireSimilar = this.#replaceSimilar(store, index);
     const next = createGeneration(store, search, this.#similar?.search);
     if (before) {

@@ -5,6 +5,7 @@ import { createKeyRing, type KeyRecord, KeyRing } from "../../gate/keys.ts";
 import { createCounters, createSharedCounters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
+import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
@@ -66,6 +67,8 @@ export interface OpenStateOptions {
   readonly searchesHere?: boolean;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
+  /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
+  readonly requestCells?: RequestCells | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
   readonly observe: Observe;
@@ -161,6 +164,10 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     options.searchesHere === false
       ? UNBOUNDED
       : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
+  // Of the searches that other threads ask for they know themselves what became of them.
+  const isServing = options.searchesHere !== false;
+  const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
+  const countSearch = requestCounters && searchCounter(requestCounters);
   const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
   // Imported when it is needed, as what loads.
   const similar = options.similar
@@ -169,6 +176,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         similarBytes,
         pending,
         observe,
+        countSearch,
       )
     : undefined;
   const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
@@ -186,6 +194,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
       ...(options.snapshotEvents ? { events: options.snapshotEvents } : {}),
       pending,
+      ...(countSearch ? { countSearch } : {}),
       observe,
     },
     (generation, index) => {
@@ -201,6 +210,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     headers: createFixedHeaders(options.cors),
     observe,
     accessLog: options.accessLog,
+    requestCounters,
     generation: snapshots.current(),
   };
   if (options.watch > 0) snapshots.watch(options.watch * 1000);

@@ -5,6 +5,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { Key } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
+import type { RequestCells } from "../../metrics/counters.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Store } from "../../store/generation.ts";
@@ -31,6 +32,8 @@ export interface ServingTask {
   readonly rateLimit: number;
   readonly cors: boolean;
   readonly accessLog: boolean;
+  /** Where requests are counted, in shared memory; nothing is when absent. */
+  readonly requestCells: RequestCells | undefined;
   /** Whether it is going to be asked for its figures. */
   readonly tellsFigures: boolean;
   /** Whether there is a search for similar names. */

@@ -8,6 +8,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
 import { createFixedHeaders } from "../../headers.ts";
+import { countersOf, searchCounter } from "../../metrics/counters.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
@@ -34,6 +35,9 @@ const { observe } = observations;
 
 const pending = sharePending(task.pending, task.thread);
 
+const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
+const countSearch = requestCounters && searchCounter(requestCounters);
+
 const eventLoop = task.tellsFigures ? watchEventLoop() : () => ({ utilization: null, delay: null });
 
 let cached: CachedSearch;
@@ -52,10 +56,10 @@ function take({ questions, store, index }: StoreToServe): Generation {
       asker.ask(name, term, page, caller, isSimilar);
   const offloaded = createOffloadedSearch(searches, ask(false));
   const inline = createInlineSearch(searches, offloaded, pending);
-  const search = withCache(inline, task.cacheBytes, pending);
+  const search = withCache(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  const similar = task.similar ? boundedSimilar(ask(true), pending) : undefined;
+  const similar = task.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
   return createGeneration(reviveStore(store), search, similar);
 }
 
@@ -70,6 +74,7 @@ const state: State = {
   headers: createFixedHeaders(task.cors),
   observe,
   accessLog: task.accessLog,
+  requestCounters,
   generation: take(task.generation),
 };
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
