@@ -5,7 +5,8 @@
 
 import { createHistogram } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry, type RegistryContentType } from "prom-client";
-import { type Family, type Measured, readFamilies, type Sample } from "./families.ts";
+import { type Measured, readFamilies } from "./families.ts";
+import type { Family, Sample } from "./samples.ts";
 
 /**
  * What prom-client counts and we leave out: what takes time for each connection
