@@ -25,12 +25,13 @@ export interface Measured {
   readonly version: string;
   /** Whether the server should be sent requests. */
   readonly isReady: () => boolean;
+  /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
+  readonly ageSeconds: () => number | undefined;
   /** The generation that is served; undefined before the first. */
   readonly generation: () =>
     | {
         readonly id: string;
         readonly loadedAt: number;
-        readonly confirmedAt: number;
         readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
       }
     | undefined;
@@ -91,11 +92,13 @@ export function readFamilies({
   observed,
   version,
   isReady,
+  ageSeconds,
   generation,
   keys,
 }: Measured): readonly Family[] {
   const { active, rejected, searches } = figuresOf(readTotals(cells));
   const served = generation();
+  const age = ageSeconds();
   return [
     family("duration", durationSamples(cells)),
     family("active", one(active)),
@@ -108,7 +111,7 @@ export function readFamilies({
     family("ready", one(isReady() ? 1 : 0)),
     family("generation", served ? by("generation", { [served.id]: 1 }) : []),
     family("loaded", served ? one(served.loadedAt) : []),
-    family("confirmed", served ? one(served.confirmedAt) : []),
+    family("age", age === undefined ? [] : one(age)),
     family("rows", served ? by("table", served.rows) : []),
     family("loads", by("result", observed.loads)),
     family("loadSeconds", observed.phases ? by("phase", observed.phases) : []),

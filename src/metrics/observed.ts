@@ -1,6 +1,6 @@
 /** What is counted of observations: loads, keys, threads. They are rare, and all arrive on the main thread. */
 
-import type { Observation, Observe, ThreadRole } from "../observe.ts";
+import type { Observation, ThreadRole } from "../observe.ts";
 
 /** Counts since the start. */
 export interface ObservedCounts {
@@ -23,7 +23,8 @@ export function createObservedCounts(): ObservedCounts {
   };
 }
 
-function count(counts: ObservedCounts, observation: Observation): void {
+/** Counts what was observed. */
+export function countObservation(counts: ObservedCounts, observation: Observation): void {
   switch (observation.kind) {
     case "snapshot-loaded": {
       const { ms, readMs, packMs, indexMs } = observation;
@@ -56,12 +57,4 @@ function count(counts: ObservedCounts, observation: Observation): void {
       counts.droppedLines += observation.count;
       break;
   }
-}
-
-/** Counts all that is observed, and passes it on. */
-export function countObservations(counts: ObservedCounts, observe: Observe): Observe {
-  return (observation) => {
-    count(counts, observation);
-    observe(observation);
-  };
 }

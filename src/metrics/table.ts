@@ -59,11 +59,11 @@ export const METRICS = {
     labels: [],
     help: "When the generation began to be served.",
   },
-  confirmed: {
-    name: "orrery_snapshot_confirmed_timestamp_seconds",
+  age: {
+    name: "orrery_snapshot_age_seconds",
     type: "gauge",
     labels: [],
-    help: "When the generation was last loaded, or found to be what the snapshot holds.",
+    help: "Time since the last load or look that found the snapshot to be what is served; the age of /readyz.",
   },
   rows: {
     name: "orrery_snapshot_rows",
