@@ -1,0 +1,71 @@
+/**
+ * Asks for the status again and again: two seconds behind each answer, more rarely while there is none, and not at all
+ * while nobody looks.
+ */
+
+import type { Status } from "../admin/status.ts";
+import { ask, AskError, type Failure } from "./ask.ts";
+
+const EVERY_MS = 2000;
+const MOST_EVERY_MS = 10_000;
+/** In which a status must have arrived. */
+const LIMIT_MS = 10_000;
+
+/** Who is told of each answer, and of each that did not come. */
+export interface Listener {
+  /** @param ms how long it took */
+  readonly onStatus: (status: Status, ms: number) => void;
+  readonly onFailure: (failure: Failure) => void;
+}
+
+/** The running questions. */
+export interface Polling {
+  /** Asks at once. */
+  readonly askNow: () => void;
+  readonly setPaused: (isPaused: boolean) => void;
+}
+
+/** When to ask again behind some failures in a row. */
+export function delayAfter(failures: number): number {
+  return Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** Math.max(0, failures - 1));
+}
+
+/** Begins. */
+export function startPolling({ onStatus, onFailure }: Listener): Polling {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isUnderWay = false;
+  let isPaused = false;
+  let failures = 0;
+
+  async function round(): Promise<void> {
+    clearTimeout(timer);
+    if (isUnderWay || isPaused || document.hidden) return;
+    isUnderWay = true;
+    const began = performance.now();
+    try {
+      const { value } = await ask("GET", "status", [200], LIMIT_MS);
+      failures = 0;
+      onStatus(value as Status, performance.now() - began);
+    } catch (error) {
+      failures++;
+      if (!(error instanceof AskError)) throw error;
+      onFailure(error.failure);
+    } finally {
+      isUnderWay = false;
+      // Behind a refused token asking again would only fill the server's log.
+      timer = setTimeout(round, delayAfter(failures));
+    }
+  }
+
+  document.addEventListener("visibilitychange", () => void round());
+  addEventListener("online", () => void round());
+  addEventListener("pageshow", () => void round());
+  void round();
+  return {
+    askNow: () => void round(),
+    setPaused(next) {
+      isPaused = next;
+      void round();
+    },
+  };
+}
