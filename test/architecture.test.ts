@@ -34,6 +34,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["client/"],
   ["mod.ts", "open-options.ts"],
   ["serve/server.ts"],
+  ["admin/"],
   ["serve/threads/"],
   ["serve/state/"],
   ["serve/load/"],
