@@ -4,7 +4,7 @@
  */
 
 import type { Status } from "../admin/status.ts";
-import { ask, AskError, type Failure } from "./ask.ts";
+import { AskError, ask, type Failure } from "./ask.ts";
 
 const EVERY_MS = 2000;
 const MOST_EVERY_MS = 10_000;
