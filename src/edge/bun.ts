@@ -179,6 +179,7 @@ export function createBunAdapter(state: State): BunAdapter {
           ifNoneMatch: headers.get("if-none-match") ?? undefined,
           ifMatch: headers.get("if-match") ?? undefined,
           now: Date.now(),
+          headers,
           peer,
           isGone: () => givesUpWork || request.signal.aborted,
         },
