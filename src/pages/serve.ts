@@ -54,8 +54,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const SAFETY =
-  `Content-Security-Policy: ${POLICY}\r\nReferrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\n`;
+const SAFETY = `Content-Security-Policy: ${POLICY}\r\nReferrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\n`;
 
 const FOREVER = "Cache-Control: public, max-age=31536000, immutable\r\n";
 const SHORTLY = "Cache-Control: public, max-age=300\r\n";
