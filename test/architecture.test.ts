@@ -44,6 +44,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["serve/process/"],
   ["edge/"],
   ["answer.ts"],
+  ["pages/"],
   ["access.ts", "conditions.ts", "headers.ts"],
   ["derive/"],
   ["routes.ts"],
@@ -209,6 +210,7 @@ describe("packages", () => {
   const importers = (name: string): string[] => files.filter((file) => importsOf(file).includes(name));
 
   it("are imported in one place each", () => {
+    assert.deepEqual(importers("esbuild"), ["pages/make.ts"]);
     assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
     assert.deepEqual(importers("flexsearch"), ["search/similar/candidates.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);

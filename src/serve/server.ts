@@ -106,7 +106,17 @@ async function listenHere(
 }
 
 async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listening> {
-  const { host, port, prefixes, rateLimit, cors, accessLog, observe, similar = false } = options;
+  const {
+    host,
+    port,
+    prefixes,
+    rateLimit,
+    cors,
+    docs = false,
+    accessLog,
+    observe,
+    similar = false,
+  } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";
   const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
@@ -118,6 +128,7 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     prefixes,
     rateLimit,
     cors,
+    docs,
     accessLog,
     similar,
     cacheBytes,

@@ -6,6 +6,7 @@ import { createCounters, createSharedCounters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import type { Observe } from "../../observe.ts";
+import { createReference } from "../../pages/reference.ts";
 import type { CacheCounts } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -43,6 +44,8 @@ export interface OpenStateOptions {
   /** Seconds a window. */
   readonly rateWindow: number;
   readonly cors: boolean;
+  /** Whether there are pages beside the API; false when absent. */
+  readonly docs?: boolean;
   /** Seconds between checks of the snapshot; 0 for none. */
   readonly watch: number;
   readonly maxSnapshotBytes: number;
@@ -194,6 +197,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     headers: createFixedHeaders(options.cors),
     observe,
     accessLog: options.accessLog,
+    pages: options.docs ? createReference(options.cors) : undefined,
     generation: snapshots.current(),
   };
   if (options.watch > 0) snapshots.watch(options.watch * 1000);

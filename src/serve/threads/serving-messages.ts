@@ -29,6 +29,8 @@ export interface ServingTask {
   readonly prefixes: Prefixes;
   readonly rateLimit: number;
   readonly cors: boolean;
+  /** Whether there are pages beside the API. */
+  readonly docs: boolean;
   readonly accessLog: boolean;
   /** Whether there is a search for similar names. */
   readonly similar: boolean;

@@ -8,6 +8,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
 import { createFixedHeaders } from "../../headers.ts";
+import { createReference } from "../../pages/reference.ts";
 import { observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
@@ -64,6 +65,7 @@ const state: State = {
   headers: createFixedHeaders(task.cors),
   observe,
   accessLog: task.accessLog,
+  pages: task.docs ? createReference(task.cors) : undefined,
   generation: take(task.generation),
 };
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
