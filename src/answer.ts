@@ -23,6 +23,7 @@ import {
   untaggedHeaders,
 } from "./headers.ts";
 import type { Ask, Reply } from "./message.ts";
+import type { RequestCounters } from "./metrics/counters.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
 import type { PageServer } from "./pages/serve.ts";
@@ -39,6 +40,8 @@ export interface State {
   readonly accessLog: boolean;
   /** Answers what is beside the API; absent where there are no pages. */
   readonly pages?: PageServer | undefined;
+  /** Where adapters count requests; absent when nobody asks for metrics. */
+  readonly requestCounters?: RequestCounters | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
   generation: Generation;
 }

@@ -46,6 +46,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["answer.ts"],
   ["pages/"],
   ["access.ts", "conditions.ts", "headers.ts"],
+  ["metrics/"],
   ["derive/"],
   ["routes.ts"],
   ["routes/"],

@@ -2,11 +2,13 @@
 
 /** One request that was let in: its host is known, its token was checked where one is asked for. */
 export interface AdminAsk {
-  /** What stands behind the first `?`, decoded; the first value of a name counts. */
-  readonly query: URLSearchParams;
+  /** What stands behind the first `?`, as it was sent. */
+  readonly query: string;
   readonly accept: string | undefined;
   readonly acceptEncoding: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** Whether nobody waits for the reply any more. */
+  readonly isGone: () => boolean;
 }
 
 /** One reply. `Content-Length`, `Cache-Control: no-store`, `X-Content-Type-Options` and the like are added where they are not given. */
@@ -23,6 +25,10 @@ export interface AdminRow {
   readonly path: string;
   /** Whether no token is asked for where there is one. */
   readonly isOpen?: true;
+  /** Whether its body is sent without the token, too, with the status 401: a page that asks for it. */
+  readonly asksForToken?: true;
+  /** Whether it changes something: it wants the header `X-Orrery-Admin: 1`, which pages of other origins cannot send. */
+  readonly isAction?: true;
   readonly answer: (ask: AdminAsk) => AdminReply | Promise<AdminReply>;
 }
 

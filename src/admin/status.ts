@@ -9,7 +9,7 @@
 /** Whether the server should be sent requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
   /**
-   * - `loading`: the first snapshot is not loaded yet.
+   * - `loading`: the first snapshot is being loaded, or threads are being started; nothing listens yet.
    * - `ready`: requests are answered.
    * - `stale`: the generation is older than `--max-age`; requests are answered.
    * - `draining`: the server was told to stop; what still arrives is answered, new connections are not taken.
@@ -37,7 +37,7 @@ export interface GenerationStatus {
   /** As in {@link Readiness}. */
   readonly ageSeconds: number;
   readonly rows: Rows;
-  /** Size of the snapshot on disk. */
+  /** Size on disk of the files that were read for it. */
   readonly bytes: number;
 }
 
@@ -166,9 +166,9 @@ export interface MemoryStatus {
 
 /** How busy the event loop of a thread is. */
 export interface EventLoopStatus {
-  /** Share of the time since the last reply of `/status`, or the start, in which it was busy: 0 to 1. */
-  readonly utilization: number;
-  /** Delay of a timer over about the last ten seconds; null where the runtime does not tell. */
+  /** Share of the last 5 to 10 seconds in which it was busy, 0 to 1; null where the runtime does not tell. */
+  readonly utilization: number | null;
+  /** How late a timer was over about the last ten seconds; null in the first moments. */
   readonly delay: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number } | null;
 }
 

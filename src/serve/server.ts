@@ -114,6 +114,7 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     cors,
     docs = false,
     accessLog,
+    requestCells,
     observe,
     similar = false,
   } = options;
@@ -130,6 +131,8 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     cors,
     docs,
     accessLog,
+    requestCells,
+    tellsFigures: requestCells !== undefined,
     similar,
     cacheBytes,
     maxPendingSearches,
