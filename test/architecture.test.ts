@@ -34,6 +34,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["client/"],
   ["mod.ts", "open-options.ts"],
   ["serve/server.ts"],
+  // What runs in the browser knows the types of what it asks.
+  ["pages/dashboard/"],
   ["admin/"],
   ["serve/threads/"],
   ["serve/state/"],
@@ -219,6 +221,7 @@ describe("packages", () => {
     assert.deepEqual(importers("pg-copy-streams"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log/log.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
+    assert.deepEqual(importers("uplot"), ["pages/dashboard/charts.ts"]);
   });
 
   it("of similar search are imported by it alone, not by the exact one", () => {

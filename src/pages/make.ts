@@ -20,6 +20,10 @@ interface PagesSource {
   readonly under: string;
   /** TypeScript and CSS, bundled. */
   readonly bundled: readonly string[];
+  /** Whether what is bundled, a script and a style, stands in the page itself: one reply is then all of it. */
+  readonly isOneFile?: true;
+  /** Packages of which something is in what is bundled. */
+  readonly packages?: readonly string[];
   /** Files of packages, taken as they are: name and module. */
   readonly copied: Readonly<Record<string, string>>;
   /** JSON documents, by path. */
@@ -27,6 +31,16 @@ interface PagesSource {
 }
 
 const SOURCES: Readonly<Record<PagesName, PagesSource>> = {
+  dashboard: {
+    path: "/",
+    html: "index.html",
+    under: "",
+    bundled: ["page.ts", "page.css"],
+    isOneFile: true,
+    packages: ["uplot"],
+    copied: {},
+    documents: {},
+  },
   reference: {
     path: "/docs",
     html: "index.html",
@@ -46,7 +60,10 @@ export const PAGES = Object.keys(SOURCES) as readonly PagesName[];
 /** The packages whose files the sets hold. */
 export const PACKAGES_IN_PAGES: readonly string[] = [
   ...new Set(
-    Object.values(SOURCES).flatMap(({ copied }) => Object.values(copied).map((file) => file.split("/")[0]!)),
+    Object.values(SOURCES).flatMap(({ copied, packages = [] }) => [
+      ...Object.values(copied).map((file) => file.split("/")[0]!),
+      ...packages,
+    ]),
   ),
 ];
 
@@ -82,14 +99,37 @@ async function bundle(folder: string, names: readonly string[]): Promise<Map<str
   return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
 }
 
+function sourceOf(contents: string): string {
+  return `'sha256-${createHash("sha256").update(contents).digest("base64")}'`;
+}
+
+/** A page with the script and the style that it would load in the place of the elements that would load them. */
+async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8Array>): Promise<StoredFile> {
+  const [script, style] = ["page.js", "page.css"].map((file) => Buffer.from(loaded.get(file)!).toString());
+  // Neither may hold what would end its element; the bundler writes such text otherwise.
+  if (/<\/(script|style)|<!--/i.test(script! + style!))
+    throw new Error(`${path}: its script or style ends too soon`);
+  const text = html
+    .replace('<link rel="stylesheet" href="page.css" />', () => `<style>${style}</style>`)
+    .replace(
+      '<script type="module" src="page.js"></script>',
+      () => `<script type="module">${script}</script>`,
+    );
+  if (/"page\.(js|css)"/.test(text.replace(script!, "")))
+    throw new Error(`${path}: its script or style has no place`);
+  const allows = { script: sourceOf(script!), style: sourceOf(style!) };
+  return { ...(await store(path, text, false)), allows };
+}
+
 /** Makes all files of a set; a few tenths of a second. */
 export async function makePages(name: PagesName): Promise<StoredFile[]> {
-  const { path, html, under, bundled, copied, documents } = SOURCES[name];
+  const { path, html, under, bundled, isOneFile, copied, documents } = SOURCES[name];
   const folder = fileURLToPath(new URL(`./${name}/`, import.meta.url));
   const loaded = await bundle(folder, bundled);
   for (const [file, module] of Object.entries(copied))
     loaded.set(file, await readFile(require.resolve(module)));
   let text = await readFile(`${folder}${html}`, "utf8");
+  if (isOneFile) return [await storeAsOne(path, text, loaded)];
   const base = new URL(under, `http://page${path}`).pathname;
   const files: Promise<StoredFile>[] = [];
   for (const [file, contents] of loaded) {

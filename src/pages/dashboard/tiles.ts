@@ -1,6 +1,6 @@
 /** The row of large figures at the top. */
 
-import type { Status } from "../admin/status.ts";
+import type { Status } from "../../admin/status.ts";
 import { byId, fillRows, foreign, make, setForeign, setText } from "./dom.ts";
 import { bytes, count, duration, millis, NONE, percent, rate } from "./format.ts";
 

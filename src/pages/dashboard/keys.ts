@@ -1,6 +1,6 @@
 /** The busiest keys and what is left of their window. */
 
-import type { KeyStatus, Status } from "../admin/status.ts";
+import type { KeyStatus, Status } from "../../admin/status.ts";
 import { byId, fillRows, foreign, make, makeRow, setForeign, setText, show } from "./dom.ts";
 import { count, counted, duration } from "./format.ts";
 

@@ -3,7 +3,7 @@
  * while nobody looks.
  */
 
-import type { Status } from "../admin/status.ts";
+import type { Status } from "../../admin/status.ts";
 import { AskError, ask, type Failure } from "./ask.ts";
 
 const EVERY_MS = 2000;

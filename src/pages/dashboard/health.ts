@@ -1,6 +1,6 @@
 /** The head of the page: whether the server is well, and if not, why. */
 
-import type { Status } from "../admin/status.ts";
+import type { Status } from "../../admin/status.ts";
 import type { Failure } from "./ask.ts";
 import { byId, foreign, make, setForeign, setText, show } from "./dom.ts";
 import { bytes, duration, moment } from "./format.ts";

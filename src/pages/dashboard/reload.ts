@@ -1,6 +1,6 @@
 /** The button that has keys and snapshot read again. */
 
-import type { ReloadReply } from "../admin/status.ts";
+import type { ReloadReply } from "../../admin/status.ts";
 import { AskError, ask } from "./ask.ts";
 import { byId, setText, show } from "./dom.ts";
 import { counted, millis } from "./format.ts";

@@ -1,6 +1,6 @@
 /** Requests: rates by status, latency by route, the table of routes, and what was refused. */
 
-import type { RouteStatus, Status } from "../admin/status.ts";
+import type { RouteStatus, Status } from "../../admin/status.ts";
 import { createChart, type Line } from "./charts.ts";
 import { byId, fillRows, foreign, make, makeRow, setForeign, setText, show } from "./dom.ts";
 import { count, millis, NONE, rate } from "./format.ts";
@@ -56,7 +56,8 @@ const coloured: (string | undefined)[] = Array.from({ length: MOST_LINES });
 
 function linesOf(routes: readonly RouteStatus[]): Line[] {
   const busiest = routes
-    .toSorted((a, b) => b.total - a.total)
+    .slice()
+    .sort((a, b) => b.total - a.total)
     .slice(0, MOST_LINES)
     .map(({ route }) => route);
   coloured.forEach((route, at) => {
@@ -108,7 +109,7 @@ function reasonName(reason: string): string {
 function showRejected(rejected: Status["requests"]["rejected"]): void {
   const reasons = Object.entries(rejected)
     .filter(([, requests]) => requests > 0)
-    .toSorted(([, a], [, b]) => b - a);
+    .sort(([, a], [, b]) => b - a);
   show(byId("no-rejected"), reasons.length === 0);
   fillRows(byId("rejected"), reasons, {
     keyOf: ([reason]) => reason,

@@ -1,6 +1,6 @@
 /** What became of the last loads, how long their parts took, and what was wrong with them. */
 
-import type { LoadStatus, Status } from "../admin/status.ts";
+import type { LoadStatus, Status } from "../../admin/status.ts";
 import { byId, fillRows, foreign, make, setText, show } from "./dom.ts";
 import { count, counted, duration, millis, moment, percent } from "./format.ts";
 

@@ -1,6 +1,6 @@
 /** The form that asks how a request target would be answered. */
 
-import type { Explanation, KeyExplanation, SearchExplanation } from "../admin/explanation.ts";
+import type { Explanation, KeyExplanation, SearchExplanation } from "../../admin/explanation.ts";
 import { AskError, ask } from "./ask.ts";
 import { byId, foreign, make, setText } from "./dom.ts";
 import { bytes, count, counted, millis } from "./format.ts";

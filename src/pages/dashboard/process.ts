@@ -1,6 +1,6 @@
 /** The process: memory, delay of event loops, threads; and the cache of searches. */
 
-import type { Status, ThreadStatus } from "../admin/status.ts";
+import type { Status, ThreadStatus } from "../../admin/status.ts";
 import { createChart, type Line } from "./charts.ts";
 import { byId, fillRows, make, makeRow, setText, show } from "./dom.ts";
 import { bytes, count, counted, millis, percent } from "./format.ts";

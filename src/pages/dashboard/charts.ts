@@ -100,14 +100,12 @@ type Column = (number | null)[];
 
 /** Each column plus all behind it: the first is the sum of all. */
 function stack(columns: readonly Column[]): Column[] {
-  let above: Column | undefined;
-  return columns
-    .toReversed()
-    .map((figures) => {
-      above = figures.map((figure, at) => (figure === null ? null : figure + (above?.[at] ?? 0)));
-      return above;
-    })
-    .toReversed();
+  const stacked: Column[] = [];
+  for (const figures of columns.slice().reverse()) {
+    const below = stacked[0];
+    stacked.unshift(figures.map((figure, at) => (figure === null ? null : figure + (below?.[at] ?? 0))));
+  }
+  return stacked;
 }
 
 function describe(

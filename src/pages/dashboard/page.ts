@@ -1,6 +1,6 @@
 /** The dashboard: asks for the status again and again, and shows it. */
 
-import type { Status } from "../admin/status.ts";
+import type { Status } from "../../admin/status.ts";
 import type { Failure } from "./ask.ts";
 import { byId, setText } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
