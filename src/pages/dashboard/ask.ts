@@ -10,7 +10,7 @@ export type Failure =
   | { readonly kind: "slow"; readonly ms: number }
   /** It wants a token, or another one. */
   | { readonly kind: "token"; readonly wasSent: boolean }
-  /** It answers with something else. */
+  /** It answers with something else; with a status of 0 by leading elsewhere, as proxies do that want a sign-in. */
   | { readonly kind: "other"; readonly status: number; readonly message: string };
 
 /** An answer in JSON: `value` is what came, which is not checked. */
@@ -71,7 +71,7 @@ export async function ask(
       headers,
       cache: "no-store",
       credentials: "same-origin",
-      redirect: "error",
+      redirect: "manual",
       signal: controller.signal,
     });
     value = await response.json().catch((error: unknown) => {

@@ -61,7 +61,7 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 26, 0, 0],
     scales: { y: { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] } },
     axes: [
       {

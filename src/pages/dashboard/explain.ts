@@ -4,6 +4,7 @@ import type { Explanation, KeyExplanation, SearchExplanation } from "../../admin
 import { AskError, ask } from "./ask.ts";
 import { byId, foreign, make, setText } from "./dom.ts";
 import { bytes, count, counted, millis } from "./format.ts";
+import { otherText } from "./health.ts";
 
 /** A search without the cache may take long. */
 const LIMIT_MS = 30_000;
@@ -80,8 +81,7 @@ function showExplanation(explanation: Explanation): void {
 
 function problemOf(error: AskError): string {
   const { failure } = error;
-  if (failure.kind === "other")
-    return failure.message === "" ? `The server answers ${failure.status}.` : failure.message;
+  if (failure.kind === "other") return failure.message || otherText(failure);
   if (failure.kind === "slow") return "There was no answer in time.";
   return failure.kind === "token" ? "The server asks for a token." : "The server does not answer.";
 }

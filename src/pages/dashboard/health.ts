@@ -47,6 +47,14 @@ export function showHealth(status: Status): void {
   show(byId("trouble"), false);
 }
 
+/** What came in place of an answer. */
+export function otherText({ status, message }: Extract<Failure, { kind: "other" }>): string {
+  if (status === 0)
+    return "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
+  if (status === 200) return "The server answers with something that this page does not know.";
+  return `The server answers ${status}${message === "" ? "" : `: ${message}`}.`;
+}
+
 function troubleOf(failure: Failure): string {
   switch (failure.kind) {
     case "gone":
@@ -56,7 +64,7 @@ function troubleOf(failure: Failure): string {
     case "token":
       return "The server asks for a token.";
     case "other":
-      return `The server answers ${failure.status}${failure.message === "" ? "" : `: ${failure.message}`}. It is asked again every few seconds.`;
+      return `${otherText(failure)} It is asked again every few seconds.`;
   }
 }
 

@@ -76,4 +76,8 @@ pause.addEventListener("click", () => {
   const isPaused = pause.getAttribute("aria-pressed") !== "true";
   pause.setAttribute("aria-pressed", String(isPaused));
   polling.setPaused(isPaused);
+  setText(
+    byId("updated"),
+    seen === undefined ? "" : `${isPaused ? "Paused" : "Updated"} ${moment(seen, new Date())}`,
+  );
 });

@@ -13,8 +13,7 @@ const LIMIT_MS = 10_000;
 
 /** Who is told of each answer, and of each that did not come. */
 export interface Listener {
-  /** @param ms how long it took */
-  readonly onStatus: (status: Status, ms: number) => void;
+  readonly onStatus: (status: Status) => void;
   readonly onFailure: (failure: Failure) => void;
 }
 
@@ -35,25 +34,31 @@ export function startPolling({ onStatus, onFailure }: Listener): Polling {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isUnderWay = false;
   let isPaused = false;
+  /** Whether to ask at once when the question that is under way is over. */
+  let isWanted = false;
   let failures = 0;
 
   async function round(): Promise<void> {
     clearTimeout(timer);
     if (isUnderWay || isPaused || document.hidden) return;
     isUnderWay = true;
-    const began = performance.now();
+    isWanted = false;
+    let next: number | undefined = MOST_EVERY_MS;
     try {
       const { value } = await ask("GET", "status", [200], LIMIT_MS);
       failures = 0;
-      onStatus(value as Status, performance.now() - began);
+      onStatus(value as Status);
+      next = delayAfter(0);
     } catch (error) {
       failures++;
       if (!(error instanceof AskError)) throw error;
       onFailure(error.failure);
+      // Without another token the answer is the same.
+      next = error.failure.kind === "token" ? undefined : delayAfter(failures);
     } finally {
       isUnderWay = false;
-      // Behind a refused token asking again would only fill the server's log.
-      timer = setTimeout(round, delayAfter(failures));
+      if (isWanted) next = 0;
+      if (next !== undefined) timer = setTimeout(round, next);
     }
   }
 
@@ -62,7 +67,10 @@ export function startPolling({ onStatus, onFailure }: Listener): Polling {
   addEventListener("pageshow", () => void round());
   void round();
   return {
-    askNow: () => void round(),
+    askNow() {
+      isWanted = true;
+      void round();
+    },
     setPaused(next) {
       isPaused = next;
       void round();

@@ -3,7 +3,7 @@
 import type { Status, ThreadStatus } from "../../admin/status.ts";
 import { createChart, type Line } from "./charts.ts";
 import { byId, fillRows, make, makeRow, setText, show } from "./dom.ts";
-import { bytes, count, counted, millis, percent } from "./format.ts";
+import { bytes, count, counted, millis, NONE, percent } from "./format.ts";
 import type { Figures, History } from "./history.ts";
 import { worstDelay } from "./tiles.ts";
 
@@ -74,7 +74,8 @@ function showSearchCache({ searchCache }: Status): void {
     ["Shared another's", count(joined)],
     ["Searched", count(misses)],
     ["Results kept", count(entries)],
-    ["Memory", maxBytes === 0 ? "turned off" : `${bytes(searchCache.bytes)} of ${bytes(maxBytes)}`],
+    ["Memory", maxBytes === 0 ? "turned off" : bytes(searchCache.bytes)],
+    ["At most", maxBytes === 0 ? NONE : bytes(maxBytes)],
   ];
   fillRows(byId("search"), facts, {
     keyOf: ([name]) => name,

@@ -4,6 +4,7 @@ import type { ReloadReply } from "../../admin/status.ts";
 import { AskError, ask } from "./ask.ts";
 import { byId, setText, show } from "./dom.ts";
 import { counted, millis } from "./format.ts";
+import { otherText } from "./health.ts";
 import { problemList } from "./loads.ts";
 
 /** A load of tens of millions of rows takes minutes; the page need not wait for longer. */
@@ -48,7 +49,7 @@ function failureText({ failure }: AskError): string {
       return "The server asks for a token.";
     case "other":
       if (failure.status === 409) return "A load is under way already.";
-      return `It was not reloaded: ${failure.message || `the server answers ${failure.status}`}.`;
+      return `It was not reloaded. ${otherText(failure)}`;
   }
 }
 

@@ -9,16 +9,18 @@ export function showSignIn(wasSent: boolean): void {
   if (wasSent) holdToken(undefined);
   show(byId("forget"), false);
   show(byId("content"), false);
-  setText(byId("token-problem"), wasSent ? "The server refused this token." : "");
-  if (!form.hidden && !wasSent) return;
+  if (wasSent) setText(byId("token-problem"), "The server refused this token.");
+  if (!form.hidden) return;
   show(form, true);
   byId("token").focus();
 }
 
 /** Hides it again. */
 export function hideSignIn(): void {
+  const wasShown = !byId("sign-in").hidden;
   show(byId("sign-in"), false);
   show(byId("content"), true);
+  if (wasShown) byId("content").focus();
   show(byId("forget"), heldToken() !== undefined);
 }
 
@@ -37,6 +39,7 @@ export function startSigningIn(again: () => void): void {
       return;
     }
     field.value = "";
+    setText(byId("token-problem"), "");
     holdToken(token);
     again();
   });
