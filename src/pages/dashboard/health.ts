@@ -82,6 +82,7 @@ export function showTrouble(failure: Failure, seen: Date | undefined): void {
 
 /** Shows that an answer could not be shown: it is that of another version than the page. */
 export function showMisfit(): void {
+  setState("unknown", "Unknown");
   setText(
     byId("trouble"),
     "This page does not fit the server's answer, which may be of another version. Load the page again.",

@@ -15,9 +15,12 @@ byId("more-loads").addEventListener("click", () => {
   if (newest !== undefined) showLoads(newest);
 });
 
-/** A bar of the parts of a load, each as wide as it took long. */
-function phasesBar({ readMs, packMs, indexMs }: NonNullable<LoadStatus["phases"]>): SVGElement {
-  const total = Math.max(Number.MIN_VALUE, readMs + packMs + indexMs);
+/** A bar of the parts of a load, each as wide as it took long; what is left is all else, such as to start its thread. */
+function phasesBar(
+  { readMs, packMs, indexMs }: NonNullable<LoadStatus["phases"]>,
+  durationMs: number | null,
+): SVGElement {
+  const total = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
   const bar = document.createElementNS(SVG, "svg");
   bar.setAttribute("class", "phases");
   bar.setAttribute("viewBox", "0 0 100 1");
@@ -88,7 +91,7 @@ function makeLoad(row: HTMLElement, load: LoadStatus): void {
   if (load.generation !== null && load.result === "loaded") head.append(foreign(load.generation, "code"));
   if (load.durationMs !== null) head.append(make("span", { class: "spent-time" }, millis(load.durationMs)));
   row.replaceChildren(head);
-  if (load.phases !== null) row.append(phasesBar(load.phases));
+  if (load.phases !== null) row.append(phasesBar(load.phases, load.durationMs));
   for (const rest of [partsOf(load), tablesOf(load)])
     if (rest !== "") row.append(make("div", { class: "rest" }, rest));
   if (load.problems.length > 0) row.append(problemsOf(load));
