@@ -26,7 +26,7 @@ export const HOSTILE_NAMES = [
 
 const CRAWLER = "svc_sk_dashboard-crawler";
 const LIMITED = "svc_sk_dashboard-limited";
-const HOSTILE = HOSTILE_NAMES.map((_, at) => `svc_sk_dashboard-hostile-${at}`);
+const OTHERS = [0, 1, 2].map((at) => `svc_sk_dashboard-other-${at}`);
 
 /** A folder with a snapshot and keys. */
 export interface Folder {
@@ -36,17 +36,17 @@ export interface Folder {
   readonly remove: () => void;
 }
 
-/** Makes one. */
-export async function makeFolder(): Promise<Folder> {
+/** Makes one. @param names of three keys: `key_other_0` to `key_other_2` */
+export async function makeFolder(names: readonly string[] = HOSTILE_NAMES): Promise<Folder> {
   const folder = mkdtempSync(join(tmpdir(), "orrery-dashboard-"));
   const snapshot = join(folder, "snapshot");
   await generateSnapshot({ out: snapshot, users: 3000, worlds: 800, instances: 90, seed: 5, gzip: false });
   const keys = writeKeys(
     join(folder, "keys.json"),
-    keyRecord(CRAWLER, { id: "key_crawler", name: "crawler", limit: 5_000_000 }),
+    keyRecord(CRAWLER, { id: "key_crawler", name: "crawler", limit: 500_000 }),
     keyRecord(LIMITED, { id: "key_mobile", name: "mobile app", limit: 40 }),
-    ...HOSTILE.map((token, at) =>
-      keyRecord(token, { id: `key_hostile_${at}`, name: HOSTILE_NAMES[at]!, limit: 5_000_000 }),
+    ...OTHERS.map((token, at) =>
+      keyRecord(token, { id: `key_other_${at}`, name: names[at]!, limit: 20_000 * (at + 1) }),
     ),
   );
   return { folder, snapshot, keys, remove: () => rmSync(folder, { recursive: true, force: true }) };
@@ -129,7 +129,7 @@ export function startLoad(api: string): { readonly stop: () => Promise<void> } {
       for (const path of paths) etag = (await request(api, path, CRAWLER, agent)) || etag;
       await request(api, "/worlds?limit=5", CRAWLER, agent, etag);
       if (at % 3 === 0) await request(api, "/stats", LIMITED, agent);
-      await request(api, "/stats", HOSTILE[at % HOSTILE.length]!, agent);
+      await request(api, "/stats", OTHERS[at % OTHERS.length]!, agent);
       // With the wave of a day, so that there is something to see.
       await sleep(12 + 10 * Math.sin(Date.now() / 9000));
     }
