@@ -11,9 +11,18 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
+import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
-import { leanHttp, leanPino, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
+import {
+  leanHttp,
+  leanPino,
+  leanPrometheus,
+  madeEncoders,
+  othersAlone,
+  serverAlone,
+  startsServer,
+} from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -32,6 +41,7 @@ const OPTIONS: BuildOptions = {
   sourcemap: true,
   // The map alone says where a line comes from: the sources would double the package.
   sourcesContent: false,
+  define: { IS_BUILT: "true" },
   logLevel: "warning",
 };
 
@@ -60,7 +70,7 @@ try {
     splitting: true,
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPino],
+    plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
@@ -70,7 +80,6 @@ try {
   await build({
     ...OPTIONS,
     entryPoints: { main: "src/launch.mjs" },
-    define: { IS_BUILT: "true" },
     external: ["./program.js", "./server.js"],
     plugins: [startsServer],
   });
@@ -81,8 +90,11 @@ try {
     platform: "neutral",
     target: "es2022",
   });
+  for (const name of PAGES) {
+    writeFileSync(join(NEW, `pages-${name}.json`), JSON.stringify(await makePages(name)));
+  }
   const inputs = { ...metafile.inputs, ...server.metafile.inputs };
-  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }));
+  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, PACKAGES_IN_PAGES));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     execFileSync(tsc, ["-p", "tsconfig.build.json", "--outDir", ALL_TYPES], {

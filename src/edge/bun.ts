@@ -10,7 +10,9 @@ import { createRouter, splitTarget } from "../derive/router.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
 import type { Peer, Reply } from "../message.ts";
+import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
+import { isReferencePath } from "../pages/reference.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
 import { createBunResponder } from "./bun-response.ts";
@@ -27,7 +29,7 @@ export type BunHandler = (request: Request, server: BunServer) => Response | Pro
 
 /** The adapter, and what a shutdown needs of it. */
 export interface BunAdapter {
-  /** By path of an operation. */
+  /** By path of an operation or of pages. */
   readonly routes: Readonly<Record<string, BunHandler>>;
   /** Of all other paths. */
   readonly fetch: BunHandler;
@@ -67,12 +69,23 @@ function targetOnRoute(route: Route): TargetOf {
   };
 }
 
-/** The target of a request whose path, as it was sent, is none of an operation, even where its URL has such a path. */
+/** The target of a request whose path, as it was sent, is one that a page may have. */
+function targetOnPages(url: string): string {
+  const target = localPart(url);
+  // What lies elsewhere was led out of there.
+  return isReferencePath(splitTarget(target).path) ? target : `/.${target}`;
+}
+
+/** Where pages may be, as Bun writes routes. */
+const PAGE_ROUTES = ["/", "/docs", "/docs/*", "/openapi.json"];
+
+/** The target of a request whose path, as it was sent, is none of an operation or page, even where its URL has such a path. */
 function targetOffRoutes(): TargetOf {
   const match = createRouter(ROUTES, BASE_PATH);
   return (url) => {
     const target = localPart(url);
-    return match(splitTarget(target).path) === undefined ? target : `/.${target}`;
+    const { path } = splitTarget(target);
+    return match(path) === undefined && !isReferencePath(path) ? target : `/.${target}`;
   };
 }
 
@@ -135,6 +148,7 @@ function bareReply(fault: FaultName, more: string): Reply {
 /** Makes the adapter to a state. */
 export function createBunAdapter(state: State): BunAdapter {
   const respond = createBunResponder();
+  const { requestCounters: counters } = state;
   let draining = false;
   let givesUpWork = false;
 
@@ -152,6 +166,7 @@ export function createBunAdapter(state: State): BunAdapter {
 
   function refuse(fault: FaultName, request: Request, target: string, peer: Peer | undefined): Response {
     const { method } = request;
+    if (counters !== undefined) countRefused(counters, method, FAULTS[fault].status, fault);
     const closes = !isLong(request.headers);
     const bare = bareReply(fault, "");
     if (!state.accessLog) return send(bare, method === "HEAD", closes);
@@ -160,8 +175,17 @@ export function createBunAdapter(state: State): BunAdapter {
     return send(bareReply(fault, more), method === "HEAD", closes);
   }
 
+  function count(request: Request, { route, status, fault }: Reply, began: number): void {
+    if (counters === undefined) return;
+    // The signal is made when it is first asked for: only what was waited for can have been left.
+    if (status === FAULTS.busy.status && request.signal.aborted) {
+      countAborted(counters, began, request.method, route);
+    } else countAnswered(counters, began, request.method, route, status, fault);
+  }
+
   function handler(targetOf: TargetOf): BunHandler {
     return (request, server) => {
+      const began = counters === undefined ? 0 : performance.now();
       const { method } = request;
       const headers = request.headers as BunHeaders;
       const target = targetOf(request.url);
@@ -171,6 +195,7 @@ export function createBunAdapter(state: State): BunAdapter {
       if (fault !== undefined) return refuse(fault, request, target, peer);
       const isHead = method === "HEAD";
       const closes = (withBody && !isLong(headers)) || asksToClose(headers);
+      if (counters !== undefined) countBegun(counters);
       const reply = answer(
         {
           method,
@@ -179,21 +204,26 @@ export function createBunAdapter(state: State): BunAdapter {
           ifNoneMatch: headers.get("if-none-match") ?? undefined,
           ifMatch: headers.get("if-match") ?? undefined,
           now: Date.now(),
+          headers,
           peer,
           isGone: () => givesUpWork || request.signal.aborted,
         },
         state,
       );
-      return reply instanceof Promise
-        ? reply.then((later) => send(later, isHead, closes))
-        : send(reply, isHead, closes);
+      const sendCounted = (whole: Reply): Response => {
+        const response = send(whole, isHead, closes);
+        count(request, whole, began);
+        return response;
+      };
+      return reply instanceof Promise ? reply.then(sendCounted) : sendCounted(reply);
     };
   }
 
   return {
-    routes: Object.fromEntries(
-      ROUTES.map((route) => [BASE_PATH + route.path, handler(targetOnRoute(route))]),
-    ),
+    routes: Object.fromEntries([
+      ...ROUTES.map((route) => [BASE_PATH + route.path, handler(targetOnRoute(route))]),
+      ...PAGE_ROUTES.map((path) => [path, handler(targetOnPages)]),
+    ]),
     fetch: handler(targetOffRoutes()),
     startDraining() {
       draining = true;

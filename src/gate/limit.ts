@@ -96,6 +96,11 @@ export function slotOf(counters: Counters, keyId: string): number {
 const halves = new Uint32Array(4);
 const whole = new BigUint64Array(halves.buffer);
 
+/** The window that a time lies in, counted from the epoch. */
+function windowAt({ split, windowSeconds }: Counters, now: number): number {
+  return Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+}
+
 /**
  * Counts one request of a key.
  *
@@ -104,7 +109,7 @@ const whole = new BigUint64Array(halves.buffer);
  */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
   const { cells, split, windowSeconds } = counters;
-  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  const current = windowAt(counters, now);
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
@@ -124,4 +129,33 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
       return { passed: true, limit, remaining: limit - count, reset };
     }
   }
+}
+
+/** Counts of the window that is under way, by slot. */
+export interface WindowCounts {
+  /** Epoch seconds at which the window ends. */
+  readonly reset: number;
+  /** Requests that a key has counted in it. */
+  readonly usedBy: (slot: number) => number;
+}
+
+/**
+ * What was counted by now, without counting anything. A count that changes meanwhile may be missed.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function readCounts(counters: Counters, now: number): WindowCounts {
+  const { cells, split, windowSeconds } = counters;
+  // Numbers in place of BigInts: all keys may be looked at.
+  const view = new Uint32Array(cells.buffer);
+  const current = windowAt(counters, now);
+  const least = current * split;
+  return {
+    reset: (current + 1) * windowSeconds,
+    usedBy(slot) {
+      const upper = view[slot * 2 + 1]!;
+      // Of a clock that stepped back the newer window goes on.
+      return upper < least ? 0 : (upper % split) * HALF + view[slot * 2]!;
+    },
+  };
 }

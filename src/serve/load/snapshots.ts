@@ -5,7 +5,7 @@
  * load is under way becomes one more load behind it, however often it comes.
  */
 
-import type { CacheCounts } from "../../search/cache.ts";
+import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
@@ -18,6 +18,7 @@ import { GrowingPauses } from "../process/pauses.ts";
 import { loadedObservation, unchangedObservation } from "./load-observations.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import { ServedGeneration, type ServedOptions } from "./served.ts";
+import { type SnapshotEvents, tellingOf } from "./snapshot-events.ts";
 import { SnapshotFolder } from "./snapshot-folder.ts";
 
 /** @internal What to keep current, and who is told. */
@@ -28,6 +29,7 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly load: Loader;
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
+  readonly events?: SnapshotEvents;
 }
 
 /** The first load failed. */
@@ -56,6 +58,8 @@ export interface SnapshotKeeper {
   readonly stop: () => void;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
+  /** Whether a page of a search would be answered from the cache. */
+  readonly searchHolds: CachedSearch["holds"];
   /**
    * Stops, ends a load that is under way, and lets go of what the generation's search holds; nothing can be loaded
    * or searched after it.
@@ -80,11 +84,13 @@ export async function keepSnapshot(
   options: SnapshotOptions,
   onGeneration: (generation: Generation, index: SearchIndex) => void,
 ): Promise<SnapshotKeeper> {
-  const { observe } = options;
+  const { observe, events } = options;
   const folder = new SnapshotFolder(options.folder, options.source);
   const served = new ServedGeneration(options, onGeneration);
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   let loadedFingerprint: string | undefined;
+  /** Whether that is what is served. */
+  let isServed = false;
   let running: Promise<void> | undefined;
   let queued: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -124,6 +130,7 @@ export async function keepSnapshot(
       return;
     }
     const began = performance.now();
+    const { ageMs } = folder;
     // A load that dies cannot say what it read; it is that, or something newer.
     loadedFingerprint = await fingerprintOf(folder.path, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
@@ -136,10 +143,14 @@ export async function keepSnapshot(
       loadedFingerprint = result.fingerprint;
       pauses.reset();
     }
+    isServed = result.ok;
     if (!result.ok) {
       if (generation === undefined) throw new SnapshotError(result.problems);
       tellOfRefused(result, generation.store.id, retryMs);
-    } else if (result.store.id === generation?.store.id) {
+      return;
+    }
+    events?.confirmed(ageMs);
+    if (result.store.id === generation?.store.id) {
       observe(unchangedObservation(result, performance.now() - began));
     } else {
       served.replace(result);
@@ -161,7 +172,7 @@ export async function keepSnapshot(
   function reload(): Promise<void> {
     if (closing.signal.aborted) return Promise.resolve();
     if (running === undefined) {
-      running = load()
+      running = tellingOf(events, load)
         .catch((error: unknown) => observe({ kind: "defect", where: "reload", error }))
         .finally(() => {
           running = undefined;
@@ -200,6 +211,7 @@ export async function keepSnapshot(
     // What comes from a source is whole when it comes.
     const settled = seen === lastSeen || folder.isSettled;
     lastSeen = seen;
+    if (seen === loadedFingerprint && isServed) events?.confirmed(folder.ageMs);
     if (settled && seen !== loadedFingerprint) await reload();
   }
 
@@ -210,7 +222,7 @@ export async function keepSnapshot(
     timer = undefined;
   }
 
-  await load();
+  await tellingOf(events, load);
   return {
     current: () => served.generation!,
     index: () => served.serving!.index,
@@ -227,6 +239,7 @@ export async function keepSnapshot(
     },
     stop,
     searchCounts: () => served.searchCounts(),
+    searchHolds: served.searchHolds,
     close() {
       if (closing.signal.aborted) return;
       stop();
