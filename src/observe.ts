@@ -104,6 +104,28 @@ export type Observation =
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {
+      /** The counts of the running window were taken up from the file of `--state`. */
+      kind: "state-restored";
+      file: string;
+      /** With a count in the window. */
+      keys: number;
+      /** When the window ends, in seconds since the epoch. */
+      reset: number;
+    }
+  | {
+      /** That file cannot be used; counting begins anew, and the file is replaced. */
+      kind: "state-refused";
+      file: string;
+      problem: string;
+      /** Nothing is wrong with it but its age. */
+      isOld?: true;
+    }
+  /** Counts cannot be written; told once for the same problem. */
+  | { kind: "state-failed"; file: string; problem: string }
+  | { kind: "state-recovered"; file: string }
+  /** A server that was started earlier writes the same file; its counts are taken over, and the file when it stops. */
+  | { kind: "state-shared"; file: string }
+  | {
       kind: "request";
       /** Sent as `X-Request-Id`, too. */
       id: string;

@@ -134,6 +134,14 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "state",
+    kind: "text",
+    value: "FILE",
+    meaning:
+      "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
+    commands: ["serve"],
+  },
+  {
     flag: "cors",
     kind: "flag",
     default: "on",

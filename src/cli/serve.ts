@@ -185,6 +185,7 @@ export async function serve(options: Options, world: World): Promise<void> {
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
+    countsFile: options.optional("state"),
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);

@@ -70,6 +70,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
   opened.beginSimilar();
+  opened.beginSaving();
   return {
     url,
     generation,
@@ -79,6 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
+      await opened.saveCounts();
       opened.close();
       observe({ kind: "stopped", ms: Math.round(performance.now() - began) });
     },

@@ -25,6 +25,11 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "connections-refused": "warn",
   "keys-loaded": "info",
   "keys-refused": "error",
+  "state-restored": "info",
+  "state-refused": "warn",
+  "state-failed": "error",
+  "state-recovered": "info",
+  "state-shared": "info",
   request: "info",
   "log-lines-dropped": "warn",
   "variable-unknown": "warn",
@@ -36,6 +41,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
 function levelOf(observation: Observation): Level {
   // Nobody gets in.
   if (observation.kind === "keys-loaded" && observation.keys === 0) return "warn";
+  // The server was off for a while.
+  if (observation.kind === "state-refused" && observation.isOld) return "info";
   // Nothing is wrong yet.
   if (observation.kind === "snapshot-refused" && observation.changing) return "warn";
   return LEVELS[observation.kind];
@@ -85,6 +92,16 @@ function messageOf(observation: Observation): string {
         : "keys loaded";
     case "keys-refused":
       return "keys file refused, the previous keys stay in force";
+    case "state-restored":
+      return "counts of the running window taken up";
+    case "state-refused":
+      return "the file of counts cannot be used and will be replaced, counting anew";
+    case "state-failed":
+      return "counts cannot be saved, trying again";
+    case "state-recovered":
+      return "counts are saved again";
+    case "state-shared":
+      return "another server writes the file of counts, taking over what it counts";
     case "request":
       return "request";
     case "log-lines-dropped":

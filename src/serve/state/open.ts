@@ -64,6 +64,8 @@ export interface OpenStateOptions {
   readonly onReleased?: () => void;
   /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
   readonly searchesHere?: boolean;
+  /** File in which the counts of the running window outlive a restart; none when absent. */
+  readonly countsFile?: string | undefined;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
   readonly observe: Observe;
@@ -86,8 +88,12 @@ export interface OpenState {
   readonly reload: () => Promise<void>;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
   readonly beginSimilar: () => void;
+  /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
+  readonly beginSaving: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** Saves the counts for the last time; to be called when the last request was answered. */
+  readonly saveCounts: () => Promise<void>;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
   /** Ends the threads; to be called when the last request was answered. */
@@ -150,6 +156,10 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         })
       : undefined;
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
+  const countsKeeper =
+    options.countsFile === undefined
+      ? undefined
+      : await (await import("./keep-counts.ts")).keepCounts({ file: options.countsFile, counters, observe });
   // Threads that ask for long searches keep the bound themselves.
   const pending =
     options.searchesHere === false
@@ -207,9 +217,13 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },
     beginSimilar: () => similar?.begin(),
+    beginSaving: () => countsKeeper?.begin(),
     stop() {
       keys?.stop();
       snapshots.stop();
+    },
+    async saveCounts() {
+      await countsKeeper?.stop();
     },
     searchCounts: snapshots.searchCounts,
     close: snapshots.close,
