@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -145,6 +146,20 @@ describe("a file of counts", () => {
     clearInterval(counting);
     assert.ok(turns > 10, `${turns} turns of the event loop`);
     assert.equal(readFileSync(file, "utf8").split("\n").length, ids.length + 3);
+  });
+
+  it("takes away what servers left that were killed while they wrote, and nothing else", async () => {
+    const file = newFile();
+    const names = [".0123456789abcdef.tmp", ".123.tmp", ".0123456789abcdef.tmp.old"].map((end) => file + end);
+    const young = `${file}.fedcba9876543210.tmp`;
+    for (const name of [...names, young]) writeFileSync(name, "x");
+    for (const name of names) utimesSync(name, 1e9, 1e9);
+    await open(file);
+    assert.deepEqual(
+      [...names, young].map((name) => existsSync(name)),
+      [false, true, true, true],
+    );
+    for (const name of [...names.slice(1), young]) rmSync(name);
   });
 
   it("works with the counters of threads", async () => {
