@@ -148,6 +148,10 @@ export type Observation =
     }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
+  /** The file of the log was opened again by its name. */
+  | { kind: "log-reopened" }
+  /** It could not be; lines go to the file before. */
+  | { kind: "log-reopen-failed"; problem: string }
   /** An environment variable that looks like a setting and is none, and the one that may be meant. */
   | { kind: "variable-unknown"; variable: string; meant?: string }
   /** Settings that were given and do nothing on this runtime: flags and variables. */

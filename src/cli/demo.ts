@@ -33,7 +33,7 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 /** Runs the command. */
 export async function demo(options: Options, world: World): Promise<void> {
   const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
-  const console = openConsole();
+  const console = openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);

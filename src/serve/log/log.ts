@@ -32,6 +32,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "state-shared": "info",
   request: "info",
   "log-lines-dropped": "warn",
+  "log-reopened": "info",
+  "log-reopen-failed": "error",
   "variable-unknown": "warn",
   "settings-without-effect": "warn",
   "signal-ignored": "info",
@@ -106,6 +108,10 @@ function messageOf(observation: Observation): string {
       return "request";
     case "log-lines-dropped":
       return "log lines were dropped";
+    case "log-reopened":
+      return "log file opened";
+    case "log-reopen-failed":
+      return "log file cannot be opened again, going on with the one before";
     case "variable-unknown":
       return `${observation.variable} is not a setting${observation.meant === undefined ? "" : `; did you mean ${observation.meant}?`}`;
     case "settings-without-effect":
