@@ -146,7 +146,19 @@ export type Observation =
       client?: string;
       /** Name of the error that was answered. */
       fault?: string;
+      /** Of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
+      traceId?: string;
+      parentId?: string;
+      /** For how many requests it stands, where only a sample is observed; 1 when absent. */
+      sample?: number;
     }
+  /** A key's first request in a window that was refused for its limit; of a key at most once a minute. */
+  | { kind: "key-limited"; keyId: string; limit: number; reset: number }
+  /**
+   * An address sent many tokens that were refused: so many since it was last told of, which is at most once a minute. Of
+   * IPv6 a network of 64 bits.
+   */
+  | { kind: "bad-tokens"; client: string; count: number }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
   /** The file of the log was opened again by its name. */

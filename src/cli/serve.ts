@@ -47,6 +47,7 @@ export function serverOptions(
     allowShrink: options.flag("allow-shrink"),
     similar: options.flag("similar"),
     accessLog: options.flag("access-log"),
+    accessSampling: { every: options.integer("access-log-sample"), slowMs: options.number("slow-ms") },
     http: limitsFrom((flag) => options.number(flag)),
     observe,
   };

@@ -3,6 +3,7 @@
 import type { AddressInfo } from "node:net";
 import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../answer.ts";
+import { mergeNotices } from "../gate/notices.ts";
 import { createRequestCells } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
@@ -191,6 +192,7 @@ async function listenInThreads(
     rateLimit,
     cors,
     accessLog,
+    accessSampling,
     requestCells,
     observe,
     similar = false,
@@ -207,6 +209,7 @@ async function listenInThreads(
     rateLimit,
     cors,
     accessLog,
+    accessSampling,
     requestCells,
     tellsFigures: requestCells !== undefined,
     similar,
@@ -215,7 +218,7 @@ async function listenInThreads(
   };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await startServingThreads(count, settings, opened, observe);
+  const threads = await startServingThreads(count, settings, opened, mergeNotices(observe));
   admin?.takeThreads(threads.tell);
   return threads;
 }

@@ -32,6 +32,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "state-recovered": "info",
   "state-shared": "info",
   request: "info",
+  "key-limited": "info",
+  "bad-tokens": "warn",
   "log-lines-dropped": "warn",
   "log-reopened": "info",
   "log-reopen-failed": "error",
@@ -109,6 +111,10 @@ function messageOf(observation: Observation): string {
       return "another server writes the file of counts, taking over what it counts";
     case "request":
       return "request";
+    case "key-limited":
+      return "key has used up its window";
+    case "bad-tokens":
+      return "bad tokens from one address";
     case "log-lines-dropped":
       return "log lines were dropped";
     case "log-reopened":

@@ -3,10 +3,12 @@
 import type { State } from "../../answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../../gate/keys.ts";
 import { createCounters, createSharedCounters } from "../../gate/limit.ts";
+import { createNotices } from "../../gate/notices.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
+import { type AccessSampling, createSampling } from "../../sampling.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -57,6 +59,8 @@ export interface OpenStateOptions {
   /** Whether there is a search for similar names; false when absent. */
   readonly similar?: boolean;
   readonly accessLog: boolean;
+  /** Which requests that logs; all when absent. */
+  readonly accessSampling?: AccessSampling;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
@@ -220,6 +224,8 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     headers: createFixedHeaders(options.cors),
     observe,
     accessLog: options.accessLog,
+    keepsAccess: options.accessSampling && createSampling(options.accessSampling),
+    notices: createNotices(observe),
     requestCounters,
     generation: snapshots.current(),
   };

@@ -7,8 +7,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
+import { createNotices } from "../../gate/notices.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
+import { createSampling } from "../../sampling.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
@@ -74,6 +76,8 @@ const state: State = {
   headers: createFixedHeaders(task.cors),
   observe,
   accessLog: task.accessLog,
+  keepsAccess: task.accessSampling && createSampling(task.accessSampling),
+  notices: createNotices(observe),
   requestCounters,
   generation: take(task.generation),
 };
