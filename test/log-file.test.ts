@@ -119,6 +119,31 @@ describe("a log file", () => {
     closeSync(next);
   });
 
+  it("cuts no line in two when it moves on from a pipe that is full", async () => {
+    const file = join(folder, "full-pipe");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const log = openLogFile(file);
+    let dropped = 0;
+    log.onDropped((lines) => {
+      dropped += lines;
+    });
+    const count = 200;
+    for (let line = 0; line < count; line++) log.write(`${"x".repeat(1000)}.\n`);
+    // The pipe is full in the middle of a line.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    renameSync(file, `${file}.old`);
+    assert.equal(await log.reopen(), undefined);
+    await log.flush(PATIENCE_MS);
+    const isWhole = (line: string): boolean => /^x{1000}\.$/.test(line);
+    const moved = readFileSync(file, "latin1").split("\n").slice(0, -1);
+    assert.ok(moved.every(isWhole));
+    const stayed = drain(reader).split("\n").filter(isWhole);
+    closeSync(reader);
+    assert.ok(moved.length > 0 && stayed.length > 0);
+    assert.equal(moved.length + stayed.length + dropped, count);
+  });
+
   it("on a full disk keeps what there is room for, and gives nobody an error", async () => {
     const log = openLogFile("/dev/full");
     log.write("one\n");

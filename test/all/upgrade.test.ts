@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { comeBack } from "../../bench/support/returning.ts";
 import { freePort } from "../support/free-port.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { killAll, type LogLine, type Served, served, start, until } from "../support/process.ts";
+import { get, killAll, type LogLine, type Served, served, start, until } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 
@@ -26,7 +26,7 @@ test("upgrades and rotations under load lose nothing", {
   const [log, state] = [join(folder, "log"), join(folder, "state")];
   const port = await freePort();
   const settings = ["--snapshot", snapshot, "--keys", keys, "--port", String(port), "--share-port"];
-  const files = ["--access-log", "--log-file", log, "--state", state];
+  const files = ["--admin", "0", "--access-log", "--log-file", log, "--state", state];
   const limits = ["--rate-limit", "1000000000", "--rate-window", "315360000"];
   const command = [(node as { path: string }).path, ...PROGRAM] as const;
   const launch = (): Promise<Served> =>
@@ -51,6 +51,11 @@ test("upgrades and rotations under load lose nothing", {
   for (let upgrade = 0; upgrade < UPGRADES; upgrade++) {
     await rotate(running);
     const next = await launch();
+    const ready = await until(
+      () => lines("admin-listening").find(({ pid }) => pid === next.child.pid),
+      "its port",
+    );
+    assert.equal((await get(`${String(ready.url)}readyz`)).status, 200);
     // Both serve; the next one learns what the other has counted.
     await rotate(running);
     running.child.kill("SIGTERM");
