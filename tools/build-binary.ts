@@ -32,7 +32,7 @@ import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
 import { licencesOf } from "./licences.ts";
-import { leanPino, madeEncoders } from "./plugins.ts";
+import { leanPino, leanPrometheus, madeEncoders } from "./plugins.ts";
 
 /** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
 const NODE_MAJOR = 24;
@@ -83,7 +83,7 @@ async function bundle(folder: string): Promise<string> {
     keepNames: true,
     metafile: true,
     logLevel: "warning",
-    plugins: [embedded, madeEncoders, leanPino, withoutNative],
+    plugins: [embedded, madeEncoders, leanPino, leanPrometheus, withoutNative],
   });
   for (const { imports } of Object.values(metafile.outputs)) {
     for (const { path, external } of imports) {

@@ -13,7 +13,15 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
-import { leanHttp, leanPino, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
+import {
+  leanHttp,
+  leanPino,
+  leanPrometheus,
+  madeEncoders,
+  othersAlone,
+  serverAlone,
+  startsServer,
+} from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -60,7 +68,7 @@ try {
     splitting: true,
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPino],
+    plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
