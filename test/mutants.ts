@@ -390,7 +390,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a key with short windows is told of in each of them",
     file: "src/gate/notices.ts",
-    text: "if (known !== undefined && now - known.told < MINUTE_MS) return;",
+    text: "if (known !== undefined && !isOver(known.told, now)) return;",
     becomes: "",
     tests: [["test/notices.test.ts", "is told of once a window, and once a minute at most"]],
   },

@@ -3,7 +3,7 @@
  * its window, and that an address tries bad tokens again and again.
  *
  * Of a key or an address there is at most one notice a minute, and of either kind so many in all. Memory is bounded,
- * whatever clients do. Times are milliseconds of a clock that never steps back.
+ * whatever clients do. A clock that is set back by more than a minute can bring a notice early, and holds none back.
  */
 
 import type { Observation, Observe } from "../observe.ts";
@@ -27,12 +27,17 @@ export interface Notices {
   readonly badTokens: (client: string, count: number) => void;
 }
 
+/** Whether a minute has passed since a time. */
+function isOver(since: number, now: number): boolean {
+  return Math.abs(now - since) >= MINUTE_MS;
+}
+
 /** Gives room for one notice more, or does not. */
 function createRation(): (now: number) => boolean {
   let began = Number.NEGATIVE_INFINITY;
   let given = 0;
   return (now) => {
-    if (now - began >= MINUTE_MS) {
+    if (isOver(began, now)) {
       began = now;
       given = 0;
     }
@@ -70,8 +75,8 @@ interface Client {
   touched: number;
 }
 
-/** Makes what gives notice. @param clock milliseconds */
-export function createNotices(observe: Observe, clock: () => number = () => performance.now()): Notices {
+/** Makes what gives notice. @param clock milliseconds; the cheapest one, since floods of bad tokens ask for it */
+export function createNotices(observe: Observe, clock: () => number = Date.now): Notices {
   const keys = new Map<string, { readonly reset: number; readonly told: number }>();
   const clients = new Map<string, Client>();
   const keyRation = createRation();
@@ -83,7 +88,7 @@ export function createNotices(observe: Observe, clock: () => number = () => perf
       // Most requests that are refused are not the first.
       if (known !== undefined && known.reset >= reset) return;
       const now = clock();
-      if (known !== undefined && now - known.told < MINUTE_MS) return;
+      if (known !== undefined && !isOver(known.told, now)) return;
       if (!keyRation(now)) return;
       keep(keys, keyId, { reset, told: now }, MAX_KEYS);
       observe({ kind: "key-limited", keyId, limit, reset });
@@ -95,16 +100,16 @@ export function createNotices(observe: Observe, clock: () => number = () => perf
       if (known === undefined) {
         known = { count: 0, since: now, told: Number.NEGATIVE_INFINITY, touched: now };
         keep(clients, name, known, MAX_CLIENTS);
-      } else if (now - known.touched >= TOUCH_MS) {
+      } else if (Math.abs(now - known.touched) >= TOUCH_MS) {
         known.touched = now;
         keep(clients, name, known, MAX_CLIENTS);
       }
-      if (known.count < MANY_TOKENS && now - known.since >= MINUTE_MS) {
+      if (known.count < MANY_TOKENS && isOver(known.since, now)) {
         known.count = 0;
         known.since = now;
       }
       known.count += count;
-      if (known.count >= MANY_TOKENS && now - known.told >= MINUTE_MS && clientRation(now)) {
+      if (known.count >= MANY_TOKENS && isOver(known.told, now) && clientRation(now)) {
         observe({ kind: "bad-tokens", client: name, count: known.count });
         known.count = 0;
         known.since = now;
