@@ -5,6 +5,8 @@ import { splitTarget } from "./derive/router.ts";
 import type { FaultName } from "./fault.ts";
 import type { Ask, Peer, Reply } from "./message.ts";
 import type { Observation, Observe } from "./observe.ts";
+import { requestIdOf, traceOf } from "./request-ids.ts";
+import type { Keeps } from "./sampling.ts";
 
 type RequestObservation = Extract<Observation, { kind: "request" }>;
 
@@ -12,6 +14,8 @@ type RequestObservation = Extract<Observation, { kind: "request" }>;
 export interface AccessLog {
   readonly observe: Observe;
   readonly prefixes: Readonly<Record<"api" | "cli", string>>;
+  /** Which of them; all when absent. */
+  readonly keeps?: Keeps | undefined;
 }
 
 /** Ids of requests: unlike those of other runs, and in order within one thread. */
@@ -20,6 +24,11 @@ let requests = 0;
 
 function nextId(): string {
   return `${RUN}-${(++requests).toString(36)}`;
+}
+
+/** The id that a request brought, or a new one. */
+function idFor(ids: Ask["ids"], prefixes: AccessLog["prefixes"]): string {
+  return (ids && requestIdOf(ids, prefixes)) ?? nextId();
 }
 
 /** Longest path and method that are logged, in characters. */
@@ -87,15 +96,20 @@ function requestIdHeader(id: string): string {
 /**
  * Begins to observe a request.
  *
- * @returns what observes its reply, and gives it back with the id in its headers
+ * @returns what observes its reply, and gives it back with the id in its headers, whether it is kept or not
  */
 export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply {
-  const id = nextId();
+  const { ids } = ask;
+  const id = idFor(ids, log.prefixes);
   const began = performance.now();
   // Once a connection is gone its address is, too.
   const client = ask.peer?.remoteAddress;
   return (reply) => {
     const { route, status, keyId, body, fault } = reply;
+    const ms = Math.round((performance.now() - began) * 1000) / 1000;
+    const sample = log.keeps?.(status, ms) ?? 1;
+    const withId: Reply = { ...reply, headers: reply.headers + requestIdHeader(id), etag: undefined };
+    if (sample === 0) return withId;
     const observation: RequestObservation = {
       kind: "request",
       id,
@@ -104,13 +118,15 @@ export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply
       route,
       status,
       bytes: body.length,
-      ms: Math.round((performance.now() - began) * 1000) / 1000,
+      ms,
       keyId,
       ...(client === undefined ? {} : { client }),
       ...(fault === undefined ? {} : { fault }),
+      ...(ids && traceOf(ids)),
+      ...(sample === 1 ? {} : { sample }),
     };
     log.observe(observation);
-    return { ...reply, headers: reply.headers + requestIdHeader(id), etag: undefined };
+    return withId;
   };
 }
 
@@ -124,10 +140,12 @@ export function observeRefusal(
   fault: FaultName,
   { status, body }: Pick<Reply, "status" | "body">,
   peer: Peer | undefined,
-  heard: Pick<Ask, "method" | "target"> | undefined,
+  heard: Pick<Ask, "method" | "target" | "ids"> | undefined,
   log: AccessLog,
 ): string {
-  const id = nextId();
+  const id = idFor(heard?.ids, log.prefixes);
+  const sample = log.keeps?.(status, 0) ?? 1;
+  if (sample === 0) return requestIdHeader(id);
   const client = peer?.remoteAddress;
   log.observe({
     kind: "request",
@@ -141,6 +159,8 @@ export function observeRefusal(
     keyId: "",
     ...(client === undefined ? {} : { client }),
     fault,
+    ...(heard?.ids && traceOf(heard.ids)),
+    ...(sample === 1 ? {} : { sample }),
   });
   return requestIdHeader(id);
 }

@@ -14,6 +14,7 @@ import { readParameters } from "./derive/parameters.ts";
 import { createRouter, splitTarget } from "./derive/router.ts";
 import { FAULTS, type FaultName } from "./fault.ts";
 import { type Admission, admit, type Gate } from "./gate/admit.ts";
+import type { Notices } from "./gate/notices.ts";
 import {
   FAULT_BODIES,
   type FixedHeaders,
@@ -29,6 +30,7 @@ import type { Observe } from "./observe.ts";
 import type { PageServer } from "./pages/serve.ts";
 import type { Call, Outcome, Route } from "./routes/route.ts";
 import { ROUTES } from "./routes.ts";
+import type { Keeps } from "./sampling.ts";
 import type { Generation } from "./store/generation.ts";
 
 /** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */
@@ -40,6 +42,10 @@ export interface State {
   readonly accessLog: boolean;
   /** Answers what is beside the API; absent where there are no pages. */
   readonly pages?: PageServer | undefined;
+  /** Which requests the access log keeps; all when absent. */
+  readonly keepsAccess?: Keeps | undefined;
+  /** Told of keys and addresses that are refused. */
+  readonly notices?: Notices | undefined;
   /** Where adapters count requests; absent when nobody asks for metrics. */
   readonly requestCounters?: RequestCounters | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
@@ -51,7 +57,8 @@ const route = createRouter(ROUTES, BASE_PATH);
 /** Answers one request. Never throws and never rejects. */
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
   if (!state.accessLog) return flow(ask, state);
-  const observed = observeAccess(ask, { observe: state.observe, prefixes: state.gate.prefixes });
+  const { observe, gate, keepsAccess: keeps } = state;
+  const observed = observeAccess(ask, { observe, prefixes: gate.prefixes, keeps });
   const reply = flow(ask, state);
   return reply instanceof Promise ? reply.then(observed) : observed(reply);
 }
@@ -68,7 +75,10 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
     }
 
     const admission = admit(state.gate, ask.authorization, operation.scope, ask.now);
-    if (admission.fault) return refuse(ask, state, admission.fault, operation.path, admission);
+    if (admission.fault) {
+      if (state.notices) notice(ask, state.notices, admission);
+      return refuse(ask, state, admission.fault, operation.path, admission);
+    }
 
     const { generation } = state;
     const { store, search, similar } = generation;
@@ -111,6 +121,16 @@ function headerOf({ headers }: Ask, name: string): string | undefined {
   if ("get" in headers) return headers.get(name) ?? undefined;
   const values = headers.filter((_, at) => at % 2 === 1 && headers[at - 1]!.toLowerCase() === name);
   return values.length === 0 ? undefined : values.join(", ");
+}
+
+/** A request that the gate refused may be worth a notice. */
+function notice({ peer }: Ask, notices: Notices, { fault, quota, keyId }: Admission): void {
+  if (quota !== undefined) {
+    if (fault === "rateLimited") notices.limited(keyId, quota.limit, quota.reset);
+  } else if (fault !== "noToken" && fault !== "busy") {
+    const client = peer?.remoteAddress;
+    if (client !== undefined) notices.badTokens(client, 1);
+  }
 }
 
 const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };

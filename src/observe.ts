@@ -105,6 +105,28 @@ export type Observation =
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {
+      /** The counts of the running window were taken up from the file of `--state`. */
+      kind: "state-restored";
+      file: string;
+      /** With a count in the window. */
+      keys: number;
+      /** When the window ends, in seconds since the epoch. */
+      reset: number;
+    }
+  | {
+      /** That file cannot be used; counting begins anew, and the file is replaced. */
+      kind: "state-refused";
+      file: string;
+      problem: string;
+      /** Nothing is wrong with it but its age. */
+      isOld?: true;
+    }
+  /** Counts cannot be written; told once for the same problem. */
+  | { kind: "state-failed"; file: string; problem: string }
+  | { kind: "state-recovered"; file: string }
+  /** A server that was started earlier writes the same file; its counts are taken over, and the file when it stops. */
+  | { kind: "state-shared"; file: string }
+  | {
       kind: "request";
       /** Sent as `X-Request-Id`, too. */
       id: string;
@@ -124,9 +146,25 @@ export type Observation =
       client?: string;
       /** Name of the error that was answered. */
       fault?: string;
+      /** Of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
+      traceId?: string;
+      parentId?: string;
+      /** For how many requests it stands, where only a sample is observed; 1 when absent. */
+      sample?: number;
     }
+  /** A key's first request in a window that was refused for its limit; of a key at most once a minute. */
+  | { kind: "key-limited"; keyId: string; limit: number; reset: number }
+  /**
+   * An address sent many tokens that were refused: so many since it was last told of, which is at most once a minute. Of
+   * IPv6 a network of 64 bits.
+   */
+  | { kind: "bad-tokens"; client: string; count: number }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
+  /** The file of the log was opened again by its name. */
+  | { kind: "log-reopened" }
+  /** It could not be; lines go to the file before. */
+  | { kind: "log-reopen-failed"; problem: string }
   /** An environment variable that looks like a setting and is none, and the one that may be meant. */
   | { kind: "variable-unknown"; variable: string; meant?: string }
   /** Settings that were given and do nothing on this runtime: flags and variables. */

@@ -163,6 +163,14 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "state",
+    kind: "text",
+    value: "FILE",
+    meaning:
+      "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
+    commands: ["serve"],
+  },
+  {
     flag: "cors",
     kind: "flag",
     default: "on",
@@ -264,6 +272,34 @@ export const SETTINGS: readonly Setting[] = [
     flag: "access-log",
     kind: "flag",
     meaning: "Log every request.",
+    commands: SERVING,
+  },
+  {
+    flag: "access-log-sample",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 1,
+    max: 1_000_000_000,
+    meaning:
+      "Of the access log write one line in N; requests that were answered with a 5xx and slow ones are always written.",
+    commands: SERVING,
+  },
+  {
+    flag: "slow-ms",
+    kind: "number",
+    value: "MS",
+    default: "500",
+    min: 0,
+    max: 3_600_000,
+    meaning: "From how many milliseconds on a request is slow.",
+    commands: SERVING,
+  },
+  {
+    flag: "log-file",
+    kind: "text",
+    value: "FILE",
+    meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
     commands: SERVING,
   },
   {

@@ -37,6 +37,16 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "keys-loaded", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
+  { kind: "key-limited", keyId: "key_1", limit: 10, reset: 3600 },
+  { kind: "bad-tokens", client: "127.0.0.1", count: 10 },
+  { kind: "log-reopened" },
+  { kind: "log-reopen-failed", problem: "no such file or directory (ENOENT)" },
+  { kind: "state-restored", file: "/state", keys: 1, reset: 3600 },
+  { kind: "state-refused", file: "/state", problem: "is empty" },
+  { kind: "state-refused", file: "/state", problem: "is of a window that is over", isOld: true },
+  { kind: "state-failed", file: "/state", problem: "no space left on device (ENOSPC)" },
+  { kind: "state-recovered", file: "/state" },
+  { kind: "state-shared", file: "/state" },
   { kind: "signal-ignored", signal: "SIGUSR2" },
   { kind: "settings-without-effect", settings: ["--socket-timeout"], runtime: "Bun" },
   { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },
@@ -90,8 +100,8 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error", false).length, 5 + 2);
-    assert.equal(logged("warn", false).length, 11 + 2);
+    assert.equal(logged("error", false).length, 7 + 2);
+    assert.equal(logged("warn", false).length, 15 + 2);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

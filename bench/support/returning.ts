@@ -9,6 +9,8 @@ export interface Outcome {
   readonly lost: number;
   /** Why, of each that was lost. */
   readonly causes: readonly string[];
+  /** Clients that found nobody who listens, and went. */
+  readonly refused: number;
 }
 
 /** Of a whole response at the start of a text: its length, or undefined while more must come. */
@@ -65,16 +67,18 @@ export function comeBack(port: number, token: string, clients: number): { stop: 
     });
   }
 
+  let refusals = 0;
   const all = Promise.all(
     Array.from({ length: clients }, async () => {
       while (await visit()) if (over) return;
+      refusals++;
     }),
   );
   return {
     async stop() {
       over = true;
       await all;
-      return { answered, lost: causes.length, causes };
+      return { answered, lost: causes.length, causes, refused: refusals };
     },
   };
 }

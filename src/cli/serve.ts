@@ -6,7 +6,12 @@ import { limitsFrom } from "../serve/listen/http.ts";
 import { whyNoSharing } from "../serve/listen/port.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { createLog } from "../serve/log/log.ts";
-import { IGNORED_SIGNALS, releaseSignals, STOP_SIGNALS } from "../serve/process/early-signals.ts";
+import {
+  IGNORED_SIGNALS,
+  REOPEN_SIGNAL,
+  releaseSignals,
+  STOP_SIGNALS,
+} from "../serve/process/early-signals.ts";
 import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
@@ -43,6 +48,7 @@ export function serverOptions(
     allowShrink: options.flag("allow-shrink"),
     similar: options.flag("similar"),
     accessLog: options.flag("access-log"),
+    accessSampling: { every: options.integer("access-log-sample"), slowMs: options.number("slow-ms") },
     http: limitsFrom((flag) => options.number(flag)),
     observe,
   };
@@ -127,7 +133,14 @@ export function takeSignals(world: World, observe: Observe, console: Console): S
     });
   }
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
-  for (const signal of IGNORED_SIGNALS) process.on(signal, ignore);
+  const { reopenLog } = console;
+  const reopen = async (): Promise<void> => {
+    const problem = await reopenLog?.();
+    observe(problem === undefined ? { kind: "log-reopened" } : { kind: "log-reopen-failed", problem });
+  };
+  for (const signal of IGNORED_SIGNALS) {
+    process.on(signal, signal === REOPEN_SIGNAL && reopenLog !== undefined ? reopen : ignore);
+  }
   for (const signal of releaseSignals()) ignore(signal);
   return {
     handTo(running) {
@@ -182,13 +195,14 @@ export function reportWithoutEffect(
 
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
-  const console = openConsole();
+  const console = openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const settings = {
     ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
+    countsFile: options.optional("state"),
     admin: await readAdminSettings(options),
   };
   const signals = takeSignals(world, observe, console);

@@ -13,6 +13,7 @@ import type { Peer, Reply } from "../message.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
 import { isReferencePath } from "../pages/reference.ts";
+import { idsOfHeaders } from "../request-ids.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
 import { createBunResponder } from "./bun-response.ts";
@@ -145,6 +146,21 @@ function bareReply(fault: FaultName, more: string): Reply {
   return { status, headers, body: FAULT_BODIES[fault], route: "", keyId: "" };
 }
 
+/** Who sent a request; Bun is asked when somebody wants to know, which is seldom. */
+class BunPeer implements Peer {
+  readonly #request: Request;
+  readonly #server: BunServer;
+
+  constructor(request: Request, server: BunServer) {
+    this.#request = request;
+    this.#server = server;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address;
+  }
+}
+
 /** Makes the adapter to a state. */
 export function createBunAdapter(state: State): BunAdapter {
   const respond = createBunResponder();
@@ -160,18 +176,14 @@ export function createBunAdapter(state: State): BunAdapter {
     return response;
   }
 
-  function peerOf(request: Request, server: BunServer): Peer | undefined {
-    return state.accessLog ? { remoteAddress: server.requestIP(request)?.address } : undefined;
-  }
-
-  function refuse(fault: FaultName, request: Request, target: string, peer: Peer | undefined): Response {
-    const { method } = request;
+  function refuse(fault: FaultName, request: Request, target: string, peer: Peer): Response {
+    const { method, headers } = request;
     if (counters !== undefined) countRefused(counters, method, FAULTS[fault].status, fault);
     const closes = !isLong(request.headers);
     const bare = bareReply(fault, "");
     if (!state.accessLog) return send(bare, method === "HEAD", closes);
-    const log = { observe: state.observe, prefixes: state.gate.prefixes };
-    const more = observeRefusal(fault, bare, peer, { method, target }, log);
+    const log = { observe: state.observe, prefixes: state.gate.prefixes, keeps: state.keepsAccess };
+    const more = observeRefusal(fault, bare, peer, { method, target, ids: idsOfHeaders(headers) }, log);
     return send(bareReply(fault, more), method === "HEAD", closes);
   }
 
@@ -191,7 +203,7 @@ export function createBunAdapter(state: State): BunAdapter {
       const target = targetOf(request.url);
       const withBody = hasBody(headers);
       const fault = inspect(method, headers, withBody);
-      const peer = peerOf(request, server);
+      const peer = new BunPeer(request, server);
       if (fault !== undefined) return refuse(fault, request, target, peer);
       const isHead = method === "HEAD";
       const closes = (withBody && !isLong(headers)) || asksToClose(headers);
@@ -206,6 +218,7 @@ export function createBunAdapter(state: State): BunAdapter {
           now: Date.now(),
           headers,
           peer,
+          ids: state.accessLog ? idsOfHeaders(headers) : undefined,
           isGone: () => givesUpWork || request.signal.aborted,
         },
         state,

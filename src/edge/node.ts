@@ -11,6 +11,7 @@ import { FAULTS, type FaultName } from "../fault.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
 import type { Ask, Reply } from "../message.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
+import { idsOfRaw } from "../request-ids.ts";
 import {
   type Connection,
   type Connections,
@@ -67,12 +68,13 @@ export function createNodeAdapter(
     fault: FaultName,
     reply: Reply,
     socket: Socket,
-    heard: Pick<Ask, "method" | "target"> | undefined,
+    heard: Pick<Ask, "method" | "target" | "ids"> | undefined,
   ): string {
     if (!state.accessLog) return "";
     return observeRefusal(fault, reply, socket, heard, {
       observe: state.observe,
       prefixes: state.gate.prefixes,
+      keeps: state.keepsAccess,
     });
   }
 
@@ -110,11 +112,12 @@ export function createNodeAdapter(
     if (counters !== undefined) countBegun(counters);
     connection.isGone ??= watch(connection);
     const head = readHead(request.rawHeaders);
+    const ids = state.accessLog ? idsOfRaw(request.rawHeaders) : undefined;
     const fault = inspect(request, head) ?? refusal;
     if (fault !== undefined) {
       endBehind(connection, response);
       const reply = bareReply(fault, request.method === "HEAD");
-      const heard = { method: request.method!, target: request.url! };
+      const heard = { method: request.method!, target: request.url!, ids };
       const more = observe(fault, reply, request.socket, heard);
       send(connection, response, { ...reply, headers: reply.headers + more }, began);
       return;
@@ -131,6 +134,7 @@ export function createNodeAdapter(
       now: Date.now(),
       headers: request.rawHeaders,
       peer: request.socket,
+      ids,
       isGone: connection.isGone,
     };
     const reply = answer(ask, state);

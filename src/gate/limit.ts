@@ -96,8 +96,8 @@ export function slotOf(counters: Counters, keyId: string): number {
 const halves = new Uint32Array(4);
 const whole = new BigUint64Array(halves.buffer);
 
-/** The window that a time lies in, counted from the epoch. */
-function windowAt({ split, windowSeconds }: Counters, now: number): number {
+/** The window that a time lies in, counted from the epoch. @param now milliseconds since the epoch */
+export function windowAt({ split, windowSeconds }: Counters, now: number): number {
   return Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
 }
 
@@ -128,6 +128,42 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
     if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) {
       return { passed: true, limit, remaining: limit - count, reset };
     }
+  }
+}
+
+/** What a key has used. */
+export interface Usage {
+  /** Newest window that it was used in, counted from the epoch; 0 for none. */
+  readonly window: number;
+  /** Requests that passed in that window. */
+  readonly used: number;
+}
+
+/** Reads a counter. */
+export function usageOf({ cells, split }: Counters, slot: number): Usage {
+  whole[0] = Atomics.load(cells, slot);
+  const upper = halves[1]!;
+  return { window: Math.floor(upper / split), used: (upper % split) * HALF + halves[0]! };
+}
+
+/**
+ * Counts requests that passed elsewhere, whatever the limit. Nothing happens when
+ * the counter is in a newer window; a full one stays full.
+ *
+ * @param more how many, a whole number of at least 1
+ */
+export function addUsage(counters: Counters, slot: number, window: number, more: number): void {
+  const { cells, split } = counters;
+  for (;;) {
+    const cell = Atomics.load(cells, slot);
+    whole[0] = cell;
+    const before = Math.floor(halves[1]! / split);
+    if (before > window) return;
+    const used = before === window ? (halves[1]! % split) * HALF + halves[0]! : 0;
+    const count = Math.min(used + more, split * HALF - 1, Number.MAX_SAFE_INTEGER);
+    halves[2] = count % HALF;
+    halves[3] = window * split + Math.floor(count / HALF);
+    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) return;
   }
 }
 

@@ -3,6 +3,7 @@
 import type { AddressInfo } from "node:net";
 import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../answer.ts";
+import { mergeNotices } from "../gate/notices.ts";
 import { createRequestCells } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
@@ -137,6 +138,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
   opened.beginSimilar();
+  opened.beginSaving();
   return {
     url,
     adminUrl: admin?.url,
@@ -148,6 +150,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
+      await opened.saveCounts();
       opened.close();
       await admin?.close();
       observe({ kind: "stopped", ms: Math.round(performance.now() - began) });
@@ -190,6 +193,7 @@ async function listenInThreads(
     cors,
     docs = false,
     accessLog,
+    accessSampling,
     requestCells,
     observe,
     similar = false,
@@ -207,6 +211,7 @@ async function listenInThreads(
     cors,
     docs,
     accessLog,
+    accessSampling,
     requestCells,
     tellsFigures: requestCells !== undefined,
     similar,
@@ -215,7 +220,7 @@ async function listenInThreads(
   };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await startServingThreads(count, settings, opened, observe);
+  const threads = await startServingThreads(count, settings, opened, mergeNotices(observe));
   admin?.takeThreads(threads.tell);
   return threads;
 }

@@ -29,10 +29,11 @@ describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
     assert.equal(analyze("verify", "--man=no", unit), "");
   });
 
-  it("lets the copies of a snapshot by URL be written where the settings say, and nothing else", () => {
+  it("lets copies of a snapshot by URL and counts be written where the settings say, and nothing else", () => {
     const text = readFileSync(UNIT, "utf8");
     const settingOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1];
     assert.equal(settingOf("Environment=ORRERY_CACHE"), `/var/cache/${settingOf("CacheDirectory")}`);
+    assert.equal(settingOf("Environment=ORRERY_STATE"), `/var/lib/${settingOf("StateDirectory")}/counts`);
     assert.equal(settingOf("ProtectSystem"), "strict");
     assert.equal(settingOf("ReadWritePaths"), undefined);
     // A flag would win over the variables of orrery.env.

@@ -11,7 +11,10 @@ export interface SnapshotEvents {
 }
 
 /** Does a load, and tells when it begins and when it is over. */
-export async function tellingOf(events: SnapshotEvents | undefined, load: () => Promise<void>): Promise<void> {
+export async function tellingOf(
+  events: SnapshotEvents | undefined,
+  load: () => Promise<void>,
+): Promise<void> {
   events?.began();
   try {
     await load();

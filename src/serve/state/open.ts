@@ -3,11 +3,13 @@
 import type { State } from "../../answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../../gate/keys.ts";
 import { createCounters, createSharedCounters } from "../../gate/limit.ts";
+import { createNotices } from "../../gate/notices.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createReference } from "../../pages/reference.ts";
+import { type AccessSampling, createSampling } from "../../sampling.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -61,6 +63,8 @@ export interface OpenStateOptions {
   /** Whether there is a search for similar names; false when absent. */
   readonly similar?: boolean;
   readonly accessLog: boolean;
+  /** Which requests that logs; all when absent. */
+  readonly accessSampling?: AccessSampling;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
@@ -69,6 +73,8 @@ export interface OpenStateOptions {
   readonly onReleased?: () => void;
   /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
   readonly searchesHere?: boolean;
+  /** File in which the counts of the running window outlive a restart; none when absent. */
+  readonly countsFile?: string | undefined;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
   /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
@@ -95,8 +101,12 @@ export interface OpenState {
   readonly reload: () => Promise<void>;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
   readonly beginSimilar: () => void;
+  /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
+  readonly beginSaving: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** Saves the counts for the last time; to be called when the last request was answered. */
+  readonly saveCounts: () => Promise<void>;
   /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
   readonly keysProblem: () => string | undefined;
   /** What became of the searches of the generation that is served. */
@@ -163,6 +173,10 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         })
       : undefined;
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
+  const countsKeeper =
+    options.countsFile === undefined
+      ? undefined
+      : await (await import("./keep-counts.ts")).keepCounts({ file: options.countsFile, counters, observe });
   // Threads that ask for long searches keep the bound themselves.
   const pending =
     options.searchesHere === false
@@ -215,6 +229,8 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     observe,
     accessLog: options.accessLog,
     pages: options.docs ? createReference(options.cors) : undefined,
+    keepsAccess: options.accessSampling && createSampling(options.accessSampling),
+    notices: createNotices(observe),
     requestCounters,
     generation: snapshots.current(),
   };
@@ -229,9 +245,13 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },
     beginSimilar: () => similar?.begin(),
+    beginSaving: () => countsKeeper?.begin(),
     stop() {
       keys?.stop();
       snapshots.stop();
+    },
+    async saveCounts() {
+      await countsKeeper?.stop();
     },
     keysProblem: () => keys?.problem(),
     searchCounts: snapshots.searchCounts,

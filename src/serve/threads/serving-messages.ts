@@ -6,6 +6,7 @@ import type { Key } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import type { RequestCells } from "../../metrics/counters.ts";
+import type { AccessSampling } from "../../sampling.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Store } from "../../store/generation.ts";
@@ -34,6 +35,7 @@ export interface ServingTask {
   /** Whether there are pages beside the API. */
   readonly docs: boolean;
   readonly accessLog: boolean;
+  readonly accessSampling: AccessSampling | undefined;
   /** Where requests are counted, in shared memory; nothing is when absent. */
   readonly requestCells: RequestCells | undefined;
   /** Whether it is going to be asked for its figures. */

@@ -7,10 +7,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
+import { createNotices } from "../../gate/notices.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
 import { watchVitals } from "../../metrics/vitals.ts";
 import { createReference } from "../../pages/reference.ts";
+import { createSampling } from "../../sampling.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
@@ -79,6 +81,8 @@ const state: State = {
   observe,
   accessLog: task.accessLog,
   pages: task.docs ? createReference(task.cors) : undefined,
+  keepsAccess: task.accessSampling && createSampling(task.accessSampling),
+  notices: createNotices(observe),
   requestCounters,
   generation: take(task.generation),
 };

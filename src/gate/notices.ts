@@ -1,0 +1,134 @@
+/**
+ * What an operator wants to know of clients that are turned away, without a line for each request: that a key has used up
+ * its window, and that an address tries bad tokens again and again.
+ *
+ * Of a key or an address there is at most one notice a minute, and of either kind so many in all. Memory is bounded,
+ * whatever clients do. A clock that is set back by more than a minute can bring a notice early, and holds none back.
+ */
+
+import type { Observation, Observe } from "../observe.ts";
+
+const MINUTE_MS = 60_000;
+/** Most notices of a kind in a minute; what is beyond may be told later. */
+const MAX_NOTICES = 100;
+/** Bad tokens within a minute that are worth a notice: nobody mistypes a token so often. */
+const MANY_TOKENS = 10;
+/** Most keys and addresses that are remembered; the one that is longest unheard of goes first. */
+const MAX_KEYS = 65_536;
+const MAX_CLIENTS = 4096;
+/** How often an address moves up among those remembered. */
+const TOUCH_MS = 1000;
+
+/** Receives what may be worth a notice. */
+export interface Notices {
+  /** A key was refused. @param reset epoch seconds at which its window ends */
+  readonly limited: (keyId: string, limit: number, reset: number) => void;
+  /** Tokens were refused, so many of them. @param client address that they came from */
+  readonly badTokens: (client: string, count: number) => void;
+}
+
+/** Whether a minute has passed since a time. */
+function isOver(since: number, now: number): boolean {
+  return Math.abs(now - since) >= MINUTE_MS;
+}
+
+/** Gives room for one notice more, or does not. */
+function createRation(): (now: number) => boolean {
+  let began = Number.NEGATIVE_INFINITY;
+  let given = 0;
+  return (now) => {
+    if (isOver(began, now)) {
+      began = now;
+      given = 0;
+    }
+    return given++ < MAX_NOTICES;
+  };
+}
+
+/** Sets an entry as the newest and forgets the oldest when there are too many. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  const [oldest] = map.keys();
+  map.delete(oldest!);
+}
+
+/**
+ * An address; of IPv6 its network of 64 bits, since within that one host has as many addresses as it likes.
+ */
+export function networkOf(address: string): string {
+  // Those of IPv4 in IPv6 end in dots.
+  if (!address.includes(":") || address.includes(".")) return address;
+  const [before = "", behind] = address.split("::");
+  const left = before === "" ? [] : before.split(":");
+  const right = behind === undefined || behind === "" ? [] : behind.split(":");
+  const zeros = behind === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  return `${[...left, ...Array<string>(zeros).fill("0"), ...right].slice(0, 4).join(":")}::/64`;
+}
+
+interface Client {
+  /** Bad tokens since the notice before, or since a minute began. */
+  count: number;
+  since: number;
+  told: number;
+  touched: number;
+}
+
+/** Makes what gives notice. @param clock milliseconds; the cheapest one, since floods of bad tokens ask for it */
+export function createNotices(observe: Observe, clock: () => number = Date.now): Notices {
+  const keys = new Map<string, { readonly reset: number; readonly told: number }>();
+  const clients = new Map<string, Client>();
+  const keyRation = createRation();
+  const clientRation = createRation();
+
+  return {
+    limited(keyId, limit, reset) {
+      const known = keys.get(keyId);
+      // Most requests that are refused are not the first.
+      if (known !== undefined && known.reset >= reset) return;
+      const now = clock();
+      if (known !== undefined && !isOver(known.told, now)) return;
+      if (!keyRation(now)) return;
+      keep(keys, keyId, { reset, told: now }, MAX_KEYS);
+      observe({ kind: "key-limited", keyId, limit, reset });
+    },
+    badTokens(client, count) {
+      const now = clock();
+      const name = networkOf(client);
+      let known = clients.get(name);
+      if (known === undefined) {
+        known = { count: 0, since: now, told: Number.NEGATIVE_INFINITY, touched: now };
+        keep(clients, name, known, MAX_CLIENTS);
+      } else if (Math.abs(now - known.touched) >= TOUCH_MS) {
+        known.touched = now;
+        keep(clients, name, known, MAX_CLIENTS);
+      }
+      if (known.count < MANY_TOKENS && isOver(known.since, now)) {
+        known.count = 0;
+        known.since = now;
+      }
+      known.count += count;
+      if (known.count >= MANY_TOKENS && isOver(known.told, now) && clientRation(now)) {
+        observe({ kind: "bad-tokens", client: name, count: known.count });
+        known.count = 0;
+        known.since = now;
+        known.told = now;
+      }
+    },
+  };
+}
+
+/** Makes one notice of those that several threads give of the same key or address, and passes on all else. */
+export function mergeNotices(observe: Observe): Observe {
+  const notices = createNotices(observe);
+  return (observation: Observation) => {
+    if (observation.kind === "key-limited") {
+      notices.limited(observation.keyId, observation.limit, observation.reset);
+    } else if (observation.kind === "bad-tokens") {
+      notices.badTokens(observation.client, observation.count);
+    } else {
+      observe(observation);
+    }
+  };
+}

@@ -1,0 +1,29 @@
+/** Which requests the access log keeps. */
+
+/** How it chooses. */
+export interface AccessSampling {
+  /** Of so many requests that are neither slow nor failures one is kept. */
+  readonly every: number;
+  /** From so many milliseconds on a request is slow. */
+  readonly slowMs: number;
+}
+
+/**
+ * Judges a request: 0 when it is left out, else for how many requests its line stands. Failures (5xx) and slow ones are
+ * always kept. What clients do wrong (4xx) is a sample like the rest: they can do it as often as they like.
+ */
+export type Keeps = (status: number, ms: number) => number;
+
+/** Of each block of requests one is kept, anywhere in it: so clients that ask in a rhythm are seen, too. */
+export function createSampling({ every, slowMs }: AccessSampling, random: () => number = Math.random): Keeps {
+  let left = 0;
+  let chosen = 0;
+  return (status, ms) => {
+    if (status >= 500 || ms >= slowMs) return 1;
+    if (left === 0) {
+      left = every;
+      chosen = 1 + Math.floor(random() * every);
+    }
+    return left-- === chosen ? every : 0;
+  };
+}

@@ -1,0 +1,138 @@
+/** Notices of keys that have used up their window and of addresses that try bad tokens: few, whatever clients do. */
+
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { createNotices, mergeNotices, networkOf } from "../src/gate/notices.ts";
+import type { Observation } from "../src/observe.ts";
+import { cleanUp, serve, TOKENS } from "./support/http-server.ts";
+import { get, keepAlive } from "./support/process.ts";
+
+after(cleanUp);
+
+function noticing() {
+  const told: Observation[] = [];
+  const clock = { now: 0 };
+  return {
+    told,
+    clock,
+    notices: createNotices(
+      (one) => told.push(one),
+      () => clock.now,
+    ),
+  };
+}
+
+describe("a key that has used up its window", () => {
+  it("is told of once a window, and once a minute at most", () => {
+    const { told, clock, notices } = noticing();
+    for (let n = 0; n < 100; n++) notices.limited("a", 10, 3600);
+    notices.limited("b", 20, 3600);
+    assert.deepEqual(told, [
+      { kind: "key-limited", keyId: "a", limit: 10, reset: 3600 },
+      { kind: "key-limited", keyId: "b", limit: 20, reset: 3600 },
+    ]);
+    clock.now += 3_600_000;
+    notices.limited("a", 10, 3600);
+    assert.equal(told.length, 2, "the same window");
+    notices.limited("a", 10, 7200);
+    assert.equal(told.length, 3);
+    // Windows of a second.
+    for (let second = 1; second <= 180; second++) {
+      clock.now += 1000;
+      notices.limited("a", 10, 7200 + second);
+    }
+    assert.equal(told.length, 6);
+    // A clock that was set back.
+    clock.now += 60_000;
+    notices.limited("a", 10, 3600);
+    assert.equal(told.length, 6);
+  });
+
+  it("is not told of at once with a million others", () => {
+    const { told, clock, notices } = noticing();
+    for (let key = 0; key < 20_000; key++) notices.limited(`key_${key}`, 10, 3600);
+    assert.equal(told.length, 100);
+    clock.now += 60_000;
+    for (let key = 0; key < 150; key++) notices.limited(`key_${key}`, 10, 3600);
+    assert.equal(told.length, 150, "those that were left out");
+  });
+});
+
+describe("an address that tries bad tokens", () => {
+  it("is told of from the tenth in a minute on, and how many there were since", () => {
+    const { told, clock, notices } = noticing();
+    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1);
+    clock.now += 60_000;
+    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1);
+    assert.deepEqual(told, []);
+    for (let n = 0; n < 1000; n++) notices.badTokens("10.0.0.1", 1);
+    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.2", 1);
+    assert.deepEqual(told, [{ kind: "bad-tokens", client: "10.0.0.1", count: 10 }]);
+    clock.now += 60_000;
+    notices.badTokens("10.0.0.1", 1);
+    assert.deepEqual(told.slice(1), [{ kind: "bad-tokens", client: "10.0.0.1", count: 1000 }]);
+  });
+
+  it("is one with all of its network of IPv6", () => {
+    const cases = {
+      "10.0.0.1": "10.0.0.1",
+      "::ffff:10.0.0.1": "::ffff:10.0.0.1",
+      "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+      "2001:db8:1:2::6": "2001:db8:1:2::/64",
+      "2001:db8::6": "2001:db8:0:0::/64",
+      "::1": "0:0:0:0::/64",
+      "fe80::1%eth0": "fe80:0:0:0::/64",
+      "2001:db8:1:2::/64": "2001:db8:1:2::/64",
+    };
+    for (const [address, network] of Object.entries(cases)) assert.equal(networkOf(address), network);
+  });
+
+  it("takes no memory with a million others, and few lines", () => {
+    const { told, notices } = noticing();
+    for (let n = 0; n < 12; n++) {
+      for (let host = 0; host < 2000; host++) notices.badTokens(`10.0.${host >> 8}.${host & 255}`, 1);
+    }
+    assert.equal(told.length, 100);
+    globalThis.gc?.();
+    const before = process.memoryUsage().heapUsed;
+    for (let host = 0; host < 30_000; host++)
+      notices.badTokens(`11.${host >> 16}.${(host >> 8) & 255}.${host & 255}`, 1);
+    globalThis.gc?.();
+    assert.ok(process.memoryUsage().heapUsed - before < 10_000_000);
+  });
+});
+
+it("notices of several threads become one", () => {
+  const told: Observation[] = [];
+  const observe = mergeNotices((one) => told.push(one));
+  for (let thread = 0; thread < 4; thread++) {
+    observe({ kind: "key-limited", keyId: "a", limit: 1, reset: 3600 });
+    observe({ kind: "bad-tokens", client: "10.0.0.1", count: 10 });
+    observe({ kind: "keys-loaded", keys: thread });
+  }
+  assert.deepEqual(told.map(({ kind }) => kind).sort(), [
+    "bad-tokens",
+    "key-limited",
+    ...Array<string>(4).fill("keys-loaded"),
+  ]);
+});
+
+it("a server gives notice of the first 429 of a key and of bad tokens, not of missing ones", async () => {
+  const server = await serve({ rateLimit: 3 });
+  const agent = keepAlive(1);
+  const url = `http://127.0.0.1:${server.port}/api/public/v1/stats`;
+  const statuses: number[] = [];
+  for (let n = 0; n < 8; n++) statuses.push((await get(url, { agent, token: TOKENS.api })).status);
+  for (let n = 0; n < 20; n++) await get(url, { agent });
+  assert.equal(statuses.filter((status) => status === 429).length, 5);
+  const notices = () =>
+    server.observations.filter(({ kind }) => kind === "key-limited" || kind === "bad-tokens");
+  const [limited] = notices();
+  assert.deepEqual([limited?.kind, notices().length], ["key-limited", 1]);
+  const bad = ["svc_sk_canary", "nonsense", TOKENS.disabled, TOKENS.expired];
+  for (let n = 0; n < 12; n++) await get(url, { agent, token: bad[n % 4]! });
+  assert.deepEqual(notices().slice(1), [{ kind: "bad-tokens", client: "127.0.0.1", count: 10 }]);
+  assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
+  agent.destroy();
+  await server.stop();
+});
