@@ -125,3 +125,30 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
     }
   }
 }
+
+/** Counts of the window that is under way, by slot. */
+export interface WindowCounts {
+  /** Epoch seconds at which the window ends. */
+  readonly reset: number;
+  /** Requests that a key has counted in it. */
+  readonly usedBy: (slot: number) => number;
+}
+
+/**
+ * What was counted by now, without counting anything. A count that changes meanwhile may be missed.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function readCounts({ cells, split, windowSeconds }: Counters, now: number): WindowCounts {
+  // Numbers in place of BigInts: all keys may be looked at.
+  const view = new Uint32Array(cells.buffer);
+  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  return {
+    reset: (current + 1) * windowSeconds,
+    usedBy(slot) {
+      const upper = view[slot * 2 + 1]!;
+      // A clock that stepped back does not open an older window.
+      return Math.floor(upper / split) < current ? 0 : (upper % split) * HALF + view[slot * 2]!;
+    },
+  };
+}

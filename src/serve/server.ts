@@ -106,7 +106,17 @@ async function listenHere(
 }
 
 async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listening> {
-  const { host, port, prefixes, rateLimit, cors, accessLog, observe, similar = false } = options;
+  const {
+    host,
+    port,
+    prefixes,
+    rateLimit,
+    cors,
+    accessLog,
+    requestCells,
+    observe,
+    similar = false,
+  } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";
   const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
@@ -119,6 +129,8 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     rateLimit,
     cors,
     accessLog,
+    requestCells,
+    tellsFigures: requestCells !== undefined,
     similar,
     cacheBytes,
     maxPendingSearches,
