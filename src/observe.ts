@@ -17,6 +17,7 @@ export type ThreadRole = "search" | "serving" | "similar";
 /** Everything that can be observed. Durations are milliseconds. */
 export type Observation =
   | { kind: "listening"; url: string; generation: string }
+  | { kind: "admin-listening"; url: string }
   | { kind: "stopping"; signal: string }
   | { kind: "stopped"; ms: number }
   | {

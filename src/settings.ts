@@ -115,6 +115,35 @@ export const SETTINGS: readonly Setting[] = [
     commands: ["serve"],
   },
   {
+    flag: "admin",
+    kind: "text",
+    value: "[HOST:]PORT|off",
+    meaning:
+      "Listen there for operators: health checks, metrics, a dashboard and more (docs/admin.md). HOST is 127.0.0.1 when " +
+      "absent. Default: off; 8788 for `demo`.",
+    commands: SERVING,
+  },
+  {
+    flag: "admin-token-file",
+    kind: "text",
+    value: "FILE",
+    meaning:
+      "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-age",
+    kind: "number",
+    value: "SECONDS",
+    default: "0",
+    min: 0,
+    max: 31_536_000,
+    meaning:
+      "Age of the snapshot at which `/readyz` of `--admin` answers 503, counted from the last check that found it current; " +
+      "0 for never.",
+    commands: SERVING,
+  },
+  {
     flag: "rate-limit",
     kind: "integer",
     value: "N",

@@ -8,6 +8,8 @@ export interface AdminAddress {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** Whether any free port will do when this one is in use. */
+  readonly orAnyPort?: true;
 }
 
 const DEFAULT_HOST = "127.0.0.1";

@@ -13,7 +13,12 @@ import type { KeyExplanation } from "./explanation.ts";
  * @param scope what the operation requires, or null when any key will do
  * @param now milliseconds since the epoch
  */
-export function explainKey(gate: Gate, id: string, scope: Scope | null, now: number): KeyExplanation | undefined {
+export function explainKey(
+  gate: Gate,
+  id: string,
+  scope: Scope | null,
+  now: number,
+): KeyExplanation | undefined {
   const slot = gate.counters.slots.get(id);
   const key = slot === undefined ? undefined : gate.keys.bySlot[slot];
   if (key === undefined) return undefined;

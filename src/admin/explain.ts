@@ -48,7 +48,11 @@ interface SearchNote {
   counted: CountedResults | undefined;
 }
 
-function parametersOf({ path, parameters: names }: Route, id: string, all: Readonly<Parameters>): ParametersExplanation {
+function parametersOf(
+  { path, parameters: names }: Route,
+  id: string,
+  all: Readonly<Parameters>,
+): ParametersExplanation {
   const own = Object.fromEntries(names.map((name) => [name, all[name]]));
   return { ...(path.includes(":id") ? { id } : {}), ...own };
 }
@@ -60,7 +64,11 @@ function redacted(json: string, { api, cli }: Prefixes): string {
 }
 
 /** Makes what explains. */
-export function createExplainer({ state, searchIndex, holding }: Explained): (ask: AdminAsk) => Promise<AdminReply> {
+export function createExplainer({
+  state,
+  searchIndex,
+  holding,
+}: Explained): (ask: AdminAsk) => Promise<AdminReply> {
   const scheduler = new Scheduler<CountedResults>();
   let underWay = 0;
 
@@ -113,7 +121,11 @@ export function createExplainer({ state, searchIndex, holding }: Explained): (as
     };
   }
 
-  async function explain(target: string, keyId: string | undefined, isGone: () => boolean): Promise<AdminReply> {
+  async function explain(
+    target: string,
+    keyId: string | undefined,
+    isGone: () => boolean,
+  ): Promise<AdminReply> {
     const began = performance.now();
     const { path, query } = splitTarget(target);
     const match = route(path);
@@ -130,7 +142,13 @@ export function createExplainer({ state, searchIndex, holding }: Explained): (as
       return { ...reply, body: redacted(String(reply.body), state.gate.prefixes) };
     };
     if (match === undefined) {
-      return finish({ ...common, route: null, parameters: null, search: null, answer: answerOf("notFound", undefined) });
+      return finish({
+        ...common,
+        route: null,
+        parameters: null,
+        search: null,
+        answer: answerOf("notFound", undefined),
+      });
     }
     const { route: operation, id } = match;
     const parameters = readParameters(query, operation.parameters);
@@ -175,5 +193,10 @@ function answerOf(fault: FaultName | undefined, outcome: Outcome | undefined): E
     const { status, message } = FAULTS[name];
     return { status, fault: name, error: message, bytes: JSON.stringify({ error: message }).length };
   }
-  return { status: 200, fault: null, error: null, bytes: (outcome as { body: { length: number } }).body.length };
+  return {
+    status: 200,
+    fault: null,
+    error: null,
+    bytes: (outcome as { body: { length: number } }).body.length,
+  };
 }

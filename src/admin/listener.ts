@@ -15,6 +15,7 @@ import { inspect, readHead } from "../edge/head.ts";
 import { stopParsing } from "../edge/parser.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import type { Observe } from "../observe.ts";
+import { codeOf } from "../system-error.ts";
 import type { AdminAddress } from "./address.ts";
 import { type AdminReply, errorReply } from "./request.ts";
 import type { AdminCall } from "./router.ts";
@@ -230,17 +231,22 @@ function createAdminServer(
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function listenForAdmin(
-  { host, port }: AdminAddress,
+  { host, port, orAnyPort }: AdminAddress,
   answer: (call: AdminCall) => AdminReply | Promise<AdminReply>,
   observe: Observe,
 ): Promise<AdminListener> {
   const { server, connections, startClosing } = createAdminServer(answer, observe);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, () => {
-      server.off("error", reject);
-      resolve();
+  const listen = (on: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host, port: on }, () => {
+        server.off("error", reject);
+        resolve();
+      });
     });
+  await listen(port).catch((error: unknown) => {
+    if (orAnyPort && codeOf(error) === "EADDRINUSE") return listen(0);
+    throw error;
   });
   server.on("error", (error) => observe({ kind: "defect", where: "admin listener", error }));
   return {

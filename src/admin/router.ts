@@ -66,7 +66,8 @@ export function createAdminRouter(
       const allowed = found.flatMap((one) => (one.method === "GET" ? ["GET", "HEAD"] : [one.method]));
       return withHeaders(errorReply(405, "Method not allowed"), { Allow: allowed.join(", ") });
     }
-    if (row.isAction && call.action !== "1") return errorReply(403, "The header X-Orrery-Admin: 1 is required");
+    if (row.isAction && call.action !== "1")
+      return errorReply(403, "The header X-Orrery-Admin: 1 is required");
     return row.answer(call);
   };
 }

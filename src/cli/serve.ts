@@ -7,9 +7,10 @@ import { whyNoSharing } from "../serve/listen/port.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { createLog } from "../serve/log/log.ts";
 import { IGNORED_SIGNALS, releaseSignals, STOP_SIGNALS } from "../serve/process/early-signals.ts";
-import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
+import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
@@ -74,8 +75,10 @@ export async function start(
     });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    if (error instanceof KeysFileError || error instanceof ServingThreadError)
-      throw new CommandError(error.message);
+    const isTold = [KeysFileError, ServingThreadError, AdminListenError].some(
+      (kind) => error instanceof kind,
+    );
+    if (isTold) throw new CommandError((error as Error).message);
     const words = systemErrorText(error);
     if (words !== undefined) {
       const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
@@ -185,6 +188,7 @@ export async function serve(options: Options, world: World): Promise<void> {
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
+    admin: await readAdminSettings(options),
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);

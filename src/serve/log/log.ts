@@ -7,6 +7,7 @@ type Level = "info" | "warn" | "error";
 
 const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   listening: "info",
+  "admin-listening": "info",
   stopping: "info",
   stopped: "info",
   "snapshot-loaded": "info",
@@ -45,6 +46,8 @@ function messageOf(observation: Observation): string {
   switch (observation.kind) {
     case "listening":
       return "listening";
+    case "admin-listening":
+      return "admin listener listening";
     case "stopping":
       return `stopping on ${observation.signal}`;
     case "stopped":

@@ -33,8 +33,12 @@ function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-/** Begins to watch, for good. The timer keeps no process. */
-export function watchEventLoop(): () => EventLoopFigures {
+/**
+ * Begins to watch, for good. The timer keeps no process.
+ *
+ * @param onDelay told of each delay, in milliseconds
+ */
+export function watchEventLoop(onDelay: (ms: number) => void = () => {}): () => EventLoopFigures {
   const delays = new Float64Array(SAMPLES);
   let count = 0;
   let last = performance.now();
@@ -42,8 +46,10 @@ export function watchEventLoop(): () => EventLoopFigures {
   let mark = before;
   setInterval(() => {
     const now = performance.now();
-    delays[count++ % SAMPLES] = Math.max(0, now - last - INTERVAL_MS);
+    const delay = Math.max(0, now - last - INTERVAL_MS);
+    delays[count++ % SAMPLES] = delay;
     last = now;
+    onDelay(delay);
     if (count % MARK !== 0) return;
     before = mark;
     mark = utilization();
