@@ -21,6 +21,8 @@ export interface Address {
 export interface Balancer {
   /** For HTTPS, HTTP/2 too. */
   readonly port: number;
+  /** How long it takes to notice that a replica is back, in milliseconds. */
+  readonly noticesMs: number;
   /** What it said, for whoever looks for a reason. */
   readonly log: () => string;
   readonly end: () => Promise<void>;
@@ -44,7 +46,7 @@ async function running(
   child: ChildProcess,
   port: number,
   log: () => string,
-  stop: NodeJS.Signals,
+  { stop, noticesMs }: { stop: NodeJS.Signals; noticesMs: number },
 ): Promise<Balancer> {
   const exited = once(child, "exit");
   const end = async (): Promise<void> => {
@@ -55,7 +57,7 @@ async function running(
     () => ask(port, "/stats", "none").catch(() => undefined),
     () => `the balancer to answer: ${log()}`,
   );
-  return { port, log, end };
+  return { port, noticesMs, log, end };
 }
 
 /** nginx with `deploy/nginx.conf`. */
@@ -63,8 +65,10 @@ export async function startNginxSite(folder: string, replicas: readonly Address[
   const port = await freePort();
   certificate(folder);
   let site = readFileSync(join(DEPLOY, "nginx.conf"), "utf8");
-  const servers = replicas.map((replica) => `server 127.0.0.1:${replica.port};`).join("\n    ");
-  site = swap(site, /server 127\.0\.0\.1:8787;/, servers);
+  const servers = replicas
+    .map((replica) => `server 127.0.0.1:${replica.port} max_fails=1 fail_timeout=2s;`)
+    .join("\n    ");
+  site = swap(site, "server 127.0.0.1:8787 max_fails=1 fail_timeout=2s;", servers);
   site = swap(site, "listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`);
   site = swap(site, "    listen [::]:443 ssl http2;\n", "");
   site = site.replaceAll("/etc/nginx/tls/api.example.com", join(folder, "site"));
@@ -80,7 +84,7 @@ export async function startNginxSite(folder: string, replicas: readonly Address[
      events {} http { access_log off; ${temp.join(" ")} ${site} }`,
   );
   const child = spawn("nginx", ["-p", folder, "-c", file], { stdio: "inherit" });
-  return running(child, port, () => readFileSync(log, "utf8"), "SIGQUIT");
+  return running(child, port, () => readFileSync(log, "utf8"), { stop: "SIGQUIT", noticesMs: 2500 });
 }
 
 /** HAProxy with `deploy/haproxy.cfg`. */
@@ -108,5 +112,5 @@ export async function startHaproxy(folder: string, replicas: readonly Address[])
     stream.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
-  return running(child, port, () => said, "SIGTERM");
+  return running(child, port, () => said, { stop: "SIGTERM", noticesMs: 1500 });
 }

@@ -135,12 +135,15 @@ export class Clients {
   #seen = nothing();
   #isEnding = false;
   readonly #running: Promise<void>[];
+  /** Replies by client. */
+  readonly #replies: number[];
 
   constructor(port: number, tokens: readonly string[]) {
-    this.#running = tokens.map((token) => this.#run(port, token));
+    this.#replies = tokens.map(() => 0);
+    this.#running = tokens.map((token, client) => this.#run(port, token, client));
   }
 
-  async #run(port: number, token: string): Promise<void> {
+  async #run(port: number, token: string, client: number): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const paths = ["/stats", "/worlds?limit=50", "/worlds/search?q=world&limit=5", "/instances"];
     for (let turn = 0; !this.#isEnding; turn++) {
@@ -154,6 +157,7 @@ export class Clients {
         this.#seen.broken.push(`${path}: ${(error as Error).message}`);
       }
       this.#seen.requests++;
+      this.#replies[client]!++;
       this.#seen.slowestMs = Math.max(this.#seen.slowestMs, performance.now() - began);
       await new Promise((resolve) => setTimeout(resolve, 3));
     }
@@ -167,10 +171,14 @@ export class Clients {
     return seen;
   }
 
-  /** Waits until every client has had some replies. */
+  /** Waits until every client has had some replies, or has seen some failures. */
   async some(): Promise<void> {
-    const enough = this.#seen.requests + 10 * this.#running.length;
-    await until(() => this.#seen.requests >= enough, "replies to all clients");
+    const enough = this.#replies.map((count) => count + 5);
+    await until(
+      () => this.#replies.every((count, client) => count >= enough[client]!),
+      () =>
+        `replies to all clients; so many lack: ${this.#replies.map((count, client) => enough[client]! - count)}`,
+    );
   }
 
   async end(): Promise<void> {
