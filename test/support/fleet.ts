@@ -1,0 +1,249 @@
+/** Several replicas behind a load balancer, and clients of theirs that note what they see. */
+
+import assert from "node:assert/strict";
+import { renameSync, symlinkSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { join } from "node:path";
+import { type Files, instance, user, world, worldStats, writeSnapshot } from "./folders.ts";
+import { freePort } from "./free-port.ts";
+import { get, type Served, served, start, until } from "./process.ts";
+
+const BASE = "/api/public/v1";
+/** Worlds of a snapshot: seven pages of 50. */
+export const WORLDS = 330;
+
+/** A snapshot whose rows tell its number: all worlds were visited as often as that. */
+export function writeNumbered(folder: string, number: number): string {
+  const numbers = Array.from({ length: WORLDS }, (_, index) => index + 1);
+  const files: Files = {
+    "users.ndjson": [1, 2, 3].map((n) => user(n)),
+    "worlds.ndjson": numbers.map((n) => world(n)),
+    "world-stats.ndjson": numbers.map((n) => worldStats(n, { totalVisits: 2000 + number })),
+    "instances.ndjson": [instance(1)],
+  };
+  return writeSnapshot(folder, files);
+}
+
+/** A replica that can be ended and started again on the same ports. */
+export class Replica {
+  readonly name: string;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly #link: string;
+  readonly #args: readonly string[];
+  server!: Served;
+
+  private constructor(name: string, ports: readonly [number, number], link: string, args: readonly string[]) {
+    this.name = name;
+    [this.port, this.adminPort] = ports;
+    this.#link = link;
+    this.#args = args;
+  }
+
+  static async make(
+    name: string,
+    folder: string,
+    snapshot: string,
+    args: readonly string[],
+  ): Promise<Replica> {
+    const replica = new Replica(name, [await freePort(), await freePort()], join(folder, name), args);
+    replica.publish(snapshot);
+    await replica.start();
+    return replica;
+  }
+
+  /** Gives it another snapshot, as publishers do: by one rename of a symbolic link. */
+  publish(snapshot: string): void {
+    symlinkSync(snapshot, `${this.#link}.next`);
+    renameSync(`${this.#link}.next`, this.#link);
+  }
+
+  async start(): Promise<void> {
+    const ports = ["--port", String(this.port), "--admin", String(this.adminPort)];
+    this.server = await served(start(["serve", "--snapshot", this.#link, ...ports, ...this.#args]));
+  }
+
+  /** What /readyz says. */
+  async readiness(): Promise<{ httpStatus: number; status: string; generation: string }> {
+    const { status, text } = await get(`http://127.0.0.1:${this.adminPort}/readyz`);
+    return { httpStatus: status, ...(JSON.parse(text) as { status: string; generation: string }) };
+  }
+
+  async untilReady(): Promise<void> {
+    await until(
+      async () => (await this.readiness().catch(() => undefined))?.status === "ready",
+      `replica ${this.name} to be ready`,
+    );
+  }
+}
+
+/** What clients saw during a time. */
+export interface Seen {
+  requests: number;
+  /** By status. */
+  statuses: Map<number, number>;
+  /** Connections that broke, and replies that were not whole, in words. */
+  broken: string[];
+  slowestMs: number;
+}
+
+const nothing = (): Seen => ({ requests: 0, statuses: new Map(), broken: [], slowestMs: 0 });
+
+/** A reply through the balancer. */
+interface Reply {
+  readonly status: number;
+  readonly etag: string | undefined;
+  readonly text: string;
+}
+
+/** One GET through the balancer over TLS; its certificate is of nobody. */
+export function ask(
+  port: number,
+  path: string,
+  token: string,
+  { agent, headers = {} }: { agent?: Agent; headers?: Record<string, string> } = {},
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        host: "127.0.0.1",
+        port,
+        path: BASE + path,
+        agent: agent ?? false,
+        rejectUnauthorized: false,
+        headers: { authorization: `Bearer ${token}`, ...headers },
+        timeout: 60_000,
+      },
+      (answer) => {
+        let text = "";
+        answer.setEncoding("utf8");
+        answer.on("data", (part: string) => {
+          text += part;
+        });
+        answer.once("error", reject);
+        answer.once("end", () => resolve({ status: answer.statusCode!, etag: answer.headers.etag, text }));
+      },
+    );
+    asked.once("timeout", () => asked.destroy(new Error("no answer within a minute")));
+    asked.once("error", reject);
+    asked.end();
+  });
+}
+
+/** Clients with a key each, which ask for one thing after another and note what they see. */
+export class Clients {
+  #seen = nothing();
+  #isEnding = false;
+  readonly #running: Promise<void>[];
+  /** Replies by client. */
+  readonly #replies: number[];
+
+  constructor(port: number, tokens: readonly string[]) {
+    this.#replies = tokens.map(() => 0);
+    this.#running = tokens.map((token, client) => this.#run(port, token, client));
+  }
+
+  async #run(port: number, token: string, client: number): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const paths = ["/stats", "/worlds?limit=50", "/worlds/search?q=world&limit=5", "/instances"];
+    for (let turn = 0; !this.#isEnding; turn++) {
+      const began = performance.now();
+      const path = paths[turn % paths.length]!;
+      try {
+        const { status, text } = await ask(port, path, token, { agent });
+        this.#seen.statuses.set(status, (this.#seen.statuses.get(status) ?? 0) + 1);
+        if (status === 200) JSON.parse(text);
+      } catch (error) {
+        this.#seen.broken.push(`${path}: ${(error as Error).message}`);
+      }
+      this.#seen.requests++;
+      this.#replies[client]!++;
+      this.#seen.slowestMs = Math.max(this.#seen.slowestMs, performance.now() - began);
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    agent.destroy();
+  }
+
+  /** What was seen since this was asked last. */
+  take(): Seen {
+    const seen = this.#seen;
+    this.#seen = nothing();
+    return seen;
+  }
+
+  /** Waits until every client has had some replies, or has seen some failures. */
+  async some(): Promise<void> {
+    const enough = this.#replies.map((count) => count + 5);
+    await until(
+      () => this.#replies.every((count, client) => count >= enough[client]!),
+      () =>
+        `replies to all clients; so many lack: ${this.#replies.map((count, client) => enough[client]! - count)}`,
+    );
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    await Promise.all(this.#running);
+  }
+}
+
+/** Goes through all worlds in one generation, and begins anew when that has gone. @returns how often it began */
+export async function crawl(port: number, token: string): Promise<number> {
+  for (let beginning = 1; ; beginning++) {
+    assert.ok(beginning < 100, "a crawler never came to an end");
+    const ids = new Set<string>();
+    let etag: string | undefined;
+    let changed = false;
+    for (let offset = 0; offset < WORLDS && !changed; offset += 50) {
+      const headers = etag === undefined ? {} : { "if-match": etag };
+      const reply = await ask(port, `/worlds?limit=50&offset=${offset}`, token, { headers });
+      if (reply.status === 412) changed = true;
+      else {
+        assert.equal(reply.status, 200, reply.text);
+        etag ??= reply.etag;
+        assert.equal(reply.etag, etag, "a page of another generation");
+        for (const { id } of (JSON.parse(reply.text) as { data: { id: string }[] }).data) ids.add(id);
+      }
+    }
+    if (changed) continue;
+    assert.equal(ids.size, WORLDS, "worlds were missed");
+    return beginning;
+  }
+}
+
+/** Crawlers that never stop. */
+export class Crawlers {
+  #isEnding = false;
+  /** Walks that came to their end, and how often one had to begin anew. */
+  walks = 0;
+  restarts = 0;
+  readonly #running: Promise<void>[];
+  #problem: unknown;
+
+  constructor(port: number, tokens: readonly string[]) {
+    this.#running = tokens.map(async (token) => {
+      while (!this.#isEnding) {
+        this.restarts += (await crawl(port, token)) - 1;
+        this.walks++;
+      }
+    });
+    for (const running of this.#running)
+      running.catch((error: unknown) => {
+        this.#problem = error;
+      });
+  }
+
+  /** Waits until another walk of each has come to its end. @throws what a walk met */
+  async another(): Promise<void> {
+    const enough = this.walks + 2 * this.#running.length;
+    await until(() => {
+      if (this.#problem !== undefined) throw this.#problem;
+      return this.walks >= enough;
+    }, "walks to come to their end");
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    await Promise.all(this.#running);
+  }
+}
