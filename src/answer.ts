@@ -26,6 +26,7 @@ import type { Ask, Reply } from "./message.ts";
 import type { RequestCounters } from "./metrics/counters.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
+import type { PageServer } from "./pages/serve.ts";
 import type { Call, Outcome, Route } from "./routes/route.ts";
 import { ROUTES } from "./routes.ts";
 import type { Generation } from "./store/generation.ts";
@@ -37,6 +38,8 @@ export interface State {
   readonly observe: Observe;
   /** Whether every request is observed. */
   readonly accessLog: boolean;
+  /** Answers what is beside the API; absent where there are no pages. */
+  readonly pages?: PageServer | undefined;
   /** Where adapters count requests; absent when nobody asks for metrics. */
   readonly requestCounters?: RequestCounters | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
@@ -57,7 +60,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
   try {
     const { path, query } = splitTarget(ask.target);
     const match = route(path);
-    if (match === undefined) return refuse(ask, state, "notFound", "", NOBODY);
+    if (match === undefined) return answerPage(ask, state, path);
     const { route: operation, id } = match;
     if (ask.method === "OPTIONS") return options(state, operation);
     if (ask.method !== "GET" && ask.method !== "HEAD") {
@@ -88,6 +91,26 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
   } catch (error) {
     return defect(ask, state, undefined, error);
   }
+}
+
+/** Answers what is no path of the API: a page beside it, if there is one. */
+function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
+  const { method, ifMatch, ifNoneMatch } = ask;
+  const acceptEncoding = headerOf(ask, "accept-encoding");
+  const page = state.pages?.({ method, path, ifMatch, ifNoneMatch, acceptEncoding });
+  if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
+  return page.then(
+    (reply) => reply ?? refuse(ask, state, "notFound", "", NOBODY),
+    (error: unknown) => defect(ask, state, undefined, error),
+  );
+}
+
+/** The value of a header, all of its fields joined. @param name in lower case */
+function headerOf({ headers }: Ask, name: string): string | undefined {
+  if (headers === undefined) return undefined;
+  if ("get" in headers) return headers.get(name) ?? undefined;
+  const values = headers.filter((_, at) => at % 2 === 1 && headers[at - 1]!.toLowerCase() === name);
+  return values.length === 0 ? undefined : values.join(", ");
 }
 
 const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };

@@ -29,6 +29,8 @@ export interface Parts {
   readonly slices: Slices;
   /** ASCII at the end. */
   readonly end: string;
+  /** Whether it is one whole range that stays in memory anyway, so that it may be sent without a copy; false when absent. */
+  readonly isShared?: true;
 }
 
 /**

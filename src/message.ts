@@ -22,6 +22,8 @@ export interface Ask {
   readonly ifMatch: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** All headers, for what hardly any request is asked for: names and values in turn, or by name. */
+  readonly headers?: readonly string[] | Pick<Headers, "get"> | undefined;
   /** Looked at for the access log alone; absent where there is no connection. */
   readonly peer?: Peer | undefined;
   /** Whether whoever asked is gone, so that an answer that takes work is not worth it; never when absent. */

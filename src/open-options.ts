@@ -37,6 +37,8 @@ export interface OpenOptions {
   readonly rateWindow?: number;
   /** Whether web pages of every origin may read the replies; true when absent. */
   readonly cors?: boolean;
+  /** Whether an API reference is served at `/docs`, and the OpenAPI document at `/openapi.json`; true when absent. */
+  readonly docs?: boolean;
   /** Seconds between checks of the snapshot, 0 for none; 2 when absent. */
   readonly watch?: number;
   /** Bytes for recent search results; 64 MiB when absent. */
@@ -71,6 +73,7 @@ export const SETTING_OPTIONS = [
   "rateLimit",
   "rateWindow",
   "cors",
+  "docs",
   "watch",
   "searchCacheBytes",
   "maxPendingSearches",

@@ -19,6 +19,8 @@ export const sampleFolder: typeof Package.sampleFolder = (spare) => {
   return folder;
 };
 
+export const pagesText: typeof Package.pagesText = (name) => getAsset(`pages-${name}.json`, "utf8");
+
 export const workerEntry: typeof Package.workerEntry = (name) => getAsset(name, "utf8");
 
 export const missingFromBundle: typeof Package.missingFromBundle = () => undefined;

@@ -31,6 +31,15 @@ export function sampleFolder(_spare: string): string {
 }
 
 /**
+ * The text of a set of pages, which the build has made.
+ *
+ * @throws when it cannot be read
+ */
+export function pagesText(name: string): string {
+  return readFileSync(new URL(`./pages-${name}.json`, import.meta.url), "utf8");
+}
+
+/**
  * What a worker is started from: its file, or the text of a program. Node 20 cannot start one from a `.ts` file, so
  * sources have an `.mjs` beside it.
  */

@@ -170,6 +170,13 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "docs",
+    kind: "flag",
+    default: "on",
+    meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
+    commands: SERVING,
+  },
+  {
     flag: "watch",
     kind: "number",
     value: "SECONDS",

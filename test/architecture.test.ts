@@ -34,6 +34,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["client/"],
   ["mod.ts", "open-options.ts"],
   ["serve/server.ts"],
+  // What runs in the browser knows the types of what it asks.
+  ["pages/dashboard/"],
   ["admin/"],
   ["serve/threads/"],
   ["serve/state/"],
@@ -44,6 +46,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["serve/process/"],
   ["edge/"],
   ["answer.ts"],
+  ["pages/"],
   ["access.ts", "conditions.ts", "headers.ts"],
   ["metrics/"],
   ["derive/"],
@@ -210,6 +213,7 @@ describe("packages", () => {
   const importers = (name: string): string[] => files.filter((file) => importsOf(file).includes(name));
 
   it("are imported in one place each", () => {
+    assert.deepEqual(importers("esbuild"), ["pages/make.ts"]);
     assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
     assert.deepEqual(importers("flexsearch"), ["search/similar/candidates.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
@@ -218,6 +222,7 @@ describe("packages", () => {
     assert.deepEqual(importers("pino"), ["serve/log/log.ts"]);
     assert.deepEqual(importers("prom-client"), ["metrics/exposition.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
+    assert.deepEqual(importers("uplot"), ["pages/dashboard/charts.ts"]);
   });
 
   it("of similar search are imported by it alone, not by the exact one", () => {

@@ -23,6 +23,8 @@ test("a bundle without the file of the thread", async (t) => {
   await build({
     ...{ stdin: { contents, resolveDir: fileURLToPath(new URL(".", import.meta.url)) }, outfile },
     ...{ bundle: true, format: "esm", platform: "node", logLevel: "error" },
+    // As the build says, whose output is what others bundle.
+    define: { IS_BUILT: "true" },
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },

@@ -27,6 +27,7 @@ import { settingsOf } from "../src/settings.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
 import {
+  get,
   killAll,
   type Outcome,
   run,
@@ -451,11 +452,13 @@ describe("commands", { concurrency: 3 }, () => {
   test("demo: prints a curl line that works when pasted, and leaves nothing behind", async (t) => {
     const folder = temporaryFolder(t);
     const server = await served(start(["demo", "--port", "0"], { TMPDIR: folder }));
-    const [, curl, ...rest] = await until(() => {
+    const [, curl, admin, ...rest] = await until(() => {
       const lines = server.stdout().split("\n");
-      return lines.length >= 3 ? lines : undefined;
-    }, "the curl line");
+      return lines.length >= 4 ? lines : undefined;
+    }, "the curl line and that of the admin listener");
     assert.deepEqual(rest, [""]);
+    const [, adminUrl] = /^orrery admin on (http:\/\/127\.0\.0\.1:\d+\/)$/.exec(admin!)!;
+    assert.equal((await get(`${adminUrl}livez`)).text, "ok");
     assert.match(curl!, /^curl /);
     const { stdout } = await promisify(execFile)("bash", ["-c", curl!]);
     const page = JSON.parse(stdout) as { data: { id: string }[]; pagination: { total: number } };

@@ -139,6 +139,7 @@ function startHere({ settings }: World, shared: Shared): Promise<RunningServer> 
     watch: 0,
     maxSnapshotBytes: 1_000_000_000,
     searchCacheBytes: 0,
+    docs: true,
     accessLog: false,
     observe: observeNothing,
     host: "127.0.0.1",

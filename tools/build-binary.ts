@@ -31,6 +31,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
+import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/pages/make.ts";
 import { licencesOf } from "./licences.ts";
 import { leanPino, leanPrometheus, madeEncoders } from "./plugins.ts";
 
@@ -92,7 +93,10 @@ async function bundle(folder: string): Promise<string> {
       }
     }
   }
-  return licencesOf(metafile);
+  for (const name of PAGES) {
+    writeFileSync(join(folder, `pages-${name}.json`), JSON.stringify(await makePages(name)));
+  }
+  return licencesOf(metafile, PACKAGES_IN_PAGES);
 }
 
 /** The Node to be made into the program. */
@@ -135,6 +139,7 @@ function configuration(folder: string): string {
       "package.json": join(ROOT, "package.json"),
       "sample-files": join(folder, "sample-files"),
       ...Object.fromEntries(THREADS.map((name) => [name, join(folder, `${name}.js`)])),
+      ...Object.fromEntries(PAGES.map((name) => [`pages-${name}.json`, join(folder, `pages-${name}.json`)])),
       ...Object.fromEntries(names.map((name) => [`sample/${name}`, join(sample, name)])),
     },
   };

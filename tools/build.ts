@@ -11,6 +11,7 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
+import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
 import {
@@ -40,6 +41,7 @@ const OPTIONS: BuildOptions = {
   sourcemap: true,
   // The map alone says where a line comes from: the sources would double the package.
   sourcesContent: false,
+  define: { IS_BUILT: "true" },
   logLevel: "warning",
 };
 
@@ -78,7 +80,6 @@ try {
   await build({
     ...OPTIONS,
     entryPoints: { main: "src/launch.mjs" },
-    define: { IS_BUILT: "true" },
     external: ["./program.js", "./server.js"],
     plugins: [startsServer],
   });
@@ -89,8 +90,11 @@ try {
     platform: "neutral",
     target: "es2022",
   });
+  for (const name of PAGES) {
+    writeFileSync(join(NEW, `pages-${name}.json`), JSON.stringify(await makePages(name)));
+  }
   const inputs = { ...metafile.inputs, ...server.metafile.inputs };
-  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }));
+  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, PACKAGES_IN_PAGES));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     execFileSync(tsc, ["-p", "tsconfig.build.json", "--outDir", ALL_TYPES], {

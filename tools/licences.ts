@@ -35,14 +35,27 @@ function licenceText(folder: string, name: string): string {
   return readme.slice(at).trim();
 }
 
-/** The licences of the packages that became part of the program. */
-export function licencesOf({ inputs }: Pick<Metafile, "inputs">): string {
-  const folders = Object.keys(inputs).flatMap(
-    (file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
-  );
+/** What a package says of others that became part of it: a notice, or a file beside a bundle. */
+function noticesOf(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name === "NOTICE" || name === "swagger-ui-bundle.js.LICENSE.txt")
+    .map((name) => readFileSync(join(folder, name), "utf8").trim());
+}
+
+/**
+ * The licences of the packages that became part of the program.
+ *
+ * @param whole packages of which files were taken as they are
+ */
+export function licencesOf({ inputs }: Pick<Metafile, "inputs">, whole: readonly string[]): string {
+  const folders = [
+    ...Object.keys(inputs).flatMap((file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []),
+    ...whole.map((name) => `node_modules/${name}`),
+  ];
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = readManifest(join(ROOT, folder));
-    return `${name} ${version} (${license})\n\n${licenceText(join(ROOT, folder), name)}\n`;
+    const text = [licenceText(join(ROOT, folder), name), ...noticesOf(join(ROOT, folder))].join("\n\n");
+    return `${name} ${version} (${license})\n\n${text}\n`;
   });
   return texts.join(`\n${"-".repeat(80)}\n\n`);
 }

@@ -76,4 +76,5 @@ export const PARTS: readonly Part[] = [
   { name: "client", bench: "client.ts", args: ["--rounds", "3"], minutes: 2 },
   { name: "metrics", bench: "metrics.ts", args: [], smoke: true, minutes: 5 },
   { name: "limit", bench: "limit.ts", args: [], smoke: true, minutes: 1 },
+  { name: "admin", bench: "admin.ts", args: [], smoke: true, minutes: 1 },
 ];

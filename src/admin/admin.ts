@@ -4,7 +4,7 @@ import { countersOf, mainThread, type RequestCells } from "../metrics/counters.t
 import { countObservation, createObservedCounts } from "../metrics/observed.ts";
 import { watchVitals } from "../metrics/vitals.ts";
 import type { Observe } from "../observe.ts";
-import type { SnapshotEvents } from "../serve/load/snapshots.ts";
+import type { SnapshotEvents } from "../serve/load/snapshot-events.ts";
 import { watchEventLoop } from "../serve/process/event-loop.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ServingThreads } from "../serve/threads/serving-threads.ts";

@@ -17,13 +17,10 @@ import { FAULTS, type FaultName } from "../fault.ts";
 import type { Observe } from "../observe.ts";
 import { codeOf } from "../system-error.ts";
 import type { AdminAddress } from "./address.ts";
+import { Connections } from "./connections.ts";
 import { type AdminReply, errorReply } from "./request.ts";
 import type { AdminCall } from "./router.ts";
 
-/** Most connections. */
-export const MAX_CONNECTIONS = 32;
-/** Requests of one connection that one turn of the event loop takes. */
-const MAX_PIPELINED = 16;
 /** Most bytes of a body; none is looked at. */
 const MAX_BODY_BYTES = 65_536;
 
@@ -54,15 +51,6 @@ export interface AdminListener {
   readonly close: () => Promise<void>;
 }
 
-/** What is known of a connection. */
-interface Connection {
-  /** Requests that are not answered. */
-  open: number;
-  /** The turn of the event loop in which it last sent a request, and how many. */
-  turn: number;
-  inTurn: number;
-}
-
 function faultReply(fault: FaultName): AdminReply {
   return errorReply(FAULTS[fault].status, FAULTS[fault].message);
 }
@@ -72,7 +60,7 @@ function send(request: IncomingMessage, response: ServerResponse, reply: AdminRe
   response.writeHead(status, {
     ...HEADERS,
     ...headers,
-    "Content-Length": Buffer.byteLength(body),
+    ...(status === 304 ? {} : { "Content-Length": Buffer.byteLength(body) }),
     ...(closes ? { Connection: "close" } : {}),
   });
   request.socket.setTimeout(WRITE_MS);
@@ -106,53 +94,10 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   const body = `${JSON.stringify({ error: message })}\n`;
   socket.end(
     `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${body.length}\r\nDate: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`,
   );
   // Whoever goes on sending is not listened to.
   setTimeout(() => socket.destroy(), CLOSE_MS).unref();
-}
-
-/** Keeps connections few. */
-class Connections {
-  /** Oldest first. */
-  readonly #all = new Map<Socket, Connection>();
-  #turn = 0;
-  #turnHasBegun = false;
-
-  add(socket: Socket): void {
-    if (this.#all.size >= MAX_CONNECTIONS) {
-      const [idle] = [...this.#all].find(([, { open }]) => open === 0) ?? [];
-      (idle ?? socket).destroy();
-      if (idle === undefined) return;
-      this.#all.delete(idle);
-    }
-    this.#all.set(socket, { open: 0, turn: 0, inTurn: 0 });
-    socket.once("close", () => this.#all.delete(socket));
-  }
-
-  /** A request has come. @returns whether it is one too many in this turn */
-  begin(socket: Socket, response: ServerResponse): boolean {
-    const connection = this.#all.get(socket);
-    if (connection === undefined) return true;
-    if (!this.#turnHasBegun) {
-      this.#turnHasBegun = true;
-      this.#turn++;
-      setImmediate(() => {
-        this.#turnHasBegun = false;
-      });
-    }
-    if (connection.turn !== this.#turn) {
-      connection.turn = this.#turn;
-      connection.inTurn = 0;
-    }
-    connection.open++;
-    response.once("close", () => connection.open--);
-    return ++connection.inTurn > MAX_PIPELINED || connection.open > MAX_PIPELINED;
-  }
-
-  get isIdle(): boolean {
-    return [...this.#all.values()].every(({ open }) => open === 0);
-  }
 }
 
 function callOf(request: IncomingMessage, response: ServerResponse): AdminCall {

@@ -45,7 +45,7 @@ export function createAdminRouter(
 
   async function unauthorized(row: AdminRow | undefined, call: AdminCall): Promise<AdminReply> {
     const reply = row?.asksForToken
-      ? { ...(await row.answer(call)), status: 401 }
+      ? { ...(await row.answer({ ...call, ifNoneMatch: undefined })), status: 401 }
       : errorReply(401, "Authentication required");
     return withHeaders(reply, { "WWW-Authenticate": "Bearer" });
   }

@@ -1,5 +1,6 @@
 /** The table of the admin listener: every path that it answers, and by what. */
 
+import { pageRow } from "./page.ts";
 import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 import { errorReply, jsonReply } from "./request.ts";
 import type { Readiness, ReloadReply, Status } from "./status.ts";
@@ -38,6 +39,6 @@ export function adminRows(administered: Administered): readonly AdminRow[] {
     { method: "GET", path: "/status", answer: async () => jsonReply(200, await status()) },
     { method: "GET", path: "/explain", answer: explain },
     { method: "POST", path: "/reload", isAction: true, answer: () => reloadReply(administered) },
-    // ...pageRows(…): GET / and what the page loads
+    pageRow(),
   ];
 }

@@ -47,8 +47,8 @@ export async function demo(options: Options, world: World): Promise<void> {
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
-  if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
+  if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
   await stopped;
   await console.flush();
   // As for serve: a load that is still under way must not keep the process.

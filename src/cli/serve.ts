@@ -35,6 +35,7 @@ export function serverOptions(
     rateLimit: options.integer("rate-limit"),
     rateWindow: options.integer("rate-window"),
     cors: options.flag("cors"),
+    docs: options.flag("docs"),
     watch: options.number("watch"),
     maxSnapshotBytes: options.integer("max-snapshot-bytes"),
     searchCacheBytes: options.integer("search-cache-bytes"),

@@ -12,6 +12,7 @@ import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
 import type { Peer, Reply } from "../message.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
+import { isReferencePath } from "../pages/reference.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
 import { createBunResponder } from "./bun-response.ts";
@@ -28,7 +29,7 @@ export type BunHandler = (request: Request, server: BunServer) => Response | Pro
 
 /** The adapter, and what a shutdown needs of it. */
 export interface BunAdapter {
-  /** By path of an operation. */
+  /** By path of an operation or of pages. */
   readonly routes: Readonly<Record<string, BunHandler>>;
   /** Of all other paths. */
   readonly fetch: BunHandler;
@@ -68,12 +69,23 @@ function targetOnRoute(route: Route): TargetOf {
   };
 }
 
-/** The target of a request whose path, as it was sent, is none of an operation, even where its URL has such a path. */
+/** The target of a request whose path, as it was sent, is one that a page may have. */
+function targetOnPages(url: string): string {
+  const target = localPart(url);
+  // What lies elsewhere was led out of there.
+  return isReferencePath(splitTarget(target).path) ? target : `/.${target}`;
+}
+
+/** Where pages may be, as Bun writes routes. */
+const PAGE_ROUTES = ["/", "/docs", "/docs/*", "/openapi.json"];
+
+/** The target of a request whose path, as it was sent, is none of an operation or page, even where its URL has such a path. */
 function targetOffRoutes(): TargetOf {
   const match = createRouter(ROUTES, BASE_PATH);
   return (url) => {
     const target = localPart(url);
-    return match(splitTarget(target).path) === undefined ? target : `/.${target}`;
+    const { path } = splitTarget(target);
+    return match(path) === undefined && !isReferencePath(path) ? target : `/.${target}`;
   };
 }
 
@@ -192,6 +204,7 @@ export function createBunAdapter(state: State): BunAdapter {
           ifNoneMatch: headers.get("if-none-match") ?? undefined,
           ifMatch: headers.get("if-match") ?? undefined,
           now: Date.now(),
+          headers,
           peer,
           isGone: () => givesUpWork || request.signal.aborted,
         },
@@ -207,9 +220,10 @@ export function createBunAdapter(state: State): BunAdapter {
   }
 
   return {
-    routes: Object.fromEntries(
-      ROUTES.map((route) => [BASE_PATH + route.path, handler(targetOnRoute(route))]),
-    ),
+    routes: Object.fromEntries([
+      ...ROUTES.map((route) => [BASE_PATH + route.path, handler(targetOnRoute(route))]),
+      ...PAGE_ROUTES.map((path) => [path, handler(targetOnPages)]),
+    ]),
     fetch: handler(targetOffRoutes()),
     startDraining() {
       draining = true;

@@ -22,6 +22,7 @@ export function createFetchHandler(state: State): FetchHandler {
         ifNoneMatch: headers.get("if-none-match") ?? undefined,
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
+        headers,
         // The signal is made when it is first asked for, which most requests never do.
         isGone: () => request.signal.aborted,
       },

@@ -129,6 +129,7 @@ export function createNodeAdapter(
       ifNoneMatch: head.ifNoneMatch,
       ifMatch: head.ifMatch,
       now: Date.now(),
+      headers: request.rawHeaders,
       peer: request.socket,
       isGone: connection.isGone,
     };

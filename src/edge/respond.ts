@@ -19,7 +19,7 @@ export function respondByHead(response: ServerResponse, reply: Reply, closes: bo
   if (closes) headers.push("Connection", "close");
   response.writeHead(reply.status, headers);
   if (typeof reply.body === "string") response.end(reply.body, "latin1");
-  else response.end(bodyBytes(reply.body));
+  else response.end(reply.body.isShared ? reply.body.slices.bytes : bodyBytes(reply.body));
 }
 
 /** What node:http keeps of a response's head. Not documented, and the same in Node 20 to 24. */
@@ -83,6 +83,14 @@ function respondAtOnce(keepAliveTimeout: number): Respond {
     // A peer that half-closed was answered for the last time, too.
     underneath._last ||= closes;
     const head = headText(status, headers, underneath._last ? CLOSE : keepAlive);
+    if (typeof body !== "string" && body.isShared) {
+      underneath._header = head;
+      response.statusCode = status;
+      // Its reader may be slow, and many: the memory is the same of all.
+      response.end(body.slices.bytes);
+      underneath._header = SENT;
+      return;
+    }
     // In a pipeline it has no socket before its turn; node keeps what it is given until then.
     if (typeof body === "string" || areCheaperAsText(body) || !socket?.writable) {
       underneath._header = head + bodyText(body);

@@ -36,9 +36,22 @@ function commonOf({ status, headers: lines }: Reply): Common {
   return { status, headers: headersOf(common), lines: common };
 }
 
+/** Bytes that many responses share: a response copies an array, but refers to a Blob. */
+const blobs = new WeakMap<Buffer, Blob>();
+
+function blobOf(bytes: Buffer): Blob {
+  let blob = blobs.get(bytes);
+  if (blob === undefined) {
+    blob = new Blob([bytes as Buffer<ArrayBuffer>]);
+    blobs.set(bytes, blob);
+  }
+  return blob;
+}
+
 /** A body's bytes, in the form that costs least. */
-function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> {
-  return isAscii(body) ? body : bodyBytes(body);
+function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> | Blob {
+  if (isAscii(body)) return body;
+  return typeof body !== "string" && body.isShared ? blobOf(body.slices.bytes) : bodyBytes(body);
 }
 
 /** Makes a response of a reply. */

@@ -96,6 +96,11 @@ export function slotOf(counters: Counters, keyId: string): number {
 const halves = new Uint32Array(4);
 const whole = new BigUint64Array(halves.buffer);
 
+/** The window that a time lies in, counted from the epoch. */
+function windowAt({ split, windowSeconds }: Counters, now: number): number {
+  return Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+}
+
 /**
  * Counts one request of a key.
  *
@@ -104,7 +109,7 @@ const whole = new BigUint64Array(halves.buffer);
  */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
   const { cells, split, windowSeconds } = counters;
-  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  const current = windowAt(counters, now);
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
@@ -139,16 +144,18 @@ export interface WindowCounts {
  *
  * @param now milliseconds since the epoch
  */
-export function readCounts({ cells, split, windowSeconds }: Counters, now: number): WindowCounts {
+export function readCounts(counters: Counters, now: number): WindowCounts {
+  const { cells, split, windowSeconds } = counters;
   // Numbers in place of BigInts: all keys may be looked at.
   const view = new Uint32Array(cells.buffer);
-  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  const current = windowAt(counters, now);
+  const least = current * split;
   return {
     reset: (current + 1) * windowSeconds,
     usedBy(slot) {
       const upper = view[slot * 2 + 1]!;
-      // A clock that stepped back does not open an older window.
-      return Math.floor(upper / split) < current ? 0 : (upper % split) * HALF + view[slot * 2]!;
+      // Of a clock that stepped back the newer window goes on.
+      return upper < least ? 0 : (upper % split) * HALF + view[slot * 2]!;
     },
   };
 }

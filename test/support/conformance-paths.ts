@@ -19,7 +19,7 @@ import { UNKNOWN_ID } from "./snapshot.ts";
 export const paths: Group = (world) => {
   const { world: id } = someIds(world);
   const unknown = [
-    "/",
+    "/docs/",
     "/api",
     "/api/public",
     "/api/public/v2/worlds",

@@ -168,6 +168,8 @@ export async function testOptions(options: TestOptions, observations: Observatio
 export interface TestServer {
   readonly port: number;
   readonly etag: string;
+  /** Of the admin listener, where there is one. */
+  readonly adminPort?: number;
   readonly observations: readonly Observation[];
   /** Stops it without losing a request; the same promise however often it is called. */
   readonly stop: () => Promise<void>;
@@ -194,7 +196,9 @@ export async function serve(options: TestOptions = {}): Promise<TestServer> {
   const observations: Observation[] = [];
   const server = await startServer(await testOptions(options, observations));
   const port = Number(new URL(server.url).port);
-  return keepRunning({ port, etag: `"${server.generation()}"`, observations }, () => server.stop("test"));
+  const made = { port, etag: `"${server.generation()}"`, observations };
+  const admin = server.adminUrl === undefined ? {} : { adminPort: Number(new URL(server.adminUrl).port) };
+  return keepRunning({ ...made, ...admin }, () => server.stop("test"));
 }
 
 /** A server that a test looks into. */

@@ -11,6 +11,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { BASE, cleanUp, FEW, TOKENS, testOptions, USER, WORLD } from "./http-server.ts";
 import { killRuntimes, type OtherServer, type Runtime, serveOn, stopOther } from "./other-runtime.ts";
+import { assertPages, assertPipelines } from "./pages.ts";
 import { within } from "./patience.ts";
 import { until } from "./process.ts";
 import {
@@ -118,7 +119,6 @@ const WITH_BODY = [
 
 /** No paths, whatever a URL parser would make of them. */
 const NO_PATHS = [
-  "/",
   "//",
   "//[",
   "/%",
@@ -277,6 +277,11 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
       isStats(await ask(good(`http://anything${STATS}?x=1`)));
       const odd = JSON.parse((await ask(good(`${BASE}/worlds??limit=2`))).body);
       assert.equal(odd.pagination.limit, 20);
+    });
+
+    test("the pages beside the API", async () => {
+      await assertPages(under.port);
+      await assertPipelines(under.port);
     });
 
     test("20 pipelined requests are answered in order", async () => {

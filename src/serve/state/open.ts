@@ -7,6 +7,7 @@ import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
+import { createReference } from "../../pages/reference.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -16,7 +17,8 @@ import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
-import { keepSnapshot, type SnapshotEvents } from "../load/snapshots.ts";
+import type { SnapshotEvents } from "../load/snapshot-events.ts";
+import { keepSnapshot } from "../load/snapshots.ts";
 import { createThreadedLoader } from "../load/threaded-loader.ts";
 import { keepKeys } from "./keyfile.ts";
 
@@ -44,6 +46,8 @@ export interface OpenStateOptions {
   /** Seconds a window. */
   readonly rateWindow: number;
   readonly cors: boolean;
+  /** Whether there are pages beside the API; false when absent. */
+  readonly docs?: boolean;
   /** Seconds between checks of the snapshot; 0 for none. */
   readonly watch: number;
   readonly maxSnapshotBytes: number;
@@ -210,6 +214,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     headers: createFixedHeaders(options.cors),
     observe,
     accessLog: options.accessLog,
+    pages: options.docs ? createReference(options.cors) : undefined,
     requestCounters,
     generation: snapshots.current(),
   };

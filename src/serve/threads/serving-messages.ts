@@ -31,6 +31,8 @@ export interface ServingTask {
   readonly prefixes: Prefixes;
   readonly rateLimit: number;
   readonly cors: boolean;
+  /** Whether there are pages beside the API. */
+  readonly docs: boolean;
   readonly accessLog: boolean;
   /** Where requests are counted, in shared memory; nothing is when absent. */
   readonly requestCells: RequestCells | undefined;

@@ -10,6 +10,7 @@ import { KeyRing } from "../../gate/keys.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
 import { watchVitals } from "../../metrics/vitals.ts";
+import { createReference } from "../../pages/reference.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
@@ -77,6 +78,7 @@ const state: State = {
   headers: createFixedHeaders(task.cors),
   observe,
   accessLog: task.accessLog,
+  pages: task.docs ? createReference(task.cors) : undefined,
   requestCounters,
   generation: take(task.generation),
 };

@@ -1,0 +1,83 @@
+/**
+ * The dashboard: one page that holds its script and its style.
+ *
+ * One reply is all of it, so a browser that has no token yet, and can send none when it is led here, is given the page
+ * with the 401; the page asks for the token and sends it with its questions.
+ */
+
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { judgeConditions } from "../conditions.ts";
+import { takesGzip } from "../pages/accept-encoding.ts";
+import type { StoredFile } from "../pages/file.ts";
+import { readPages } from "../pages/read.ts";
+import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
+
+const gunzipped = promisify(gunzip);
+
+/** The page runs its own script and no other, speaks to this server alone, makes no markup of text, and stands in no frame. */
+function policyOf({ allows }: StoredFile): string {
+  return [
+    "default-src 'none'",
+    `script-src ${allows!.script}`,
+    `style-src ${allows!.style}`,
+    "img-src data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}
+
+/** The page in both of its forms, and what is sent with it. */
+interface Page {
+  readonly hash: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly gzip: Buffer;
+  readonly plain: Buffer;
+}
+
+async function readPage(): Promise<Page> {
+  const [file] = await readPages("dashboard");
+  const gzip = Buffer.from(file!.gzip, "base64");
+  const headers = {
+    "Content-Type": file!.type,
+    "Content-Security-Policy": policyOf(file!),
+    // Kept, but asked for again each time: the page and the server are of one version.
+    "Cache-Control": "no-cache",
+    Vary: "Accept-Encoding",
+  };
+  return { hash: file!.hash, headers, gzip, plain: await gunzipped(gzip) };
+}
+
+function replyWith({ hash, headers, gzip, plain }: Page, ask: AdminAsk): AdminReply {
+  const isGzipped = takesGzip(ask.acceptEncoding);
+  const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
+  const encoding: Record<string, string> = isGzipped ? { "Content-Encoding": "gzip" } : {};
+  if (judgeConditions(undefined, ask.ifNoneMatch, etag) === 304) {
+    return { status: 304, headers: { ...headers, ETag: etag }, body: "" };
+  }
+  return { status: 200, headers: { ...headers, ...encoding, ETag: etag }, body: isGzipped ? gzip : plain };
+}
+
+/** The row of the page, which is read when it is first asked for. */
+export function pageRow(): AdminRow {
+  let page: Promise<Page> | undefined;
+  return {
+    method: "GET",
+    path: "/",
+    asksForToken: true,
+    async answer(ask) {
+      page ??= readPage();
+      try {
+        return replyWith(await page, ask);
+      } catch (error) {
+        // What cannot be read now may be later.
+        page = undefined;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * What was seen in the last ten minutes: a column of moments and one of figures for each name, as charts take them.
+ * It is the page's own memory and begins when the page is opened.
+ */
+
+const WINDOW_SECONDS = 600;
+/** What charts show when the page was just opened. */
+const LEAST_SECONDS = 120;
+/** Between answers that are farther apart than this nothing is known, and charts have a gap. */
+const GAP_SECONDS = 15;
+/** Far more than ten minutes have, should a clock stand still. */
+const MOST_MOMENTS = 2000;
+
+/** Figures by name; those that are absent are unknown then. */
+export type Figures = Readonly<Record<string, number | null>>;
+
+/** Mutable: oldest first. */
+export interface History {
+  /** Seconds since the epoch by the clock of this machine, rising. */
+  readonly moments: number[];
+  readonly figures: Figures[];
+}
+
+/** An empty one. */
+export function createHistory(): History {
+  return { moments: [], figures: [] };
+}
+
+/** Adds what is seen now, and drops what is too old. A moment before the newest, by a clock that went back, begins anew. */
+export function remember({ moments, figures }: History, now: number, seen: Figures): void {
+  const newest = moments.at(-1);
+  if (newest !== undefined && now <= newest) {
+    moments.length = 0;
+    figures.length = 0;
+  } else if (newest !== undefined && now - newest > GAP_SECONDS) {
+    moments.push((newest + now) / 2);
+    figures.push({});
+  }
+  moments.push(now);
+  figures.push(seen);
+  let old = moments.findIndex((moment) => moment >= now - WINDOW_SECONDS);
+  old = Math.max(old, moments.length - MOST_MOMENTS);
+  moments.splice(0, old);
+  figures.splice(0, old);
+}
+
+/** Notes that nothing is known of now. */
+export function forgetNow(history: History, now: number): void {
+  if (history.figures.length > 0 && Object.keys(history.figures.at(-1)!).length > 0)
+    remember(history, now, {});
+}
+
+/** The figures of one name; null where they are unknown. */
+export function column({ figures }: History, name: string): (number | null)[] {
+  return figures.map((seen) => seen[name] ?? null);
+}
+
+/** What charts show along their x axis, in seconds since the epoch: what is known, two minutes at least. */
+export function span({ moments }: History): readonly [from: number, to: number] {
+  const to = moments.at(-1) ?? Date.now() / 1000;
+  const from = Math.min(moments[0] ?? to, to - LEAST_SECONDS);
+  return [Math.max(from, to - WINDOW_SECONDS), to];
+}

@@ -1,0 +1,28 @@
+/** The reference page: Swagger UI over the server's own OpenAPI document, and addresses as the reader sees them. */
+
+/** What is used of Swagger UI, which another script brings. */
+declare const SwaggerUIBundle: (options: object) => unknown;
+
+const API = new URL("api/public/v1", document.baseURI).href;
+
+for (const place of document.querySelectorAll(".base")) place.textContent = API;
+
+const nothing = () => () => null;
+
+/** What Swagger UI shows above the operations stands in the page already, and there is one server to choose. */
+const withoutTop = () => ({ wrapComponents: { InfoContainer: nothing, ServersContainer: nothing } });
+
+SwaggerUIBundle({
+  url: "openapi.json",
+  domNode: document.getElementById("reference"),
+  deepLinking: true,
+  plugins: [withoutTop],
+  supportedSubmitMethods: ["get"],
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  // It would ask another host.
+  validatorUrl: null,
+  // A token is forgotten with the page.
+  persistAuthorization: false,
+});

@@ -1,0 +1,362 @@
+/** The parts of the admin listener: addresses, hosts, tokens, questions, busiest keys, readiness. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { isLoopback, parseAdminAddress } from "../src/admin/address.ts";
+import { busiestKeys } from "../src/admin/busiest.ts";
+import { readExplainQuestion } from "../src/admin/explain-target.ts";
+import { History } from "../src/admin/history.ts";
+import { isKnownHost } from "../src/admin/host.ts";
+import { ReadinessKeeper } from "../src/admin/readiness.ts";
+import { errorReply } from "../src/admin/request.ts";
+import { type AdminCall, createAdminRouter } from "../src/admin/router.ts";
+import { createTokenCheck } from "../src/admin/token.ts";
+import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
+import { countRequest, createCounters, readCounts } from "../src/gate/limit.ts";
+
+describe("an address", () => {
+  test("is a port, or a host and a port", () => {
+    assert.deepEqual(parseAdminAddress("9090"), { host: "127.0.0.1", port: 9090 });
+    assert.deepEqual(parseAdminAddress("0"), { host: "127.0.0.1", port: 0 });
+    assert.deepEqual(parseAdminAddress("localhost:1"), { host: "localhost", port: 1 });
+    assert.deepEqual(parseAdminAddress("10.0.0.7:65535"), { host: "10.0.0.7", port: 65_535 });
+    assert.deepEqual(parseAdminAddress("[::1]:80"), { host: "::1", port: 80 });
+    assert.deepEqual(parseAdminAddress("ops.internal:80"), { host: "ops.internal", port: 80 });
+    const bad = ["", ":", ":80", "65536", "-1", "1.5", "0x10", "host", "host:", "::1:80", "[::1]", "[x]:80"];
+    for (const text of [
+      ...bad,
+      "127.1:80",
+      "1.2.3.4.5:80",
+      "a b:80",
+      "http://x:80",
+      " 80",
+      "127.0.0.1:080808",
+    ]) {
+      assert.equal(parseAdminAddress(text), undefined, text);
+    }
+  });
+
+  test("is loopback, or others can reach it", () => {
+    for (const host of [
+      "127.0.0.1",
+      "127.9.9.9",
+      "localhost",
+      "LocalHost",
+      "::1",
+      "0:0:0:0:0:0:0:1",
+      "::ffff:127.0.0.1",
+    ])
+      assert.ok(isLoopback(host), host);
+    for (const host of [
+      "0.0.0.0",
+      "::",
+      "10.0.0.1",
+      "localhost.evil.test",
+      "128.0.0.1",
+      "::2",
+      "::ffff:10.0.0.1",
+      "127.0.0.1.nip.io",
+    ])
+      assert.ok(!isLoopback(host), host);
+  });
+});
+
+describe("a host", () => {
+  test("is an IP address, localhost or the bound name", () => {
+    const known = [
+      "127.0.0.1",
+      "127.0.0.1:8788",
+      "10.1.2.3:1",
+      "[::1]",
+      "[::1]:80",
+      "[fe80::1%eth0]:80",
+      "localhost",
+    ];
+    for (const host of [...known, "LOCALHOST:99999", "ops.internal", "OPS.internal:80"])
+      assert.ok(isKnownHost(host, "ops.internal"), host);
+    const foreign = [
+      "",
+      ":80",
+      "evil.test",
+      "127.1",
+      "0x7f.1",
+      "2130706433",
+      "localhost.",
+      "localhost.evil.test",
+    ];
+    const forged = [
+      "127.0.0.1.evil.test",
+      "127.0.0.1@evil.test",
+      "evil.test:80@127.0.0.1",
+      "[::1",
+      "[::1]x",
+      "[evil]",
+    ];
+    for (const host of [
+      ...foreign,
+      ...forged,
+      "127.0.0.1,evil.test",
+      "127.0.0.1 evil.test",
+      "ops.internal.",
+      "[::1]:x",
+      "ops",
+    ])
+      assert.ok(!isKnownHost(host, "ops.internal"), host);
+  });
+});
+
+function call(change: Partial<AdminCall>): AdminCall {
+  return {
+    method: "GET",
+    target: "/a",
+    host: "localhost",
+    authorization: undefined,
+    action: undefined,
+    query: "",
+    accept: undefined,
+    acceptEncoding: undefined,
+    ifNoneMatch: undefined,
+    isGone: () => false,
+    ...change,
+  };
+}
+
+describe("the router", () => {
+  const rows = [
+    { method: "GET", path: "/a", answer: () => errorReply(200, "a") },
+    { method: "GET", path: "/open", isOpen: true, answer: () => errorReply(200, "open") },
+    { method: "GET", path: "/", asksForToken: true, answer: () => errorReply(200, "page") },
+    { method: "POST", path: "/do", isAction: true, answer: () => errorReply(200, "done") },
+  ] as const;
+  const free = createAdminRouter(rows, { boundHost: "ops", checkToken: undefined });
+  const guarded = createAdminRouter(rows, { boundHost: "ops", checkToken: createTokenCheck("secret") });
+  const statusOf = async (answer: typeof free, change: Partial<AdminCall>): Promise<number> =>
+    (await answer(call(change))).status;
+
+  test("judges host, token, path, method and action in this order", async () => {
+    assert.equal(await statusOf(guarded, { host: "evil.test", target: "/none" }), 421);
+    assert.equal(await statusOf(guarded, { target: "/none" }), 401);
+    assert.equal(await statusOf(guarded, { target: "/none", authorization: "Bearer secret" }), 404);
+    assert.equal(await statusOf(guarded, { method: "DELETE", authorization: "bearer   secret" }), 405);
+    assert.equal(await statusOf(guarded, { method: "POST", target: "/do", action: "1" }), 401);
+    assert.equal(await statusOf(free, { method: "POST", target: "/do" }), 403);
+    assert.equal(await statusOf(free, { method: "POST", target: "/do", action: "true" }), 403);
+    assert.equal(await statusOf(free, { method: "POST", target: "/do", action: "1" }), 200);
+    assert.equal(await statusOf(free, { method: "HEAD" }), 200);
+    assert.equal(await statusOf(free, { method: "OPTIONS" }), 405);
+    assert.equal(await statusOf(guarded, { target: "/open" }), 200);
+    assert.equal(await statusOf(guarded, { method: "POST", target: "/open" }), 401);
+  });
+
+  test("says which methods a path has", async () => {
+    assert.equal((await free(call({ method: "PUT" }))).headers.Allow, "GET, HEAD");
+    assert.equal((await free(call({ method: "GET", target: "/do" }))).headers.Allow, "POST");
+  });
+
+  test("sends a page that asks for the token with a 401", async () => {
+    const reply = await guarded(call({ target: "/" }));
+    assert.equal(reply.status, 401);
+    assert.equal(reply.headers["WWW-Authenticate"], "Bearer");
+    assert.match(String(reply.body), /page/);
+  });
+
+  test("looks at the host of an absolute target, and at one that is absent", async () => {
+    assert.equal(await statusOf(free, { target: "http://localhost/a" }), 200);
+    assert.equal(await statusOf(free, { target: "http://evil.test/a" }), 421);
+    assert.equal(await statusOf(free, { target: "http://evil.test/a", host: undefined }), 421);
+    assert.equal(await statusOf(free, { target: "http://localhost/a", host: "evil.test" }), 421);
+    assert.equal(await statusOf(free, { host: undefined }), 200);
+    assert.equal(await statusOf(free, { target: "//localhost/a" }), 404);
+  });
+
+  test("takes no token but the one", async () => {
+    const others = [
+      undefined,
+      "",
+      "secret",
+      "Bearer",
+      "Bearer ",
+      "Bearer secre",
+      "Bearer secrets",
+      "Bearer secret ",
+      "Basic secret",
+    ];
+    for (const authorization of [...others, `Bearer ${"s".repeat(1_000_000)}`])
+      assert.equal(await statusOf(guarded, { authorization }), 401, authorization?.slice(0, 20));
+  });
+});
+
+describe("a question of /explain", () => {
+  const read = (query: string) => readExplainQuestion(query);
+
+  test("is a target, and perhaps a key", () => {
+    assert.deepEqual(read("target=%2Fapi%3Fq%3Da%2Bb&key=k%201"), { target: "/api?q=a+b", key: "k 1" });
+    assert.deepEqual(read("key=k&target=/x"), { target: "/x", key: "k" });
+    assert.deepEqual(read("target=http%3A%2F%2Fany%2Fapi"), { target: "http://any/api", key: undefined });
+  });
+
+  test("is encoded as a client would do it", () => {
+    assert.deepEqual(read("target=/s?q=%E3%81%8B%20x"), { target: "/s?q=%E3%81%8B%20x", key: undefined });
+    assert.deepEqual(read("target=/s?q=a+b"), { target: "/s?q=a%20b", key: undefined });
+  });
+
+  test("is refused in a sentence that quotes nothing", () => {
+    const secret = "svc_sk_canary";
+    for (const [query, about] of [
+      ["", /target is required/],
+      ["target=", /target is required/],
+      ["target", /target is required/],
+      ["key=x", /target is required/],
+      [`target=/a&target=/${secret}`, /target is given twice/],
+      ["target=/a&key=a&key=b", /key is given twice/],
+      ["target=/a?limit=1&offset=2", /%26/],
+      [`target=/a&${secret}=1`, /%26/],
+      [`target=%ff${secret}`, /percent-encoded UTF-8/],
+      ["target=/%zz", /percent-encoded UTF-8/],
+      ["target=/a%00b", /control/],
+      ["target=/a%0d%0aX:y", /control/],
+      [`target=${secret}`, /must begin/],
+      ["target=ftp://x/", /must begin/],
+      ["target=*", /must begin/],
+      [`target=/${"x".repeat(8192)}`, /longer than 8192/],
+      [`target=/${"%E3%81%8B".repeat(1000)}`, /longer than 8192/],
+      ["target=/a&key=", /key must be/],
+    ] as const) {
+      const problem = read(query);
+      assert.ok(typeof problem === "string", query.slice(0, 50));
+      assert.match(problem, about);
+      assert.ok(!problem.includes(secret));
+    }
+  });
+});
+
+function record(at: number, limit: number | null = null): KeyRecord {
+  return {
+    id: `key-${at}`,
+    kind: "api",
+    name: `Key ${at}`,
+    sha256: at.toString(16).padStart(64, "0"),
+    scopes: [],
+    limit,
+    active: true,
+    expiresAt: null,
+    createdAt: "2024-01-01T00:00:00Z",
+  };
+}
+
+describe("the busiest keys", () => {
+  const NOW = 7_200_000;
+
+  test("are those with the most requests in this window, most first", () => {
+    const counters = createCounters(3600);
+    const ring = createKeyRing(
+      Array.from({ length: 300 }, (_, at) => record(at, at === 7 ? 9 : null)),
+      counters,
+    );
+    const use = (at: number, times: number, now = NOW): void => {
+      for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
+    };
+    const random = [...Array(300).keys()].map((at) => (at * 7919) % 53);
+    // Of the window before: none of this one.
+    use(5, 900, NOW - 3_600_000);
+    for (const [at, times] of random.entries()) use(at, times);
+    const busiest = busiestKeys(ring, counters, 1000, NOW, 10);
+    const expected = random
+      .map((used, at) => ({ id: `key-${at}`, used }))
+      .sort((a, b) => b.used - a.used || (a.id < b.id ? -1 : 1));
+    assert.deepEqual(
+      busiest.map(({ used }) => used),
+      expected.slice(0, 10).map(({ used }) => used),
+    );
+    assert.deepEqual(busiest[0], {
+      id: busiest[0]!.id,
+      name: busiest[0]!.id.replace("key-", "Key "),
+      used: 52,
+      limit: 1000,
+      remaining: 948,
+      resetEpochSeconds: 10_800,
+    });
+    assert.deepEqual(busiestKeys(ring, counters, 1000, NOW + 3_600_000), []);
+  });
+
+  test("are none that were deleted, and reading counts nothing", () => {
+    const counters = createCounters(60);
+    createKeyRing([record(0), record(1)], counters);
+    const left = createKeyRing([record(1)], counters);
+    countRequest(counters, 0, 5, NOW);
+    countRequest(counters, 1, 5, NOW);
+    assert.deepEqual(
+      busiestKeys(left, counters, 5, NOW).map(({ id, used }) => [id, used]),
+      [["key-1", 1]],
+    );
+    assert.equal(readCounts(counters, NOW).usedBy(1), 1);
+    assert.equal(countRequest(counters, 1, 5, NOW).remaining, 3);
+  });
+});
+
+describe("readiness", () => {
+  const LOADED = {
+    kind: "snapshot-loaded",
+    generation: "g",
+    counts: { users: 1, worlds: 2, instances: 3 },
+    bytes: 4,
+    ms: 5,
+    readMs: 1,
+    packMs: 1,
+    indexMs: 1,
+    read: ["users"],
+    kept: [],
+  } as const;
+
+  test("goes from loading over ready and stale to draining", () => {
+    const history = new History();
+    const keeper = new ReadinessKeeper(history, 60);
+    assert.deepEqual(keeper.readiness(), {
+      status: "loading",
+      generation: null,
+      loadedAt: null,
+      ageSeconds: null,
+    });
+    keeper.began();
+    keeper.progress(0.5);
+    assert.equal(keeper.loading?.progress, 0.5);
+    keeper.confirmed(0);
+    history.observe(LOADED);
+    keeper.ended();
+    assert.equal(keeper.loading, null);
+    assert.equal(keeper.readiness().status, "loading", "nothing listens yet");
+    history.observe({ kind: "listening", url: "http://x/", generation: "g" });
+    assert.equal(keeper.readiness().status, "ready");
+    assert.equal(keeper.readiness().generation, "g");
+    keeper.confirmed(61_000);
+    assert.equal(keeper.readiness().status, "stale");
+    assert.ok(keeper.readiness().ageSeconds! >= 61);
+    keeper.confirmed(0);
+    assert.equal(keeper.readiness().status, "ready");
+    keeper.drain();
+    assert.equal(keeper.readiness().status, "draining");
+  });
+
+  test("without a greatest age never becomes stale", () => {
+    const history = new History();
+    const keeper = new ReadinessKeeper(history, 0);
+    history.observe(LOADED);
+    history.observe({ kind: "listening", url: "http://x/", generation: "g" });
+    keeper.confirmed(1e9);
+    assert.equal(keeper.readiness().status, "ready");
+  });
+
+  test("history remembers the newest loads and their problems", () => {
+    const history = new History();
+    history.observe(LOADED);
+    for (let at = 0; at < 30; at++) {
+      history.observe({ kind: "snapshot-refused", problems: [`p${at}`], serving: "g", retryMs: at });
+    }
+    assert.equal(history.loads.length, 20);
+    const [newest] = history.loads;
+    assert.deepEqual(
+      [newest!.result, newest!.problems, newest!.retryMs, newest!.generation],
+      ["refused", ["p29"], 29, "g"],
+    );
+  });
+});

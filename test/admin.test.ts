@@ -1,0 +1,290 @@
+/** The admin listener of a running server: what it answers, whom it refuses, and what hostile peers get. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { startServer } from "../src/serve/server.ts";
+import {
+  BASE,
+  cleanUp,
+  serve,
+  serveOpen,
+  type TestServer,
+  TOKENS,
+  testOptions,
+  WORLD,
+} from "./support/http-server.ts";
+import { within } from "./support/patience.ts";
+import { get, type Response, until } from "./support/process.ts";
+import { closeWires, dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
+
+const ADMIN = { address: { host: "127.0.0.1", port: 0 }, maxAgeSeconds: 0 } as const;
+
+let server: TestServer;
+let admin: number;
+const HOST = ["Host: localhost"];
+
+before(async () => {
+  server = await serve({ admin: ADMIN });
+  admin = server.adminPort!;
+});
+after(async () => {
+  closeWires();
+  await cleanUp();
+});
+
+const ask = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+  get(`http://127.0.0.1:${admin}${path}`, { headers });
+const json = async (path: string) => JSON.parse((await ask(path)).text);
+const api = (path: string, token: string): Promise<Response> =>
+  get(`http://127.0.0.1:${server.port}${BASE}${path}`, { token });
+const explain = (target: string, key?: string) =>
+  json(`/explain?target=${encodeURIComponent(target)}${key === undefined ? "" : `&key=${key}`}`);
+
+/** A request with a method of its own. */
+async function send(method: string, path: string, headers: readonly string[] = []) {
+  const wire = await dial(admin);
+  void wire.send(requestHead(path, [...HOST, "Connection: close", ...headers], method));
+  const response = await wire.response(method);
+  wire.destroy();
+  return response;
+}
+
+describe("an admin listener", () => {
+  test("says that it lives and is ready", async () => {
+    const live = await ask("/livez");
+    assert.deepEqual([live.status, live.text], [200, "ok"]);
+    const ready = await ask("/readyz");
+    assert.equal(ready.status, 200);
+    const { status, generation, loadedAt, ageSeconds, ...rest } = JSON.parse(ready.text);
+    assert.deepEqual([status, `"${generation}"`, rest], ["ready", server.etag, {}]);
+    assert.ok(!Number.isNaN(Date.parse(loadedAt)) && ageSeconds >= 0);
+    assert.equal(ready.headers["cache-control"], "no-store");
+    for (const name of Object.keys(ready.headers)) assert.doesNotMatch(name, /^access-control/);
+  });
+
+  test("answers HEAD as GET without a body, and no other method", async () => {
+    const head = await send("HEAD", "/status");
+    assert.equal(head.status, 200);
+    assert.ok(Number(header(head, "Content-Length")) > 500);
+    for (const method of ["POST", "OPTIONS", "DELETE"]) {
+      const refused = await send(method, "/status", method === "OPTIONS" ? ["Origin: http://evil.test"] : []);
+      assert.equal(refused.status, 405);
+      assert.equal(header(refused, "Allow"), "GET, HEAD");
+      assert.equal(header(refused, "Access-Control-Allow-Origin"), undefined);
+    }
+    assert.equal(header(await send("GET", "/reload"), "Allow"), "POST");
+  });
+
+  test("tells the status: requests, keys and searches", async () => {
+    const earlier = await json("/status");
+    for (let at = 0; at < 3; at++) assert.equal((await api(`/worlds/${WORLD}`, TOKENS.api)).status, 200);
+    assert.equal((await api("/worlds/search?q=far", TOKENS.twin)).status, 200);
+    assert.equal((await api("/worlds/search?q=far", "svc_sk_nobody")).status, 401);
+    const status = await until(async () => {
+      const now = await json("/status");
+      return now.requests.total >= earlier.requests.total + 5 ? now : undefined;
+    }, "a fresh status");
+    const { routes, byStatus, perSecond, active } = status.requests;
+    const lookup = routes.find((one: { route: string }) => one.route === "/worlds/:id");
+    assert.equal(lookup.byStatus["200"], 3);
+    assert.ok(lookup.overall.p50Ms > 0 && lookup.overall.p99Ms >= lookup.overall.p50Ms);
+    assert.ok(byStatus["401"] >= 1 && perSecond > 0 && active === 0);
+    const busiest = status.keys.busiest.find((one: { id: string }) => one.id === "api");
+    assert.deepEqual([busiest.name, busiest.used, busiest.remaining], ["api", 3, busiest.limit - 3]);
+    assert.equal(status.searchCache.misses, 1);
+    assert.equal(status.generation.rows.worlds > 0, true);
+    assert.equal(status.loads[0].result, "loaded");
+    assert.deepEqual(
+      status.threads.all.map(({ role }: { role: string }) => role),
+      ["main"],
+    );
+    assert.ok(status.memory.rssBytes > status.memory.heapUsedBytes);
+    for (const token of Object.values(TOKENS)) assert.ok(!JSON.stringify(status).includes(token), token);
+    assert.doesNotMatch(JSON.stringify(status), /[0-9a-f]{64}/);
+  });
+
+  test("explains a search, and leaves the cache as it is", async () => {
+    const target = `${BASE}/worlds/search?q=FAR++wide&limit=7&limit=9&offset=-1`;
+    const explained = await explain(target);
+    assert.equal(explained.route.path, "/worlds/search");
+    assert.deepEqual(explained.parameters, { q: "FAR  wide", match: "exact", limit: 7, offset: 0 });
+    const { term, terms, total, classes, cache, durationMs } = explained.search;
+    assert.deepEqual([term, terms, cache], ["far  wide", ["far", "wide"], { holding: 0, asked: 1 }]);
+    assert.ok(durationMs >= 0);
+    const counted = classes.reduce((sum: number, { matches }: { matches: number }) => sum + matches, 0);
+    const page = JSON.parse((await api("/worlds/search?q=FAR++wide&limit=7", TOKENS.cli)).text);
+    assert.ok(total > 0);
+    assert.deepEqual([total, counted], [page.pagination.total, total]);
+    assert.equal(explained.answer.status, 200);
+    assert.deepEqual((await explain(target)).search.cache, { holding: 1, asked: 1 });
+  });
+
+  test("explains what would be refused, and counts nothing", async () => {
+    const before = await explain(`${BASE}/stats`, "few");
+    assert.equal(before.answer.status, 200);
+    assert.deepEqual((await explain(`${BASE}/stats`, "few")).key.quota, before.key.quota);
+    assert.equal((await explain(`${BASE}/worlds`, "narrow")).answer.status, 403);
+    assert.equal((await explain(`${BASE}/worlds`, "disabled")).answer.error, "API key is deactivated");
+    assert.equal((await explain(`${BASE}/worlds`, "cli")).key.quota, null);
+    assert.equal(
+      (await explain(`${BASE}/worlds/search?q=%20`)).answer.error,
+      'Query parameter "q" is required',
+    );
+    assert.equal((await explain(`${BASE}/worlds/none`)).answer.error, "World not found");
+    assert.equal((await explain("/none")).route, null);
+    assert.equal((await ask(`/explain?target=/&key=${TOKENS.api}`)).status, 404);
+    const { length } = (await api(`/worlds/${WORLD}`, TOKENS.cli)).text;
+    assert.equal((await explain(`http://any${BASE}/worlds/${WORLD}`)).answer.bytes, length);
+  });
+
+  test("tells no token of a target", async () => {
+    const { text } = await ask(
+      `/explain?target=${encodeURIComponent(`${BASE}/users/search?q=SVC_SK_canary1234`)}`,
+    );
+    assert.doesNotMatch(text, /canary/i);
+  });
+
+  test("reads again when it is told to, by nobody else's page", async () => {
+    assert.equal((await send("POST", "/reload")).status, 403);
+    const [one, two] = await Promise.all([
+      send("POST", "/reload", ["X-Orrery-Admin: 1"]),
+      send("POST", "/reload", ["X-Orrery-Admin: 1"]),
+    ]);
+    assert.deepEqual([one.status, two.status].sort(), [200, 409]);
+    const { keys, snapshot } = JSON.parse((one.status === 200 ? one : two).body);
+    assert.deepEqual([keys.result, snapshot.result], ["loaded", "unchanged"]);
+  });
+});
+
+describe("hostile peers of the admin listener", () => {
+  test("other hosts, none, and two", async () => {
+    for (const host of ["evil.test", "127.1", "localhost.", `evil.test:${admin}`, ""]) {
+      const wire = await dial(admin);
+      void wire.send(requestHead("/livez", [`Host: ${host}`, "Connection: close"]));
+      assert.equal((await wire.response()).status, 421, host);
+      wire.destroy();
+    }
+    for (const host of [`[::1]:${admin}`, "127.0.0.1", "localhost:1"]) {
+      const wire = await dial(admin);
+      void wire.send(requestHead("/livez", [`Host: ${host}`, "Connection: close"]));
+      assert.equal((await wire.response()).status, 200, host);
+      wire.destroy();
+    }
+    const none = await lastWord(admin, "GET /livez HTTP/1.1\r\n\r\n");
+    assert.equal(errorOf(none), "Bad request");
+    const two = await lastWord(admin, requestHead("/livez", [...HOST, "Host: evil.test"]));
+    assert.equal(two.status, 400);
+    const old = await lastWord(admin, "GET /livez HTTP/1.0\r\n\r\n");
+    assert.deepEqual([old.status, old.body], [200, "ok"]);
+  });
+
+  test("what is no HTTP, and heads and bodies that are too large", async () => {
+    const garbage = await lastWord(admin, "\x16\x03\x01\x02\r\n\r\n");
+    assert.equal(errorOf(garbage), "Bad request");
+    const long = await dial(admin);
+    void long.send(`GET /explain?target=${"x".repeat(1_000_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    assert.equal((await long.response()).status, 431);
+    long.destroy();
+    const token = await dial(admin);
+    void token.send(requestHead("/status", [...HOST, `Authorization: Bearer ${"x".repeat(1_000_000)}`]));
+    assert.equal((await token.response()).status, 431);
+    token.destroy();
+    const body = ["X-Orrery-Admin: 1", "Content-Length: 100000000", "Expect: 100-continue"];
+    assert.equal((await send("POST", "/reload", body)).status, 413);
+    assert.equal((await send("GET", "/livez", ["Content-Length: 5"])).status, 400);
+  });
+
+  test("pipelined requests are answered in order, but not without end", async () => {
+    const some = await dial(admin);
+    const heads = ["/livez", "/status", "/readyz", "/none"].map((path) => requestHead(path, HOST));
+    void some.send(heads.join(""));
+    const statuses = [];
+    for (const _ of heads) statuses.push((await some.response()).status);
+    assert.deepEqual(statuses, [200, 200, 200, 404]);
+    some.destroy();
+    const many = await dial(admin);
+    void many.send(requestHead("/livez", HOST).repeat(2000));
+    let last = await many.response();
+    let answers = 1;
+    for (; last.status === 200; answers++) last = await many.response();
+    assert.equal(last.status, 429);
+    assert.ok(answers <= 100, `${answers} answers`);
+    many.destroy();
+  });
+
+  test("more connections than it takes: idle ones make room", async () => {
+    const sockets = Array.from({ length: 200 }, () => connect(admin, "127.0.0.1"));
+    let closed = 0;
+    for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
+    await until(() => closed >= 160, "the close of those before");
+    assert.equal((await ask("/livez")).text, "ok");
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe("a token", () => {
+  test("is asked for but where health is asked for", async () => {
+    const guarded = await serve({ admin: { ...ADMIN, token: "canary-token" } });
+    const from = (path: string, token?: string): Promise<Response> =>
+      get(`http://127.0.0.1:${guarded.adminPort}${path}`, { token });
+    for (const path of ["/livez", "/readyz"]) assert.equal((await from(path)).status, 200);
+    for (const path of ["/status", "/explain?target=/", "/", "/metrics", "/none"]) {
+      const refused = await from(path);
+      assert.equal(refused.status, 401, path);
+      assert.equal(refused.headers["www-authenticate"], "Bearer");
+      assert.equal((await from(path, "canary-tokem")).status, 401);
+    }
+    const status = await from("/status", "canary-token");
+    assert.equal(status.status, 200);
+    assert.ok(!status.text.includes("canary"));
+    assert.ok(!JSON.stringify(guarded.observations).includes("canary"));
+  });
+});
+
+describe("a stop", () => {
+  test("is told at once, while requests are answered", async () => {
+    const stopping = await serve({ admin: ADMIN });
+    const api = await dial(stopping.port);
+    const stopped = stopping.stop();
+    const ready = await get(`http://127.0.0.1:${stopping.adminPort}/readyz`);
+    assert.deepEqual([ready.status, JSON.parse(ready.text).status], [503, "draining"]);
+    void api.send(requestHead(`${BASE}/stats`, [`Authorization: Bearer ${TOKENS.cli}`]));
+    assert.equal((await api.response()).status, 200);
+    api.destroy();
+    await within(stopped, "the stop");
+  });
+
+  test("waits for no slow peer of the admin listener", async () => {
+    const stopping = await serve({ admin: ADMIN });
+    const half = connect(stopping.adminPort!, "127.0.0.1");
+    await once(half, "connect");
+    half.on("error", () => {}).write("GET /status HTTP/1.1\r\nHost: ");
+    const deaf = connect(stopping.adminPort!, "127.0.0.1").pause();
+    await once(deaf, "connect");
+    deaf.on("error", () => {}).write(requestHead("/status", HOST).repeat(10));
+    const began = performance.now();
+    await within(stopping.stop(), "the stop");
+    assert.ok(performance.now() - began < 10_000);
+    half.destroy();
+    deaf.destroy();
+  });
+});
+
+test("a server that cannot start leaves no admin listener behind", async () => {
+  const options = await testOptions({ admin: ADMIN, snapshot: "/nowhere" }, []);
+  await assert.rejects(startServer(options), /nowhere/);
+  const taken = await serveOpen();
+  const clash = await testOptions(
+    { admin: { ...ADMIN, address: { host: "127.0.0.1", port: taken.port } } },
+    [],
+  );
+  await assert.rejects(
+    startServer(clash),
+    /cannot listen for --admin on 127\.0\.0\.1 port \d+: the port is in use/,
+  );
+  const keys = join(options.keys, "none");
+  await assert.rejects(startServer({ ...options, keys }));
+});

@@ -1,0 +1,109 @@
+/** What the dashboard makes of figures, without a browser. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  bytes,
+  count,
+  counted,
+  duration,
+  millis,
+  moment,
+  NONE,
+  percent,
+  rate,
+} from "../src/pages/dashboard/format.ts";
+import { column, createHistory, forgetNow, remember, span } from "../src/pages/dashboard/history.ts";
+
+/** With a space that breaks lines, for reading. */
+function plain(text: string): string {
+  return text.replaceAll("\u00a0", " ");
+}
+
+describe("figures", () => {
+  it("have three digits and a unit", () => {
+    assert.deepEqual([0, 0.0471, 0.999, 9.994, 9.996, 99.94, 99.96, 123_456].map(rate), [
+      "0",
+      "0.05",
+      "1.00",
+      "9.99",
+      "10.0",
+      "99.9",
+      "100",
+      "123,456",
+    ]);
+    assert.deepEqual(
+      [0, 0.05, 12.34, 999, 1000, 61_500, 125_000].map((ms) => plain(millis(ms))),
+      ["0 ms", "0.05 ms", "12.3 ms", "999 ms", "1.00 s", "61.5 s", "2 min 5 s"],
+    );
+    assert.deepEqual(
+      [0, 999, 1000, 67_108_864, 1.5e9, 9e15].map((size) => plain(bytes(size))),
+      ["0 B", "999 B", "1.00 kB", "67.1 MB", "1.50 GB", "9,000 TB"],
+    );
+    assert.deepEqual(
+      [0, 0.0004, 0.5, 1].map((share) => plain(percent(share))),
+      ["0 %", "0.0 %", "50.0 %", "100 %"],
+    );
+    assert.equal(plain(counted(1, "key")), "1 key");
+    assert.equal(plain(counted(1200, "key")), "1,200 keys");
+  });
+
+  it("say durations in their two largest units", () => {
+    assert.deepEqual(
+      [-5, 0, 59.9, 60, 130, 3600, 3661, 90_000, 864_000].map((seconds) => plain(duration(seconds))),
+      ["0 s", "0 s", "59 s", "1 min", "2 min 10 s", "1 h", "1 h 1 min", "1 d 1 h", "10 d"],
+    );
+  });
+
+  it("are a dash where there are none", () => {
+    for (const write of [count, rate, millis, bytes, percent, duration]) {
+      for (const nothing of [null, undefined, Number.NaN, Number.POSITIVE_INFINITY]) {
+        assert.equal(write(nothing), NONE);
+      }
+    }
+    assert.equal(moment(new Date("no time"), new Date()), NONE);
+  });
+
+  it("have a date when they are not of today", () => {
+    const now = new Date(2026, 10, 22, 12, 0, 0);
+    assert.equal(moment(new Date(2026, 10, 22, 9, 5, 7), now), "09:05:07");
+    assert.match(moment(new Date(2026, 10, 21, 9, 5, 7), now), /21 Nov.*09:05:07/);
+  });
+});
+
+describe("the history of charts", () => {
+  it("holds ten minutes", () => {
+    const history = createHistory();
+    for (let at = 0; at <= 2000; at += 2) remember(history, 1e9 + at, { some: at });
+    assert.equal(history.moments.length, 301);
+    assert.deepEqual(span(history), [1e9 + 1400, 1e9 + 2000]);
+    assert.deepEqual(column(history, "some").slice(0, 2), [1400, 1402]);
+    assert.equal(
+      column(history, "other").every((figure) => figure === null),
+      true,
+    );
+  });
+
+  it("has a gap where nothing is known", () => {
+    const history = createHistory();
+    forgetNow(history, 99);
+    remember(history, 100, { some: 1 });
+    remember(history, 102, { some: 2 });
+    // Nobody answers, several times.
+    for (const at of [104, 106, 108]) forgetNow(history, at);
+    remember(history, 110, { some: 3 });
+    // Nobody looks.
+    remember(history, 170, { some: 4 });
+    assert.deepEqual(column(history, "some"), [1, 2, null, 3, null, 4]);
+    assert.deepEqual(history.moments, [100, 102, 104, 110, 140, 170]);
+  });
+
+  it("begins anew by a clock that went back, and stays bounded by one that stands nearly still", () => {
+    const history = createHistory();
+    remember(history, 1000, { some: 1 });
+    remember(history, 900, { some: 2 });
+    assert.deepEqual(column(history, "some"), [2]);
+    for (let at = 0; at < 5000; at++) remember(history, 901 + at / 1000, { some: at });
+    assert.equal(history.moments.length, 2000);
+  });
+});

@@ -1,0 +1,236 @@
+/** Pages as files are served: methods, conditions, encodings, caching, and what of a path is theirs. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { before, describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { bodyBytes } from "../src/body.ts";
+import { createOpenApi } from "../src/derive/openapi.ts";
+import { splitHeaders } from "../src/headers.ts";
+import { takesGzip } from "../src/pages/accept-encoding.ts";
+import { createReference } from "../src/pages/reference.ts";
+import type { PageRequest } from "../src/pages/serve.ts";
+import { ROUTES } from "../src/routes.ts";
+
+const serve = createReference(true);
+
+interface Got {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+/** Asks; undefined where the path is none of theirs. */
+async function ask(path: string, more: Partial<PageRequest> = {}): Promise<Got | undefined> {
+  const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
+  const reply = await serve({ method: "GET", path, ...none, ...more });
+  if (reply === undefined) return undefined;
+  const headers = new Map<string, string>();
+  const list = splitHeaders(reply.headers);
+  for (let at = 0; at < list.length; at += 2) {
+    const name = list[at]!.toLowerCase();
+    assert.ok(!headers.has(name), `${name} twice`);
+    headers.set(name, list[at + 1]!);
+  }
+  return { status: reply.status, headers, body: bodyBytes(reply.body) };
+}
+
+async function asked(path: string, more: Partial<PageRequest> = {}): Promise<Got> {
+  const got = await ask(path, more);
+  assert.ok(got !== undefined, path);
+  return got;
+}
+
+/** Paths of what the page loads. */
+let loaded: string[] = [];
+
+before(async () => {
+  const { body } = await asked("/docs");
+  const html = body.toString("utf8");
+  loaded = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
+  assert.ok(loaded.length >= 4, html);
+});
+
+describe("what is served", () => {
+  it("leads from the root to the reference", async () => {
+    const { status, headers, body } = await asked("/");
+    assert.equal(status, 302);
+    assert.equal(headers.get("location"), "/docs");
+    assert.equal(body.length, 0);
+  });
+
+  it("is a page that loads nothing from elsewhere and is protected", async () => {
+    const { status, headers, body } = await asked("/docs");
+    assert.equal(status, 200);
+    assert.equal(headers.get("content-type"), "text/html; charset=utf-8");
+    const policy = headers.get("content-security-policy")!;
+    assert.match(policy, /default-src 'none'/);
+    assert.doesNotMatch(policy, /unsafe-eval|https?:|\*/);
+    assert.equal(headers.get("x-content-type-options"), "nosniff");
+    assert.equal(headers.get("referrer-policy"), "no-referrer");
+    assert.equal(headers.get("x-frame-options"), "DENY");
+    assert.doesNotMatch(body.toString("utf8"), /(?:src|href)="(?:https?:)?\/\//);
+  });
+
+  it("is the OpenAPI document, which other origins may read", async () => {
+    const { headers, body } = await asked("/openapi.json");
+    assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
+    assert.equal(headers.get("access-control-allow-origin"), "*");
+    assert.deepEqual(JSON.parse(body.toString("utf8")), JSON.parse(JSON.stringify(createOpenApi(ROUTES))));
+    const without = await createReference(false)({
+      ...{ method: "GET", path: "/openapi.json" },
+      ...{ ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined },
+    });
+    assert.doesNotMatch(without!.headers, /access-control/i);
+  });
+
+  it("may be kept for five minutes, or for ever where the name holds a hash of the contents", async () => {
+    for (const path of ["/", "/docs", "/openapi.json"]) {
+      assert.equal((await asked(path)).headers.get("cache-control"), "public, max-age=300");
+    }
+    for (const path of loaded) {
+      const { headers, body } = await asked(path);
+      assert.equal(headers.get("cache-control"), "public, max-age=31536000, immutable");
+      const hash = createHash("sha256").update(body).digest("base64url").slice(0, 16);
+      assert.ok(path.includes(hash), path);
+      assert.equal(headers.get("x-content-type-options"), "nosniff");
+      assert.match(headers.get("content-type")!, /^text\/(css|javascript); charset=utf-8$/);
+    }
+  });
+
+  it("is nothing else", async () => {
+    const [asset = ""] = loaded;
+    for (const path of [
+      ...[
+        "/docs/",
+        "/docs//",
+        "/Docs",
+        "/docs/../docs",
+        "/docs/..%2f..%2fetc%2fpasswd",
+        "/docs/../../etc/passwd",
+      ],
+      ...[
+        "/openapi.json/",
+        "/openapi",
+        "//",
+        "",
+        "/docs/__proto__",
+        "/docs/constructor",
+        "/constructor",
+        "/docs%2f",
+      ],
+      ...[`${asset}/`, `/docs/${asset}`, asset.replace("-", "-x"), asset.toUpperCase(), asset.slice(5)],
+    ]) {
+      assert.equal(await ask(path), undefined, path);
+    }
+  });
+});
+
+describe("methods", () => {
+  it("are GET and HEAD, alike but for the body", async () => {
+    for (const path of ["/", "/docs", "/openapi.json", ...loaded]) {
+      for (const acceptEncoding of [undefined, "gzip"]) {
+        const got = await asked(path, { acceptEncoding });
+        const head = await asked(path, { acceptEncoding, method: "HEAD" });
+        assert.deepEqual(head, { ...got, body: Buffer.alloc(0) });
+        assert.equal(got.headers.get("content-length"), String(got.body.length));
+      }
+    }
+  });
+
+  it("are no others", async () => {
+    for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]) {
+      for (const path of ["/", "/docs", "/openapi.json", loaded[0]!]) {
+        const { status, headers, body } = await asked(path, { method });
+        assert.equal(status, 405);
+        assert.equal(headers.get("allow"), "GET, HEAD");
+        assert.equal(body.toString(), '{"error":"Method not allowed"}');
+      }
+      assert.equal(await ask("/docs/nothing", { method }), undefined);
+    }
+  });
+});
+
+describe("conditions", () => {
+  it("are judged by the tag of what would be sent", async () => {
+    for (const path of ["/docs", "/openapi.json", ...loaded]) {
+      const tags = new Set<string>();
+      for (const acceptEncoding of [undefined, "gzip"]) {
+        const { headers } = await asked(path, { acceptEncoding });
+        const tag = headers.get("etag")!;
+        assert.match(tag, /^"[\w-]+"$/);
+        assert.equal(headers.get("vary"), "Accept-Encoding");
+        tags.add(tag);
+        for (const ifNoneMatch of [tag, `W/${tag}`, `"other", ${tag}`, "*", `"a" , W/${tag},"b"`]) {
+          const got = await asked(path, { acceptEncoding, ifNoneMatch });
+          assert.equal(got.status, 304, ifNoneMatch);
+          assert.equal(got.body.length, 0);
+          for (const name of ["etag", "cache-control", "vary"]) {
+            assert.equal(got.headers.get(name), headers.get(name), name);
+          }
+          assert.equal(got.headers.has("content-length"), false);
+        }
+        for (const ifNoneMatch of ['"other"', "", tag.slice(1, -1), `${tag.slice(0, -1)}x"`, "nonsense"]) {
+          assert.equal((await asked(path, { acceptEncoding, ifNoneMatch })).status, 200, ifNoneMatch);
+        }
+        assert.equal((await asked(path, { acceptEncoding, ifMatch: tag })).status, 200);
+        const failed = await asked(path, { acceptEncoding, ifMatch: `"other", W/${tag}` });
+        assert.equal(failed.status, 412);
+        assert.equal(failed.headers.get("cache-control"), "no-store");
+      }
+      assert.equal(tags.size, 2, "one tag for two contents");
+    }
+  });
+});
+
+describe("encodings", () => {
+  it("are chosen as the client says", () => {
+    for (const header of [
+      ...[
+        "gzip",
+        "GZIP",
+        "gzip, deflate, br",
+        "br;q=1.0, gzip;q=0.8, *;q=0.1",
+        "*",
+        "x-gzip",
+        "gzip;q=0.001",
+      ],
+      ...[
+        "deflate,gzip ; q=1",
+        "identity;q=0, gzip;q=0.1",
+        "identity;q=0.5, gzip",
+        "gzip;Q=1",
+        "identity, gzip",
+      ],
+    ]) {
+      assert.equal(takesGzip(header), true, header);
+    }
+    for (const header of [
+      ...[
+        undefined,
+        "",
+        "identity",
+        "br",
+        "gzip;q=0",
+        "gzip;q=0.000",
+        "*;q=0",
+        "gzip;q=0, *",
+        "identity;q=1, gzip;q=0.5",
+      ],
+      ...["gzip;q=2", "gzip;q=x", "gzip;q=", "gzipped", "gzip;q=-1", ",,,", "gzip;q=0.0001"],
+    ]) {
+      assert.equal(takesGzip(header), false, header);
+    }
+  });
+
+  it("hold the same contents", async () => {
+    for (const path of ["/docs", "/openapi.json", ...loaded]) {
+      const plain = await asked(path, { acceptEncoding: "gzip;q=0" });
+      const packed = await asked(path, { acceptEncoding: "br, gzip" });
+      assert.equal(plain.headers.has("content-encoding"), false);
+      assert.equal(packed.headers.get("content-encoding"), "gzip");
+      assert.deepEqual(gunzipSync(packed.body), plain.body);
+      assert.ok(packed.body.length < plain.body.length);
+    }
+  });
+});
