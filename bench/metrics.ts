@@ -171,7 +171,7 @@ try {
   );
   const server = servers[1];
   await askForEverything(server);
-  await scrapeTimes(Math.min(500, scrapes));
+  await scrapeTimes(Math.min(2000, scrapes));
   const before = memoryOf(server.pid, "VmRSS");
   const began = microsOf(server.pid);
   const bytes = await scrapeTimes(scrapes);
