@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { FAULTS } from "../../src/fault.ts";
+import { METRICS } from "../../src/metrics/table.ts";
 import { SCHEMAS } from "../../src/model.ts";
 import { PATH_OPTIONS, SETTING_OPTIONS } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
@@ -16,6 +17,7 @@ export const GENERATED: readonly string[] = [
   "docs/http.md",
   "docs/embedding.md",
   "docs/snapshots.md",
+  "docs/metrics.md",
 ];
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -53,6 +55,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         scope === null ? "any valid key" : `\`${scope}\``,
         parameters.map((name) => `\`${name}\``).join(" ") || "–",
         summary,
+      ]),
+    ),
+  metrics: () =>
+    table(
+      ["Metric", "Type", "Labels", "Tells"],
+      Object.values(METRICS).map(({ name, type, labels, help }) => [
+        `\`${name}\``,
+        type,
+        labels.map((label) => `\`${label}\``).join(" ") || "–",
+        help,
       ]),
     ),
   fields: () =>

@@ -1,0 +1,196 @@
+/**
+ * What metrics cost: a lookup with and without them, a scrape, and the memory
+ * behind many scrapes.
+ *
+ *     npx tsx bench/metrics.ts [--smoke] [--rounds 40] [--requests 10000] [--scrapes 10000]
+ *
+ * Prints microseconds of the server's CPU time a lookup, medians of short rounds
+ * in turn, and the median of the rounds' ratios; milliseconds of its CPU time a
+ * scrape, with 1,000 keys and every route asked for; and its memory before and
+ * after many scrapes.
+ */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { addKey } from "../src/cli/keysfile.ts";
+import { ROUTES } from "../src/routes.ts";
+import { freePort } from "../test/support/free-port.ts";
+import { ORRERY, type Server, startServer } from "./http/servers.ts";
+import { workloadsOf } from "./http/workloads.ts";
+import { snapshotOf } from "./support/child.ts";
+import { median } from "./support/load.ts";
+import { readOptions } from "./support/options.ts";
+import { fixed, machine, markdown, whole } from "./support/output.ts";
+import { memoryOf } from "./support/process.ts";
+
+const values = readOptions({
+  options: {
+    smoke: { type: "boolean", default: false },
+    rounds: { type: "string" },
+    requests: { type: "string" },
+    scrapes: { type: "string" },
+  },
+});
+const rounds = Number(values.rounds ?? (values.smoke ? 2 : 40));
+const requests = Number(values.requests ?? (values.smoke ? 2000 : 10_000));
+const scrapes = Number(values.scrapes ?? (values.smoke ? 100 : 10_000));
+const KEYS = 1000;
+const CONNECTIONS = 64;
+const WARM_UP_REQUESTS = values.smoke ? 2000 : 30_000;
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-bench-metrics-"));
+const keys = join(folder, "keys.json");
+const limit = 2_000_000_000;
+const token = await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_", limit });
+const headers = { Authorization: `Bearer ${token}` };
+
+/** Copies the key that there is, each time under another id and hash. */
+function addKeys(): void {
+  const { keys: known } = JSON.parse(readFileSync(keys, "utf8")) as {
+    keys: [{ id: string; sha256: string }];
+  };
+  const others = Array.from({ length: KEYS - 1 }, (_, at) => ({
+    ...known[0],
+    id: `key-${at}`,
+    sha256: at.toString(16).padStart(64, "0"),
+  }));
+  writeFileSync(keys, JSON.stringify({ keys: [...known, ...others] }));
+}
+
+const snapshot = await snapshotOf(2000);
+const workload = workloadsOf(snapshot).find(({ name }) => name === "world-by-id")!;
+const admin = await freePort();
+
+async function start(more: readonly string[]): Promise<Server> {
+  const settings = [...workload.settings, ...more];
+  return await startServer(ORRERY, { snapshot, keys, reply: "", settings });
+}
+
+/** CPU time of all threads of a process, in microseconds: what `/proc/PID/stat` says is of whole ticks. */
+function microsOf(pid: number): number {
+  const ofThread = (thread: string): number =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1000;
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + ofThread(thread), 0);
+}
+
+/** Asks so often for one world after another, over connections that stay; the load is as cheap as it can be. */
+async function lookUp({ url }: Server, count: number): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const texts = workload.requests.map(
+    ({ path }) => `GET ${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: ${headers.Authorization}\r\n\r\n`,
+  );
+  let asked = 0;
+  async function connection(): Promise<void> {
+    const socket = connect(Number(port), hostname);
+    const send = (): boolean => socket.write(texts[asked++ % texts.length]!);
+    await new Promise<void>((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("connect", send);
+      // A short answer comes in one piece.
+      socket.on("data", (bytes) => {
+        if (!bytes.subarray(9, 12).equals(STATUS)) reject(new Error(bytes.toString()));
+        else if (asked < count) send();
+        else resolve();
+      });
+    });
+    socket.destroy();
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+}
+
+const STATUS = Buffer.from("200");
+
+/** Microseconds a lookup. */
+async function costOf(server: Server, count: number): Promise<number> {
+  const before = microsOf(server.pid);
+  await lookUp(server, count);
+  return (microsOf(server.pid) - before) / count;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** Asks and reads all; gives the size of the body. */
+function ask(url: string, method = "GET", more: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent, method, headers: more }, (response) => {
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      response.on("end", () => resolve(bytes));
+    }).on("error", reject);
+  });
+}
+
+/** Every route with some statuses and methods, as a day brings them. */
+async function askForEverything({ url }: Server): Promise<void> {
+  for (const { path } of ROUTES) {
+    const target = `${url}/api/public/v1${path.replace(":id", "00000000-0000-4000-8000-000000000000")}`;
+    await ask(`${target}?q=a`, "GET", headers);
+    await ask(`${target}?q=a`, "HEAD", headers);
+    await ask(target, "GET", { ...headers, "If-None-Match": "*" });
+    await ask(target);
+    await ask(target, "OPTIONS");
+  }
+  await ask(`${url}/nowhere`);
+}
+
+async function scrapeTimes(count: number): Promise<number> {
+  let bytes = 0;
+  for (let at = 0; at < count; at++) bytes = await ask(`http://127.0.0.1:${admin}/metrics`);
+  return bytes;
+}
+
+try {
+  addKeys();
+  const servers = [await start([]), await start(["--admin", String(admin)])] as const;
+  const costs: [number[], number[]] = [[], []];
+  for (const server of servers) await costOf(server, WARM_UP_REQUESTS);
+  for (let round = 0; round < rounds; round++) {
+    // Who is first is the other each time.
+    for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      costs[at].push(await costOf(servers[at], requests));
+    }
+  }
+  const ratios = costs[1].map((cost, round) => cost / costs[0][round]!).sort((a, b) => a - b);
+  console.log(
+    `${machine()}; medians of ${rounds} × ${whole(requests)} lookups in turn, ${CONNECTIONS} connections.\n`,
+  );
+  console.log(
+    markdown(
+      ["", "µs of CPU a lookup"],
+      [
+        ["without `--admin`", fixed(median(costs[0]), 2)],
+        ["with metrics", fixed(median(costs[1]), 2)],
+        ["ratio", fixed(median(ratios), 3)],
+      ],
+    ),
+  );
+  const server = servers[1];
+  await askForEverything(server);
+  await scrapeTimes(Math.min(2000, scrapes));
+  const before = memoryOf(server.pid, "VmRSS");
+  const began = microsOf(server.pid);
+  const bytes = await scrapeTimes(scrapes);
+  const ms = (microsOf(server.pid) - began) / 1000 / scrapes;
+  const after = memoryOf(server.pid, "VmRSS");
+  console.log(`\n${whole(scrapes)} scrapes of ${whole(bytes)} bytes, ${whole(KEYS)} keys:\n`);
+  console.log(
+    markdown(
+      ["", ""],
+      [
+        ["ms of CPU a scrape", fixed(ms, 2)],
+        ["memory before, MB", fixed(before / 1e6, 1)],
+        ["memory after, MB", fixed(after / 1e6, 1)],
+      ],
+    ),
+  );
+  for (const one of servers) await one.stop();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+// Servers that a failure left running end with this process.
+process.exit();

@@ -1,0 +1,245 @@
+/** A real Prometheus scrapes a real server: its figures, its alert rules, and every query of the dashboard for Grafana. */
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { whyNoSharing } from "../../src/serve/listen/port.ts";
+import { freePort } from "../support/free-port.ts";
+import { need } from "../support/need.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { killAll, type Served, served, start, until } from "../support/process.ts";
+import { assertPassesOn, findNode } from "../support/runtimes.ts";
+
+const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
+
+/** Runs promtool; it must find nothing wrong. */
+function promtool(args: readonly string[], input = ""): void {
+  const ran = spawnSync("promtool", args, { cwd: join(DEPLOY, "prometheus"), input, encoding: "utf8" });
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+  // `check metrics` has advice with the status 0, too.
+  if (args[1] === "metrics") assert.equal(ran.stdout + ran.stderr, "");
+}
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+/** Every query of the dashboard, its variables filled in. */
+function dashboardQueries(): Map<string, string> {
+  const { panels, annotations } = JSON.parse(readFileSync(join(DEPLOY, "grafana/orrery.json"), "utf8")) as {
+    panels: readonly Panel[];
+    annotations: { list: readonly { name: string; expr: string }[] };
+  };
+  const all = panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }, at) => [`${title} ${at}`, expr]),
+  );
+  all.push(...annotations.list.map(({ name, expr }) => [name, expr]));
+  return new Map(
+    all.map(([name, expr]) => [
+      name!,
+      expr!.replaceAll("$__rate_interval", "1m").replaceAll('"$instance"', '".*"'),
+    ]),
+  );
+}
+
+/** Metrics that a query names: words that are followed by a selector, or stand alone, and are no functions or labels. */
+function metricsIn(expr: string): string[] {
+  return [...new Set(expr.match(/\b(?:http_server|orrery|process|nodejs)_\w+/g))];
+}
+
+interface Result {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+const PROGRAMS = need("prometheus", "promtool");
+const cannotShare = whyNoSharing() !== undefined;
+const other = cannotShare && PROGRAMS === false ? findNode(24) : undefined;
+const missing = other !== undefined && "missing" in other && other.missing;
+
+// Serving threads need a Node on which they can share a port.
+it("passes where there are serving threads", { skip: !cannotShare || PROGRAMS || missing }, () => {
+  assertPassesOn(other!, fileURLToPath(import.meta.url), { pattern: "a real Prometheus", atLeast: 5 });
+});
+
+describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share a port" : PROGRAMS }, () => {
+  let server: Served;
+  let admin = "";
+  let api = "";
+  let stop = (): void => {};
+  let log = "";
+  const scope: (() => void)[] = [];
+
+  async function get(path: string): Promise<unknown> {
+    const response = await fetch(`${api}${path}`);
+    const body = (await response.json()) as { status: string; data: unknown };
+    assert.equal(body.status, "success", `${path}: ${JSON.stringify(body)}`);
+    return body.data;
+  }
+
+  async function query(expr: string): Promise<readonly Result[]> {
+    const { result } = (await get(`/api/v1/query?query=${encodeURIComponent(expr)}`)) as { result: Result[] };
+    return result;
+  }
+
+  /** The one value of a query. */
+  const numberOf = async (expr: string): Promise<number> => Number((await query(expr))[0]?.value[1]);
+
+  /** Waits until a query has a value; says what it had in the end. */
+  async function becomes(expr: string, wanted: number): Promise<void> {
+    let last = Number.NaN;
+    await until(async () => {
+      last = await numberOf(expr);
+      return last === wanted;
+    }, `${expr} to be ${wanted}`).catch((error: unknown) => {
+      throw new Error(`${expr} is ${last} instead of ${wanted}; log of Prometheus:\n${log}`, {
+        cause: error,
+      });
+    });
+  }
+
+  before(async () => {
+    const test = { after: (done: () => void) => void scope.push(done) };
+    const { folder, snapshot, keys } = place(test);
+    writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_few", { limit: 3 }));
+    const [adminPort, port] = [await freePort(), await freePort()];
+    admin = `http://127.0.0.1:${adminPort}`;
+    server = await served(
+      start([
+        ...["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--threads", "2"],
+        ...["--admin", String(adminPort), "--rate-window", "31536000"],
+      ]),
+    );
+    const config = readFileSync(join(DEPLOY, "prometheus/prometheus.yml"), "utf8")
+      .replaceAll("15s", "500ms")
+      .replaceAll("127.0.0.1:8788", `127.0.0.1:${adminPort}`)
+      .replaceAll("rules.yml", join(DEPLOY, "prometheus/rules.yml"));
+    writeFileSync(join(folder, "prometheus.yml"), config);
+    mkdirSync(join(folder, "data"));
+    const child = spawn(
+      "prometheus",
+      [
+        ...[`--config.file=${join(folder, "prometheus.yml")}`, `--storage.tsdb.path=${join(folder, "data")}`],
+        ...[`--web.listen-address=127.0.0.1:${port}`, "--log.level=warn"],
+      ],
+      { stdio: ["ignore", "ignore", "pipe"] },
+    );
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    stop = () => void child.kill("SIGKILL");
+    api = `http://127.0.0.1:${port}`;
+    await until(
+      () =>
+        fetch(`${api}/-/ready`).then(
+          ({ ok }) => ok,
+          () => child.exitCode !== null,
+        ),
+      `Prometheus to be ready; it says:\n${log}`,
+    );
+    assert.equal(child.exitCode, null, log);
+    await becomes('up{job="orrery"}', 1);
+    stopped = ended;
+  });
+
+  let stopped: Promise<unknown> = Promise.resolve();
+  after(async () => {
+    stop();
+    await stopped;
+    await killAll();
+    for (const done of scope) done();
+  });
+
+  /** Asks over so many connections, so that each thread gets some. */
+  async function ask(path: string, token: string, count: number): Promise<number[]> {
+    const one = async (): Promise<number> => {
+      const headers = { Authorization: `Bearer ${token}`, Connection: "close" };
+      const response = await fetch(`${server.url}${path}`, { headers });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    return await Promise.all(Array.from({ length: count }, one));
+  }
+
+  it("has the right figures of requests, whichever thread answered them", async () => {
+    await ask("/worlds", TOKEN, 40);
+    await ask("/users/search?q=a", TOKEN, 7);
+    await ask("/stats", "svc_sk_nobodys", 5);
+    await ask("/stats", "svc_sk_few", 10);
+    const count = "http_server_request_duration_seconds_count";
+    await becomes(
+      `sum(${count}{http_request_method="GET",http_route="/api/public/v1/worlds",http_response_status_code="200"})`,
+      40,
+    );
+    await becomes(`sum by (http_response_status_code) (${count}{http_response_status_code="429"})`, 7);
+    await becomes('sum(http_server_request_duration_seconds_bucket{le="+Inf"})', 62);
+    await becomes('orrery_requests_rejected_total{reason="api_key_unknown"}', 5);
+    await becomes('orrery_requests_rejected_total{reason="rate_limited"}', 7);
+    await becomes('sum(orrery_searches_total{search="users"})', 7);
+    await becomes("http_server_active_requests", 0);
+    await becomes("orrery_keys", 2);
+    await becomes("orrery_ready", 1);
+    const [generation] = await query("orrery_generation_info");
+    assert.equal(generation!.metric.generation, server.generation);
+    assert.ok((await numberOf('orrery_heap_used_bytes{thread="serving"}')) > 0);
+  });
+
+  it("finds nothing wrong with the text, which holds no token", async () => {
+    const text = await (await fetch(`${admin}/metrics`)).text();
+    promtool(["check", "metrics"], text);
+    assert.doesNotMatch(text, /svc_sk|svcx|[0-9a-f]{64}/);
+  });
+
+  it("scraped OpenMetrics without a warning", async () => {
+    await becomes('up{job="orrery"}', 1);
+    // Whatever it did not like in a text it would have logged.
+    assert.doesNotMatch(log, /append|ingest|duplicate|timestamp|pars/i);
+    const response = await fetch(`${admin}/metrics`, { headers: { Accept: "application/openmetrics-text" } });
+    assert.match(response.headers.get("content-type")!, /^application\/openmetrics-text; version=1\.0\.0/);
+    assert.match(await response.text(), /\n# EOF\n$/);
+  });
+
+  it("took the alert rules, none of which fires", async () => {
+    const { groups } = (await get("/api/v1/rules")) as {
+      groups: readonly { rules: readonly { name: string; query: string; health: string; state: string }[] }[];
+    };
+    const names = await metricNames();
+    let seen = 0;
+    for (const { name, query: expr, state } of groups.flatMap(({ rules }) => rules)) {
+      for (const metric of metricsIn(expr)) assert.ok(names.has(metric), `${name}: ${metric}`);
+      assert.notEqual(state, "firing", name);
+      seen++;
+    }
+    assert.ok(seen > 8, `${seen} rules`);
+  });
+
+  async function metricNames(): Promise<Set<string>> {
+    return new Set((await get("/api/v1/label/__name__/values")) as string[]);
+  }
+
+  it("answers every query of the dashboard", async () => {
+    const names = await metricNames();
+    const queries = dashboardQueries();
+    assert.ok(queries.size > 20, `${queries.size} queries`);
+    for (const [title, expr] of queries) {
+      assert.doesNotMatch(expr, /\$/, title);
+      const metrics = metricsIn(expr);
+      assert.ok(metrics.length > 0, title);
+      for (const metric of metrics) assert.ok(names.has(metric), `${title}: ${metric}`);
+      await query(expr);
+    }
+  });
+});
+
+describe("promtool", { skip: need("promtool") }, () => {
+  it("finds nothing wrong with the rules, and their tests pass", (_t: TestContext) => {
+    promtool(["check", "rules", "rules.yml"]);
+    promtool(["test", "rules", "rules.test.yml"]);
+    promtool(["check", "config", "prometheus.yml"]);
+  });
+});

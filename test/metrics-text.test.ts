@@ -1,0 +1,109 @@
+/** The text of metrics, in both formats, and who gets which. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  countAborted,
+  countAnswered,
+  countBegun,
+  countersOf,
+  createRequestCells,
+  mainThread,
+} from "../src/metrics/counters.ts";
+import { createExposition } from "../src/metrics/exposition.ts";
+import type { Measured } from "../src/metrics/families.ts";
+import { countObservation, createObservedCounts } from "../src/metrics/observed.ts";
+import { METRICS } from "../src/metrics/table.ts";
+import { watchVitals } from "../src/metrics/vitals.ts";
+
+const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+
+function measured(): Measured {
+  const cells = createRequestCells(2);
+  for (const thread of [0, 1]) {
+    const counters = countersOf(cells, thread);
+    for (const ms of [1, 30]) {
+      countBegun(counters);
+      countAnswered(counters, performance.now() - ms, "GET", "/worlds/:id", 200, undefined);
+    }
+    countBegun(counters);
+    countAborted(counters, performance.now() - 1, "BREW", "");
+  }
+  // The main thread and one that serves.
+  for (const thread of [mainThread(cells), 1]) watchVitals(countersOf(cells, thread))(3);
+  const observed = createObservedCounts();
+  countObservation(observed, { kind: "thread-died", role: "serving", cause: "a test" });
+  countObservation(observed, { kind: "snapshot-refused", problems: [], serving: "g" });
+  countObservation(observed, { kind: "snapshot-refused", problems: [], serving: "g", changing: true });
+  return {
+    cells,
+    observed,
+    version: "1.2.3",
+    isReady: () => true,
+    ageSeconds: () => 2.5,
+    generation: () => ({ id: "g", loadedAt: 1_700_000_000.5, rows: { users: 1, worlds: 2, instances: 3 } }),
+    keys: () => 4,
+  };
+}
+
+describe("the text", () => {
+  it("has every metric of the table, and the sums of all threads", async () => {
+    const { text, contentType } = await createExposition(measured())(undefined);
+    assert.equal(contentType, "text/plain; version=0.0.4; charset=utf-8");
+    for (const { name, type } of Object.values(METRICS))
+      assert.match(text, new RegExp(`^# TYPE ${name} ${type}$`, "m"));
+    const route =
+      'http_request_method="GET",http_route="/api/public/v1/worlds/:id",http_response_status_code="200"';
+    for (const line of [
+      `http_server_request_duration_seconds_bucket{le="0.005",${route}} 2`,
+      `http_server_request_duration_seconds_bucket{le="0.05",${route}} 4`,
+      `http_server_request_duration_seconds_bucket{le="+Inf",${route}} 4`,
+      `http_server_request_duration_seconds_count{${route}} 4`,
+      'http_server_request_duration_seconds_count{http_request_method="_OTHER"} 2',
+      "http_server_active_requests 0",
+      'orrery_thread_restarts_total{role="serving"} 1',
+      'orrery_snapshot_loads_total{result="refused"} 1',
+      'orrery_snapshot_loads_total{result="changing"} 1',
+      "orrery_generation_loaded_timestamp_seconds 1700000000.5",
+      'orrery_snapshot_rows{table="worlds"} 2',
+      'orrery_event_loop_delay_seconds_count{thread="main"} 1',
+      'orrery_event_loop_delay_seconds_count{thread="serving"} 1',
+    ]) {
+      assert.ok(text.includes(`\n${line}\n`), line);
+    }
+    assert.doesNotMatch(text, /NaN|undefined|BREW/i);
+  });
+
+  it("begins with the buckets of OpenTelemetry", async () => {
+    const { text } = await createExposition(measured())(undefined);
+    const ends = [...text.matchAll(/^http_server_request_duration_seconds_bucket\{le="([^"]+)"/gm)].map(
+      ([, end]) => end,
+    );
+    const expected = "0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 +Inf".split(" ");
+    assert.deepEqual([...new Set(ends)], expected);
+  });
+
+  it("is OpenMetrics for those who ask for it, and stays right for the others", async () => {
+    const expose = createExposition(measured());
+    const before = (await expose("text/plain")).text;
+    const { text, contentType } = await expose(OPEN_METRICS);
+    assert.match(contentType, /^application\/openmetrics-text; version=1\.0\.0/);
+    assert.match(text, /\n# TYPE orrery_searches counter\n/);
+    assert.match(text, /\norrery_searches_total\{/);
+    assert.match(text, /\n# EOF\n$/);
+    const names = (from: string): string[] => [...from.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!);
+    assert.deepEqual(names((await expose("*/*")).text), names(before));
+    assert.match((await expose("application/openmetrics-text;q=0, */*")).contentType, /^text\/plain/);
+  });
+
+  it("says nothing yet of what is not known before the first load", async () => {
+    const { text } = await createExposition({
+      ...measured(),
+      isReady: () => false,
+      ageSeconds: () => undefined,
+      generation: () => undefined,
+    })(undefined);
+    assert.match(text, /^orrery_ready 0$/m);
+    assert.doesNotMatch(text, /^orrery_(generation_info|generation_loaded|snapshot_age|snapshot_rows)/m);
+  });
+});
