@@ -12,6 +12,9 @@ const nothing = () => () => null;
 /** What Swagger UI shows above the operations stands in the page already, and there is one server to choose. */
 const withoutTop = () => ({ wrapComponents: { InfoContainer: nothing, ServersContainer: nothing } });
 
+// Swagger UI names what is open in the address but does not follow the way back to it: the address is enough.
+history.pushState = history.replaceState;
+
 SwaggerUIBundle({
   url: "openapi.json",
   domNode: document.getElementById("reference"),
