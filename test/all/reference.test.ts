@@ -79,7 +79,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
 
   async function authorize(page: Page, token: string): Promise<void> {
     await page.click(".auth-wrapper .authorize");
-    await page.fill(".modal-ux input", token);
+    await page.fill('.modal-ux input[autocomplete="off"]', token);
     await page.click(".modal-ux .auth-btn-wrapper .authorize");
     await page.click(".modal-ux .btn-done");
   }
