@@ -176,6 +176,7 @@ async function answers(url: string): Promise<void> {
   for (const target of ["/stats", "/users/search?q=a", "/worlds?limit=50"]) {
     assert.equal((await get(url + target, { token: TOKEN })).status, 200);
   }
+  assert.match((await get(new URL("/docs", url).href, {})).text, /<h1>Public API<\/h1>/);
 }
 
 const SERVE = ["serve", "--snapshot", "node_modules/orrery/data/sample", "--keys", keys, "--port", "0"];
