@@ -82,19 +82,8 @@ async function bundle(folder: string, names: readonly string[]): Promise<Map<str
   return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
 }
 
-const made = new Map<PagesName, Promise<readonly StoredFile[]>>();
-
-/** Makes all files of a set, once a process: it takes a few tenths of a second. */
-export function makePages(name: PagesName): Promise<readonly StoredFile[]> {
-  let files = made.get(name);
-  if (files === undefined) {
-    files = make(name);
-    made.set(name, files);
-  }
-  return files;
-}
-
-async function make(name: PagesName): Promise<StoredFile[]> {
+/** Makes all files of a set; a few tenths of a second. */
+export async function makePages(name: PagesName): Promise<StoredFile[]> {
   const { path, html, under, bundled, copied, documents } = SOURCES[name];
   const folder = fileURLToPath(new URL(`./${name}/`, import.meta.url));
   const loaded = await bundle(folder, bundled);
