@@ -401,4 +401,25 @@ export const MUTANTS: readonly Mutant[] = [
     becomes: "requestId.includes(prefixes.cli)",
     tests: [["test/request-ids.test.ts", "is not taken when it is long, odd, two, or may be a token"]],
   },
+  {
+    breaks: "every peer that reads slowly has a page's bytes to itself",
+    file: "src/edge/respond.ts",
+    text: 'if (typeof body !== "string" && body.isShared) {',
+    becomes: 'if (typeof body !== "string" && body.length < 0) {',
+    tests: [["test/pages-http.test.ts", "cost no copy for peers that do not read"]],
+  },
+  {
+    breaks: "a page has one tag in all encodings",
+    file: "src/pages/serve.ts",
+    text: '-gzip"',
+    becomes: '"',
+    tests: [["test/pages.test.ts", "are judged by the tag of what would be sent"]],
+  },
+  {
+    breaks: "gzip is sent to who would rather have none",
+    file: "src/pages/accept-encoding.ts",
+    text: "gzip >= (weights.get",
+    becomes: "1 >= (weights.get",
+    tests: [["test/pages.test.ts", "are chosen as the client says"]],
+  },
 ];

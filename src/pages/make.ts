@@ -139,8 +139,8 @@ export async function makePages(name: PagesName): Promise<StoredFile[]> {
     text = text.replaceAll(`"${file}"`, `"${under}${hashed}"`);
     files.push(store(base + hashed, contents, true));
   }
-  for (const [place, make] of Object.entries(documents)) {
-    files.push(store(place, `${JSON.stringify(make(), null, 2)}\n`, false));
+  for (const [place, documentOf] of Object.entries(documents)) {
+    files.push(store(place, `${JSON.stringify(documentOf(), null, 2)}\n`, false));
   }
   files.push(store(path, text, false));
   return await Promise.all(files);
