@@ -26,7 +26,7 @@ import { findNode } from "../support/runtimes.ts";
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 /** Writes pictures for the documents; takes a few minutes, so that there is something to see on them. */
 const TAKES_PICTURES = process.env.ORRERY_TEST_PICTURES === "1";
-const PICTURE_MS = 150_000;
+const PICTURE_MS = 90_000;
 const MOST_PICTURE_BYTES = 150_000;
 const MOST_PAGE_BYTES = 150_000;
 
@@ -127,8 +127,7 @@ describe("the dashboard", { skip }, () => {
 
   it("shows live figures under load", async () => {
     const { page } = watched;
-    const rate = (): Promise<number> =>
-      tile(page, "Requests a second").then((text) => Number.parseFloat(text));
+    const rate = (): Promise<number> => tile(page, "Requests / s").then((text) => Number.parseFloat(text));
     const first = await until(rate, "requests a second");
     await until(async () => (await rate()) !== first, "another rate");
     for (const route of ["/worlds", "/worlds/search", "/users/search", "/stats"]) {
@@ -466,9 +465,9 @@ describe("the dashboard", { skip }, () => {
         async ({ page }) => {
           await page.waitForTimeout(PICTURE_MS);
           for (const [name, colorScheme, width, height] of [
-            ["light", "light", 1280, 960],
-            ["dark", "dark", 1280, 960],
-            ["narrow", "light", 400, 960],
+            ["light", "light", 1200, 930],
+            ["dark", "dark", 1200, 930],
+            ["narrow", "light", 400, 900],
           ] as const) {
             await page.emulateMedia({ colorScheme });
             await page.setViewportSize({ width, height });
