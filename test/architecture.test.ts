@@ -220,6 +220,7 @@ describe("packages", () => {
     assert.deepEqual(importers("pg"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pg-copy-streams"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log/log.ts"]);
+    assert.deepEqual(importers("prom-client"), ["metrics/exposition.ts"]);
     assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
     assert.deepEqual(importers("uplot"), ["pages/dashboard/charts.ts"]);
   });

@@ -11,7 +11,7 @@ import {
   countersOf,
   countRefused,
   createRequestCells,
-  forgetActive,
+  forgetThread,
   searchCounter,
 } from "../src/metrics/counters.ts";
 import { figuresOf, quantile, readTotals } from "../src/metrics/figures.ts";
@@ -98,7 +98,7 @@ describe("figures", () => {
     countBegun(before);
     countBegun(before);
     countAnswered(before, agoMs(1), "GET", "/stats", 200, undefined);
-    forgetActive(cells, 1);
+    forgetThread(cells, 1);
     const next = countersOf(cells, 1);
     countBegun(next);
     countAnswered(next, agoMs(1), "GET", "/stats", 200, undefined);

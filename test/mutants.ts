@@ -172,8 +172,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "users and worlds share what the cache holds",
     file: "src/search/cache.ts",
-    text: 'cached(search.worlds, "w ")',
-    becomes: 'cached(search.worlds, "u ")',
+    text: "search.worlds, PREFIXES.worlds)",
+    becomes: "search.worlds, PREFIXES.users)",
     tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
   },
   {

@@ -14,7 +14,15 @@ import { type BuildOptions, build } from "esbuild";
 import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
-import { leanHttp, leanPino, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
+import {
+  leanHttp,
+  leanPino,
+  leanPrometheus,
+  madeEncoders,
+  othersAlone,
+  serverAlone,
+  startsServer,
+} from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -62,7 +70,7 @@ try {
     splitting: true,
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPino],
+    plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

@@ -1,8 +1,10 @@
 /** The admin listener of one server, put together: it listens before anything is loaded, and until the last request is answered. */
 
-import type { RequestCells } from "../metrics/counters.ts";
+import { countersOf, mainThread, type RequestCells } from "../metrics/counters.ts";
+import { countObservation, createObservedCounts } from "../metrics/observed.ts";
+import { watchVitals } from "../metrics/vitals.ts";
 import type { Observe } from "../observe.ts";
-import type { SnapshotEvents } from "../serve/load/snapshots.ts";
+import type { SnapshotEvents } from "../serve/load/snapshot-events.ts";
 import { watchEventLoop } from "../serve/process/event-loop.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ServingThreads } from "../serve/threads/serving-threads.ts";
@@ -12,6 +14,7 @@ import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
 import { History } from "./history.ts";
 import { listenForAdmin } from "./listener.ts";
+import { metricsRow } from "./metrics.ts";
 import { Rates } from "./rates.ts";
 import { ReadinessKeeper } from "./readiness.ts";
 import { type AdminAsk, type AdminReply, errorReply } from "./request.ts";
@@ -117,8 +120,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { address, token, maxAgeSeconds, observe, servingThreads } = options;
   const history = new History();
   const readiness = new ReadinessKeeper(history, maxAgeSeconds);
-  const rates = new Rates(options.requestCells);
-  const eventLoop = watchEventLoop();
+  const { requestCells: cells } = options;
+  const rates = new Rates(cells);
+  const observed = createObservedCounts();
+  const eventLoop = watchEventLoop(watchVitals(countersOf(cells, mainThread(cells))));
   let opened: OpenState | undefined;
   let tell: ServingThreads["tell"] = async () => [];
   let explain = async (_ask: AdminAsk): Promise<AdminReply> =>
@@ -162,12 +167,17 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     reload: createReload(() => opened, history, readiness),
   });
   const checkToken = token === undefined ? undefined : createTokenCheck(token);
-  const answer = createAdminRouter(rows, { boundHost: address.host, checkToken });
+  const keys = (): number => opened?.state.gate.keys.size ?? 0;
+  const metrics = metricsRow({ cells, observed, history, readiness, keys });
+  const answer = createAdminRouter([...rows, metrics], { boundHost: address.host, checkToken });
   const listener = await listenForAdmin(address, answer, observe);
   const { family, address: host, port } = listener.address;
   return {
     url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
-    observe: (observation) => history.observe(observation),
+    observe(observation) {
+      history.observe(observation);
+      countObservation(observed, observation);
+    },
     snapshotEvents: readiness,
     onProgress: (share) => readiness.progress(share),
     takeState(state) {

@@ -60,7 +60,7 @@ function send(request: IncomingMessage, response: ServerResponse, reply: AdminRe
   response.writeHead(status, {
     ...HEADERS,
     ...headers,
-    "Content-Length": Buffer.byteLength(body),
+    ...(status === 304 ? {} : { "Content-Length": Buffer.byteLength(body) }),
     ...(closes ? { Connection: "close" } : {}),
   });
   request.socket.setTimeout(WRITE_MS);

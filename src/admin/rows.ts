@@ -39,7 +39,6 @@ export function adminRows(administered: Administered): readonly AdminRow[] {
     { method: "GET", path: "/status", answer: async () => jsonReply(200, await status()) },
     { method: "GET", path: "/explain", answer: explain },
     { method: "POST", path: "/reload", isAction: true, answer: () => reloadReply(administered) },
-    // ...metricsRows(…): GET /metrics
     pageRow(),
   ];
 }

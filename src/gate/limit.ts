@@ -149,12 +149,13 @@ export function readCounts(counters: Counters, now: number): WindowCounts {
   // Numbers in place of BigInts: all keys may be looked at.
   const view = new Uint32Array(cells.buffer);
   const current = windowAt(counters, now);
+  const least = current * split;
   return {
     reset: (current + 1) * windowSeconds,
     usedBy(slot) {
       const upper = view[slot * 2 + 1]!;
-      // A clock that stepped back does not open an older window.
-      return Math.floor(upper / split) < current ? 0 : (upper % split) * HALF + view[slot * 2]!;
+      // Of a clock that stepped back the newer window goes on.
+      return upper < least ? 0 : (upper % split) * HALF + view[slot * 2]!;
     },
   };
 }

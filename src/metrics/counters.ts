@@ -7,6 +7,7 @@ import {
   BUCKETS,
   bucketOf,
   DURATIONS,
+  HEAP_USED,
   NO_STATUS,
   REJECTED,
   REQUESTS,
@@ -23,9 +24,17 @@ export type RequestCells = Float64Array<SharedArrayBuffer>;
 /** The counters of one thread. Only that thread writes to them. */
 export type RequestCounters = Float64Array<SharedArrayBuffer>;
 
-/** Makes the counters of so many threads. Of one that died the next of the same number goes on with them. */
+/**
+ * Makes the counters of so many threads that serve, and of the main thread behind them. Of one that died the next of the
+ * same number goes on with them.
+ */
 export function createRequestCells(threads: number): RequestCells {
-  return new Float64Array(new SharedArrayBuffer(threads * SLICE * Float64Array.BYTES_PER_ELEMENT));
+  return new Float64Array(new SharedArrayBuffer((threads + 1) * SLICE * Float64Array.BYTES_PER_ELEMENT));
+}
+
+/** The number of the main thread. What it counts of itself lies there; where it serves, it counts requests as thread 0. */
+export function mainThread(cells: RequestCells): number {
+  return cells.length / SLICE - 1;
 }
 
 /** The counters of a thread. @param thread from 0 on */
@@ -33,9 +42,11 @@ export function countersOf(cells: RequestCells, thread: number): RequestCounters
   return cells.subarray(thread * SLICE, (thread + 1) * SLICE);
 }
 
-/** What had begun in a thread that died is over. */
-export function forgetActive(cells: RequestCells, thread: number): void {
-  cells[thread * SLICE + ACTIVE] = 0;
+/** What had begun in a thread that died is over, and its heap is gone. */
+export function forgetThread(cells: RequestCells, thread: number): void {
+  const counters = countersOf(cells, thread);
+  counters[ACTIVE] = 0;
+  counters[HEAP_USED] = 0;
 }
 
 /** A request begins to be answered. */

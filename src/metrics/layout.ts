@@ -4,7 +4,8 @@
  * Every thread that serves has a slice of its own in one shared array, so it
  * adds without asking anybody, and whoever reads sums over the slices. A slice:
  *
- *     active │ rejected, by reason │ searches, by search × outcome │
+ *     active │ heap used │ event loop's delays │ garbage collections, by kind │
+ *     rejected, by reason │ searches, by search × outcome │
  *     requests, by series │ seconds, by series │ durations, by series × bucket
  *
  * A series is a route × method × status: whatever clients send, there are no
@@ -71,15 +72,34 @@ export const OUTCOMES: readonly SearchOutcome[] = ["cached", "joined", "searched
 export const BOUNDS_MS: readonly number[] = [
   0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
 ];
+/** The first bound that scrapes show: OpenTelemetry's. */
+export const FIRST_SHOWN: number = BOUNDS_MS.indexOf(5);
 /** Buckets of a series. */
 export const BUCKETS: number = BOUNDS_MS.length + 1;
 
 /** Number of all series. */
 export const SERIES: number = ROUTE_NAMES.length * METHODS.length * STATUSES.length;
 
+/** Upper ends of the buckets of the event loop's delays, in seconds. */
+export const DELAY_BOUNDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+];
+
+/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds: those of prom-client. */
+export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
+export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
+
+/** Cells of a histogram: its buckets, one without an end, and the sum. */
+export function histogramCells(bounds: readonly number[]): number {
+  return bounds.length + 2;
+}
+
 /** Where the parts of a slice begin. */
 export const ACTIVE = 0;
-export const REJECTED = 1;
+export const HEAP_USED = 1;
+export const DELAYS = 2;
+export const COLLECTIONS: number = DELAYS + histogramCells(DELAY_BOUNDS);
+export const REJECTED: number = COLLECTIONS + COLLECTION_KINDS.length * histogramCells(COLLECTION_BOUNDS);
 export const SEARCHED: number = REJECTED + REASONS.length;
 export const REQUESTS: number = SEARCHED + SEARCHES.length * OUTCOMES.length;
 export const SECONDS: number = REQUESTS + SERIES;
@@ -122,11 +142,16 @@ export function reasonOf(fault: FaultName | undefined): number | undefined {
   return fault === undefined ? undefined : REASON_NUMBERS.get(fault);
 }
 
-/** Number of the bucket of a duration. */
-export function bucketOf(ms: number): number {
+/** Number of the bucket of a value. */
+export function boundAt(bounds: readonly number[], value: number): number {
   let bucket = 0;
-  while (bucket < BOUNDS_MS.length && ms > BOUNDS_MS[bucket]!) bucket++;
+  while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
   return bucket;
+}
+
+/** Number of the bucket of a duration in milliseconds. */
+export function bucketOf(ms: number): number {
+  return boundAt(BOUNDS_MS, ms);
 }
 
 /** Where a search and its outcome are counted. */

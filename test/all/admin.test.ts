@@ -66,7 +66,7 @@ async function holdingHost(t: TestContext): Promise<{ host: Host; hold: () => vo
     letGo,
     hold() {
       host.fault = (_request, response) => {
-        waiting.push(() => response.writeHead(404).end());
+        waiting.push(() => response.writeHead(503).end());
         return true;
       };
     },
@@ -160,11 +160,11 @@ describe("the admin listener", () => {
 
   it("counts a look that finds nothing new as a confirmation, but none at a bad snapshot", async (t) => {
     const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys, [...ADMIN, "--watch", "0.05", "--max-age", "3"]);
+    const server = await serve(snapshot, keys, [...ADMIN, "--watch", "0.05", "--max-age", "1.5"]);
     const url = await adminUrl(server);
     await until(async () => {
       const { uptimeSeconds, ready } = JSON.parse((await get(`${url}status`)).text);
-      return uptimeSeconds > 5 && ready.status === "ready" && ready.ageSeconds < 3;
+      return uptimeSeconds > 2.5 && ready.status === "ready" && ready.ageSeconds < 1.5;
     }, "a snapshot that is old and current");
     appendFileSync(join(snapshot, "users.ndjson"), "no row\n");
     await server.logged("snapshot-refused");

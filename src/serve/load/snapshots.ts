@@ -18,6 +18,7 @@ import { GrowingPauses } from "../process/pauses.ts";
 import { loadedObservation, unchangedObservation } from "./load-observations.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import { ServedGeneration, type ServedOptions } from "./served.ts";
+import { type SnapshotEvents, tellingOf } from "./snapshot-events.ts";
 import { SnapshotFolder } from "./snapshot-folder.ts";
 
 /** @internal What to keep current, and who is told. */
@@ -29,16 +30,6 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
   readonly events?: SnapshotEvents;
-}
-
-/** Who is told of what is not worth a line in a log. */
-export interface SnapshotEvents {
-  /** A load begins. */
-  readonly began: () => void;
-  /** It is over. */
-  readonly ended: () => void;
-  /** What is served is what there is. @param ageMs how long ago that was so, in milliseconds */
-  readonly confirmed: (ageMs: number) => void;
 }
 
 /** The first load failed. */
@@ -127,15 +118,6 @@ export async function keepSnapshot(
   }
 
   async function load(): Promise<void> {
-    events?.began();
-    try {
-      await loadNow();
-    } finally {
-      events?.ended();
-    }
-  }
-
-  async function loadNow(): Promise<void> {
     clearTimeout(retry);
     const { generation } = served;
     try {
@@ -190,7 +172,7 @@ export async function keepSnapshot(
   function reload(): Promise<void> {
     if (closing.signal.aborted) return Promise.resolve();
     if (running === undefined) {
-      running = load()
+      running = tellingOf(events, load)
         .catch((error: unknown) => observe({ kind: "defect", where: "reload", error }))
         .finally(() => {
           running = undefined;
@@ -240,7 +222,7 @@ export async function keepSnapshot(
     timer = undefined;
   }
 
-  await load();
+  await tellingOf(events, load);
   return {
     current: () => served.generation!,
     index: () => served.serving!.index,

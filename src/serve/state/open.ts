@@ -17,7 +17,8 @@ import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
-import { keepSnapshot, type SnapshotEvents } from "../load/snapshots.ts";
+import type { SnapshotEvents } from "../load/snapshot-events.ts";
+import { keepSnapshot } from "../load/snapshots.ts";
 import { createThreadedLoader } from "../load/threaded-loader.ts";
 import { keepKeys } from "./keyfile.ts";
 

@@ -9,6 +9,7 @@ import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
+import { watchVitals } from "../../metrics/vitals.ts";
 import { createReference } from "../../pages/reference.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
@@ -39,7 +40,9 @@ const pending = sharePending(task.pending, task.thread);
 const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
 const countSearch = requestCounters && searchCounter(requestCounters);
 
-const eventLoop = task.tellsFigures ? watchEventLoop() : () => ({ utilization: null, delay: null });
+const eventLoop = task.tellsFigures
+  ? watchEventLoop(requestCounters && watchVitals(requestCounters))
+  : () => ({ utilization: null, delay: null });
 
 let cached: CachedSearch;
 let tellOfCache = (): void => {};

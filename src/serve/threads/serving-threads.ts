@@ -10,7 +10,7 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { MessageChannel, type Worker } from "node:worker_threads";
-import { forgetActive } from "../../metrics/counters.ts";
+import { forgetThread } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -183,7 +183,7 @@ export async function startServingThreads(
       worker.on("exit", (status) => {
         if (threads.delete(thread)) {
           releasePending(pending, number);
-          if (settings.requestCells) forgetActive(settings.requestCells, number);
+          if (settings.requestCells) forgetThread(settings.requestCells, number);
         }
         for (const resolve of thread.told.values()) resolve(undefined);
         checkAgain();

@@ -1,0 +1,67 @@
+/** `GET /metrics`. */
+
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import type { RequestCells } from "../metrics/counters.ts";
+import type { Measured } from "../metrics/families.ts";
+import type { ObservedCounts } from "../metrics/observed.ts";
+import { packageJson } from "../package.ts";
+import type { History } from "./history.ts";
+import type { ReadinessKeeper } from "./readiness.ts";
+import type { AdminRow } from "./request.ts";
+
+/** Where metrics come from. */
+export interface MetricsSources {
+  readonly cells: RequestCells;
+  readonly observed: ObservedCounts;
+  readonly history: History;
+  readonly readiness: ReadinessKeeper;
+  /** How many keys there are. */
+  readonly keys: () => number;
+}
+
+const compress = promisify(gzip);
+
+/** Whether a client takes gzip. */
+function takesGzip(acceptEncoding: string | undefined): boolean {
+  return /(?:^|,)\s*(?:gzip|\*)\s*(?:,|$|;\s*q\s*=\s*(?:1|0\.0*[1-9]))/i.test(acceptEncoding ?? "");
+}
+
+function measured({ cells, observed, history, readiness, keys }: MetricsSources): Measured {
+  return {
+    cells,
+    observed,
+    version: (JSON.parse(packageJson()) as { version: string }).version,
+    isReady: () => readiness.readiness().status === "ready",
+    ageSeconds: () => readiness.ageSeconds ?? undefined,
+    generation() {
+      const { served } = history;
+      if (served === null) return undefined;
+      const { users, worlds, instances } = served.rows;
+      return {
+        id: served.id,
+        loadedAt: Date.parse(served.loadedAt) / 1000,
+        rows: { users, worlds, instances },
+      };
+    },
+    keys,
+  };
+}
+
+/** The row of the listener's table. What it needs is loaded when somebody scrapes for the first time. */
+export function metricsRow(sources: MetricsSources): AdminRow {
+  let expose: ReturnType<typeof load> | undefined;
+  const load = async () => (await import("../metrics/exposition.ts")).createExposition(measured(sources));
+  return {
+    method: "GET",
+    path: "/metrics",
+    async answer({ accept, acceptEncoding }) {
+      expose ??= load();
+      const { contentType, text } = await (await expose)(accept);
+      const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
+      if (!takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
+      const body = await compress(text, { level: constants.Z_BEST_SPEED });
+      return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, body };
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** Values of metrics, as they go to prom-client. */
+
+import { METRICS, type MetricName } from "./table.ts";
+
+/** Labels by their names. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** One value of a metric. */
+export interface Sample {
+  readonly value: number;
+  readonly labels: Labels;
+  /** More labels. The text of the same object is made once. */
+  readonly sharedLabels?: Labels;
+  /** Where it is not that of the metric: `…_bucket`, `…_sum`, `…_count` of a histogram. */
+  readonly metricName?: string;
+}
+
+/** A metric with its values. */
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly values: readonly Sample[];
+}
+
+/** One of ours. */
+export function family(name: MetricName, values: readonly Sample[]): Family {
+  const { name: full, help, type } = METRICS[name];
+  return { name: full, help, type, values };
+}
+
+/** A value without labels. */
+export function one(value: number): Sample[] {
+  return [{ value, labels: {} }];
+}
+
+/** A value for each name of a record. */
+export function by(label: string, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ value, labels: { [label]: name } }));
+}
+
+/** Labels of the upper ends of buckets, by their bounds: made once. */
+const ENDS = new Map<readonly number[], readonly Labels[]>();
+
+function endsOf(bounds: readonly number[]): readonly Labels[] {
+  const known = ENDS.get(bounds);
+  if (known !== undefined) return known;
+  const ends = [...bounds.map(String), "+Inf"].map((le) => ({ le }));
+  ENDS.set(bounds, ends);
+  return ends;
+}
+
+const NO_LABELS = {};
+
+/**
+ * A histogram's samples.
+ *
+ * @param counts by bucket, the one without an end last
+ * @param bounds upper ends of the buckets but the last, in seconds
+ */
+export function histogram(
+  name: string,
+  sharedLabels: Labels,
+  counts: readonly number[],
+  bounds: readonly number[],
+  sum: number,
+): Sample[] {
+  const samples: Sample[] = [];
+  const metricName = `${name}_bucket`;
+  let total = 0;
+  for (const [at, labels] of endsOf(bounds).entries()) {
+    total += counts[at]!;
+    samples.push({ metricName, labels, sharedLabels, value: total });
+  }
+  samples.push({ metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels, value: sum });
+  samples.push({ metricName: `${name}_count`, labels: NO_LABELS, sharedLabels, value: total });
+  return samples;
+}

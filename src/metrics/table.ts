@@ -1,0 +1,131 @@
+/** The metrics that the server tells of by itself: the text of `/metrics` and the documents' table are made from it. */
+
+/** One metric. */
+export interface Metric {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  /** Names of its labels. Their values come from tables of this program: none is ever a key, a token or a client's text. */
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** Every metric of our own. Those of the process and of Node are prom-client's. */
+export const METRICS = {
+  duration: {
+    name: "http_server_request_duration_seconds",
+    type: "histogram",
+    labels: ["http_request_method", "http_route", "http_response_status_code"],
+    help: "Duration of requests of the API, from taking one to handing its answer to the system.",
+  },
+  active: {
+    name: "http_server_active_requests",
+    type: "gauge",
+    labels: [],
+    help: "Requests of the API that are being answered.",
+  },
+  rejected: {
+    name: "orrery_requests_rejected_total",
+    type: "counter",
+    labels: ["reason"],
+    help: "Requests that were refused without being carried out, by error.",
+  },
+  searches: {
+    name: "orrery_searches_total",
+    type: "counter",
+    labels: ["search", "outcome"],
+    help: "Searches by what became of them: cached, joined (waited for the same one), searched, busy (refused), dropped (the client left).",
+  },
+  build: {
+    name: "orrery_build_info",
+    type: "gauge",
+    labels: ["version"],
+    help: "The version of orrery; always 1.",
+  },
+  ready: {
+    name: "orrery_ready",
+    type: "gauge",
+    labels: [],
+    help: "Whether /readyz answers 200.",
+  },
+  generation: {
+    name: "orrery_generation_info",
+    type: "gauge",
+    labels: ["generation"],
+    help: "The generation that is served; always 1.",
+  },
+  loaded: {
+    name: "orrery_generation_loaded_timestamp_seconds",
+    type: "gauge",
+    labels: [],
+    help: "When the generation began to be served.",
+  },
+  age: {
+    name: "orrery_snapshot_age_seconds",
+    type: "gauge",
+    labels: [],
+    help: "Time since the last load or look that found the snapshot to be what is served; the age of /readyz.",
+  },
+  rows: {
+    name: "orrery_snapshot_rows",
+    type: "gauge",
+    labels: ["table"],
+    help: "Visible rows of the generation that is served.",
+  },
+  loads: {
+    name: "orrery_snapshot_loads_total",
+    type: "counter",
+    labels: ["result"],
+    help: "Loads of the snapshot: loaded, unchanged, refused, or changing (its files changed under way; they are read again).",
+  },
+  loadSeconds: {
+    name: "orrery_snapshot_load_seconds",
+    type: "gauge",
+    labels: ["phase"],
+    help: "Duration of the load of the generation that is served: read, pack and index are parts of total.",
+  },
+  keys: {
+    name: "orrery_keys",
+    type: "gauge",
+    labels: [],
+    help: "API keys and CLI tokens that the server knows.",
+  },
+  keysLoads: {
+    name: "orrery_keys_loads_total",
+    type: "counter",
+    labels: ["result"],
+    help: "Readings of a changed keys file: loaded or refused.",
+  },
+  restarts: {
+    name: "orrery_thread_restarts_total",
+    type: "counter",
+    labels: ["role"],
+    help: "Threads that died and were started again.",
+  },
+  delay: {
+    name: "orrery_event_loop_delay_seconds",
+    type: "histogram",
+    labels: ["thread"],
+    help: "How late a timer of a thread is, looked at fifty times a second; thread is main or serving (all of --threads).",
+  },
+  heap: {
+    name: "orrery_heap_used_bytes",
+    type: "gauge",
+    labels: ["thread"],
+    help: "JavaScript heap in use; thread is main or serving (the sum over --threads).",
+  },
+  collections: {
+    name: "nodejs_gc_duration_seconds",
+    type: "histogram",
+    labels: ["kind"],
+    help: "Garbage collections of the threads that serve and of the main thread: major, minor, incremental or weakcb.",
+  },
+  droppedLines: {
+    name: "orrery_log_lines_dropped_total",
+    type: "counter",
+    labels: [],
+    help: "Lines of the log that were not written since its reader was too slow or gone.",
+  },
+} as const satisfies Record<string, Metric>;
+
+/** Which metric. */
+export type MetricName = keyof typeof METRICS;

@@ -1,0 +1,170 @@
+/** Requests are counted once each, however they end: answered, refused by the parser, or left by their peers. */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { countersOf, createRequestCells, type RequestCells } from "../src/metrics/counters.ts";
+import { type Figures, figuresOf, readTotals } from "../src/metrics/figures.ts";
+import { REQUESTS, SERIES, seriesAt } from "../src/metrics/layout.ts";
+import type { Caller, Found, PageOf } from "../src/store/generation.ts";
+import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "./support/http-server.ts";
+import { until } from "./support/process.ts";
+import { closeWires, dial, lastWord, requestHead } from "./support/raw.ts";
+
+after(async () => {
+  closeWires();
+  await cleanUp();
+});
+
+const bearer = (token: keyof typeof TOKENS): string => `Authorization: Bearer ${TOKENS[token]}`;
+
+/** What was counted, a line a series: `GET /worlds 200 3`. */
+function counted(cells: RequestCells): string[] {
+  const counters = countersOf(cells, 0);
+  const lines: string[] = [];
+  for (let series = 0; series < SERIES; series++) {
+    const count = counters[REQUESTS + series]!;
+    const { method, route, status } = seriesAt(series);
+    if (count > 0) lines.push(`${method} ${route || "-"} ${status} ${count}`);
+  }
+  return lines.sort();
+}
+
+const figures = (cells: RequestCells): Figures => figuresOf(readTotals(cells));
+
+/** Asks on a connection of its own. */
+async function ask(
+  { port }: Pick<TestServer, "port">,
+  target: string,
+  headers: readonly string[] = [],
+  method = "GET",
+): Promise<number> {
+  const wire = await dial(port);
+  await wire.send(requestHead(target, headers, method));
+  const { status } = await wire.response(method);
+  wire.destroy();
+  return status;
+}
+
+test("each request is counted by its method, route and status", async () => {
+  const cells = createRequestCells(1);
+  const server = await serve({ requestCells: cells });
+  const api = bearer("api");
+  await ask(server, `${BASE}/worlds?limit=1`, [api]);
+  await ask(server, `${BASE}/worlds?limit=1`, [api], "HEAD");
+  await ask(server, `${BASE}/worlds`, [], "OPTIONS");
+  await ask(server, `${BASE}/worlds`, [], "POST");
+  await ask(server, `${BASE}/worlds`, [api, `If-None-Match: ${server.etag}`]);
+  await ask(server, `${BASE}/worlds`, [api, 'If-Match: "another"']);
+  await ask(server, `${BASE}/worlds/${WORLD}`, [api]);
+  await ask(server, `${BASE}/worlds/svc_sk_whole`, [api]);
+  await ask(server, `${BASE}/worlds/search?q=`, [api]);
+  await ask(server, `${BASE}/worlds/search?q=world`, [api]);
+  await ask(server, `${BASE}/worlds/search?q=world`, [api]);
+  await ask(server, `${BASE}/worlds`, [bearer("narrow")]);
+  await ask(server, `${BASE}/worlds`, [bearer("disabled")]);
+  await ask(server, `${BASE}/worlds`);
+  await ask(server, "/nowhere/svc_sk_whole");
+  await ask(server, `${BASE}/stats`, ["Expect: the-impossible"]);
+  await ask(server, `${BASE}/stats`, ["Content-Length: 1"]);
+  const { port } = server;
+  assert.equal((await lastWord(port, "no HTTP at all\r\n\r\n")).status, 400);
+  assert.equal((await lastWord(port, "GET / HTTP/1.1\r\n\r\n")).status, 400);
+  assert.equal((await lastWord(port, `GET / HTTP/1.1\r\nX: ${"y".repeat(20_000)}`)).status, 431);
+  assert.equal((await lastWord(port, "CONNECT here:1 HTTP/1.1\r\nHost: a\r\n\r\n")).status, 405);
+  assert.equal(await ask(server, "/", [], "PROPFIND"), 404);
+  const expected = [
+    "GET - 400 2",
+    "GET - 404 1",
+    "GET - 417 1",
+    "GET /worlds 200 1",
+    "GET /worlds 304 1",
+    "GET /worlds 401 2",
+    "GET /worlds 403 1",
+    "GET /worlds 412 1",
+    "GET /worlds/:id 200 1",
+    "GET /worlds/:id 404 1",
+    "GET /worlds/search 200 2",
+    "GET /worlds/search 400 1",
+    "HEAD /worlds 200 1",
+    "OPTIONS /worlds 204 1",
+    "POST /worlds 405 1",
+    "_OTHER - 400 1",
+    "_OTHER - 404 1",
+    "_OTHER - 405 1",
+    "_OTHER - 431 1",
+  ];
+  // An answer is on its way before it is counted.
+  const sent = expected.reduce((total, line) => total + Number(line.split(" ").at(-1)), 0);
+  await until(() => figures(cells).total >= sent, `${sent} to be counted:\n${counted(cells).join("\n")}`);
+  assert.deepEqual(counted(cells), expected);
+  const { rejected, searches } = figures(cells);
+  assert.deepEqual(rejected, {
+    bad_request: 2,
+    body_not_allowed: 1,
+    head_too_large: 1,
+    expectation: 1,
+    not_found: 2,
+    method_not_allowed: 2,
+    no_token: 1,
+    api_key_inactive: 1,
+    scope_worlds: 1,
+    no_query: 1,
+  });
+  assert.deepEqual(
+    searches.filter(({ total }) => total > 0),
+    [
+      { search: "worlds", outcome: "cached", total: 1 },
+      { search: "worlds", outcome: "searched", total: 1 },
+    ],
+  );
+});
+
+test("a request that was too slow is counted", async () => {
+  const cells = createRequestCells(1);
+  const limits = { headersTimeout: 50, requestTimeout: 100, checkInterval: 20 };
+  const { port } = await serve({ requestCells: cells, http: limits });
+  assert.equal((await lastWord(port, "GET /api")).status, 408);
+  assert.deepEqual(counted(cells), ["_OTHER - 408 1"]);
+  assert.deepEqual(figures(cells).rejected, { timeout: 1 });
+});
+
+test("requests that wait are active, and those of a peer that left have no status", async () => {
+  const cells = createRequestCells(1);
+  const callers: Caller[] = [];
+  const finish: (() => void)[] = [];
+  const found: Found = { total: 1, rows: Uint32Array.of(1) };
+  const later = (_term: string, _page: PageOf, caller: Caller): Promise<Found> => {
+    callers.push(caller);
+    return new Promise((resolve) => finish.push(() => resolve(found)));
+  };
+  const server = await serveOpen({ requestCells: cells }, { users: later, worlds: later });
+  const wires = [await dial(server.port), await dial(server.port)];
+  for (const wire of wires) await wire.send(requestHead(`${BASE}/users/search?q=a`, [bearer("cli")]));
+  await until(() => finish.length === 2, "both searches");
+  assert.equal(figures(cells).active, 2);
+  assert.deepEqual(counted(cells), []);
+  const began = performance.now();
+  wires[0]!.destroy();
+  // As a search does it that is under way: so a peer that only half-closed is told from one that is gone.
+  await until(() => callers.some((caller) => caller.isGone()), "the server to notice");
+  for (const done of finish) done();
+  await wires[1]!.response("GET");
+  await until(() => figures(cells).total === 2, "both to be counted");
+  assert.deepEqual(counted(cells), ["GET /users/search 0 1", "GET /users/search 200 1"]);
+  assert.equal(figures(cells).active, 0);
+  // The time that they waited counts.
+  const { p99Ms } = figures(cells).routes[0]!.latency!;
+  assert.ok(p99Ms > 0 && p99Ms / 2.5 < performance.now() - began + 5000, `${p99Ms}`);
+});
+
+test("pipelined requests that had to wait for their turn are counted once each", async () => {
+  const cells = createRequestCells(1);
+  const { port } = await serve({ requestCells: cells });
+  const wire = await dial(port);
+  const one = requestHead(`${BASE}/stats`, [bearer("cli")]);
+  await wire.send(one.repeat(200));
+  for (let at = 0; at < 200; at++) assert.equal((await wire.response("GET")).status, 200);
+  await until(() => figures(cells).total >= 200, "all to be counted");
+  assert.deepEqual(counted(cells), ["GET /stats 200 200"]);
+  assert.equal(figures(cells).active, 0);
+});
