@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
 import { checkOptions } from "../src/open-options.ts";
 import { defaultOf } from "../src/settings.ts";
@@ -113,12 +114,41 @@ describe("options of openOrrery", () => {
       maxSnapshotBytes: Number(defaultOf("max-snapshot-bytes")),
       maxPendingSearches: Number(defaultOf("max-pending-searches")),
       allowShrink: false,
+      docs: true,
       similar: false,
       accessLog: false,
       apiKeyPrefix: defaultOf("api-key-prefix"),
       cliTokenPrefix: defaultOf("cli-token-prefix"),
     });
     assert.equal(checkOptions({ ...RIGHT, cors: false }).cors, false);
+  });
+
+  it("say whether there are pages beside the API", async (t) => {
+    const { snapshot, keys } = place(t);
+    for (const docs of [undefined, false]) {
+      const orrery = await openOrrery({
+        snapshot,
+        keys,
+        threads: false,
+        watch: 0,
+        ...(docs === false && { docs }),
+      });
+      t.after(() => orrery.close());
+      const status = docs === false ? 404 : 200;
+      assert.equal((await orrery.ask({ target: "/docs" })).status, status);
+      const headers = { "accept-encoding": "gzip" };
+      const response = await orrery.fetch(new Request("http://a/openapi.json", { headers }));
+      assert.equal(response.status, status);
+      if (docs === false) continue;
+      assert.equal(response.headers.get("content-encoding"), "gzip");
+      const document = JSON.parse(gunzipSync(await response.arrayBuffer()).toString("utf8"));
+      assert.equal(document.servers[0].url, "/api/public/v1");
+      const head = await orrery.fetch(new Request("http://a/docs", { method: "HEAD" }));
+      const page = await orrery.fetch(new Request("http://a/docs"));
+      assert.equal(Number(head.headers.get("content-length")), (await page.arrayBuffer()).byteLength);
+      const ifNoneMatch = head.headers.get("etag")!;
+      assert.equal((await orrery.ask({ target: "/docs", ifNoneMatch })).status, 304);
+    }
   });
 
   it("are applied", async (t) => {

@@ -37,13 +37,30 @@ export const HEADERS: Json = {
     schema: { type: "integer", minimum: 1 },
   },
   "WWW-Authenticate": { description: "The scheme that is understood.", schema: { const: "Bearer" } },
+  "X-Request-Id": {
+    description: "Names the request in the server's access log, where there is one.",
+    schema: { type: "string", pattern: "^[0-9a-f]{8}-[0-9a-z]+$" },
+  },
+  "Access-Control-Allow-Origin": {
+    description: "Pages of every origin may read the reply, unless the server does not allow that.",
+    schema: { const: "*" },
+  },
+  "Access-Control-Expose-Headers": {
+    description: "The headers of the reply that they may read.",
+    schema: { type: "string" },
+  },
 };
+
+/** What every reply may carry. */
+const ANYWHERE = ["X-Request-Id", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 
 const QUOTA = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
 /** References to headers; those of a CLI token's replies are fewer, so none of the limit's is required. */
 function headers(required: readonly string[], others: readonly string[] = QUOTA): Json {
-  return Object.fromEntries([...required, ...others].map((name) => [name, ref("headers", name)]));
+  return Object.fromEntries(
+    [...required, ...others, ...ANYWHERE].map((name) => [name, ref("headers", name)]),
+  );
 }
 
 /** What the body of a 200 is. */

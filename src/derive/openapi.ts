@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document, made from route rows. */
 
+import { FAULTS } from "../fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model.ts";
 import type { Route } from "../routes/route.ts";
 import { exampleTarget, HEADERS, type Json, ref, repliesOf, SHARED_REPLIES } from "./openapi-replies.ts";
@@ -11,7 +12,8 @@ const DESCRIPTION = `Worlds, their instances and statistics, and users of a virt
 - **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests in a window; a CLI token has neither.
 - **Pages.** Lists take \`limit\` (at most 50) and \`offset\`; \`pagination.total\` counts all items.
 - **Generations.** The data are replaced as a whole. Every reply names its generation in \`ETag\`: send it back as \`If-None-Match\` to be told that nothing is new (304), or as \`If-Match\` to get the next page of the same list or none (412).
-- **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.`;
+- **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
+- **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
 
 /** What the first segments of paths stand for. */
 const TAGS: Readonly<Record<string, string>> = {

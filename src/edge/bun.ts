@@ -69,15 +69,18 @@ function targetOnRoute(route: Route): TargetOf {
   };
 }
 
-/** The target of a request whose path, as it was sent, is one that a page may have. */
-function targetOnPages(url: string): string {
-  const target = localPart(url);
-  // What lies elsewhere was led out of there.
-  return isReferencePath(splitTarget(target).path) ? target : `/.${target}`;
-}
-
 /** Where pages may be, as Bun writes routes. */
 const PAGE_ROUTES = ["/", "/docs", "/docs/*", "/openapi.json"];
+
+/** The target of a request whose path, as it was sent, is that of a page, or may be: below a folder. */
+function targetOnPage(route: string): TargetOf {
+  const folder = route.endsWith("*") ? route.slice(0, -1) : undefined;
+  return (url) => {
+    const target = localPart(url);
+    const { path } = splitTarget(target);
+    return (folder === undefined ? path === route : path.startsWith(folder)) ? target : `/.${target}`;
+  };
+}
 
 /** The target of a request whose path, as it was sent, is none of an operation or page, even where its URL has such a path. */
 function targetOffRoutes(): TargetOf {
@@ -222,7 +225,7 @@ export function createBunAdapter(state: State): BunAdapter {
   return {
     routes: Object.fromEntries([
       ...ROUTES.map((route) => [BASE_PATH + route.path, handler(targetOnRoute(route))]),
-      ...PAGE_ROUTES.map((path) => [path, handler(targetOnPages)]),
+      ...PAGE_ROUTES.map((path) => [path, handler(targetOnPage(path))]),
     ]),
     fetch: handler(targetOffRoutes()),
     startDraining() {

@@ -176,6 +176,7 @@ async function answers(url: string): Promise<void> {
   for (const target of ["/stats", "/users/search?q=a", "/worlds?limit=50"]) {
     assert.equal((await get(url + target, { token: TOKEN })).status, 200);
   }
+  assert.match((await get(new URL("/docs", url).href, {})).text, /<h1>Public API<\/h1>/);
 }
 
 const SERVE = ["serve", "--snapshot", "node_modules/orrery/data/sample", "--keys", keys, "--port", "0"];
@@ -229,10 +230,13 @@ describe("the package", () => {
       .map((name) => readFileSync(join(installed, "dist", name), "utf8"))
       .flatMap((code) => [...code.matchAll(/^\/\/ \S*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)])
       .map(([, name]) => name!);
-    assert.deepEqual(named, [...new Set(built)].sort());
+    // Pages hold its files as they are.
+    assert.deepEqual(named, [...new Set([...built, "swagger-ui-dist"])].sort());
     assert.ok(named.includes("flexsearch") && named.includes("lru-cache"), named.join());
     assert.match(text, /Licensed under the Apache License|Apache License\s+Version 2\.0/);
     assert.match(text, /Blue Oak Model License/);
+    // And of what those files are made of.
+    assert.match(text, /http:\/\/jedwatson\.github\.io\/classnames/);
   });
 
   it("is sound to publint and to Are The Types Wrong", () => {

@@ -1,0 +1,254 @@
+/** The reference page in a real browser, and its examples as programs. */
+
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { ROUTES } from "../../src/routes.ts";
+import { need } from "../support/need.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { killAll, type Served, serve, until } from "../support/process.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "orrery-reference-"));
+let server: Served;
+let origin = "";
+
+before(async () => {
+  const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
+  server = await serve(join(ROOT, "data/sample"), keys, ["--watch", "0"]);
+  origin = new URL(server.url).origin;
+});
+
+after(async () => {
+  await server?.stop();
+  await killAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the reference page in a browser", { skip: need("chromium") }, () => {
+  let browser: BrowserContext;
+  /** All that went wrong in any page. */
+  const complaints: string[] = [];
+  const hosts = new Set<string>();
+
+  before(async () => {
+    browser = await chromium.launchPersistentContext(join(folder, "profile"), {
+      executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
+      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
+    });
+    browser.setDefaultTimeout(PATIENCE_MS);
+    await browser.addInitScript(`addEventListener("securitypolicyviolation", (violation) =>
+      console.error("policy: " + violation.violatedDirective + " " + violation.blockedURI))`);
+    browser.on("request", (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== "data:") hosts.add(host);
+    });
+  });
+  after(async () => {
+    await browser?.close();
+  });
+
+  async function open(path = "/docs", width = 1200): Promise<Page> {
+    const page = await browser.newPage();
+    await page.setViewportSize({ width, height: 800 });
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(origin + path);
+    await shown(page);
+    return page;
+  }
+
+  async function shown(page: Page): Promise<void> {
+    // Not by a function in the page: that would take `eval`, which the page forbids.
+    await page
+      .locator(".opblock")
+      .nth(ROUTES.length - 1)
+      .waitFor();
+  }
+
+  const block = (name: string): string => `[id$="-${name}"].opblock`;
+
+  async function authorize(page: Page, token: string): Promise<void> {
+    await page.click(".auth-wrapper .authorize");
+    await page.fill('.modal-ux input[autocomplete="off"]', token);
+    await page.click(".modal-ux .auth-btn-wrapper .authorize");
+    await page.click(".modal-ux .btn-done");
+  }
+
+  /** Opens an operation and sends its request as it stands; gives status and body as they are shown. */
+  async function send(page: Page, name: string): Promise<{ status: string; body: string }> {
+    if ((await page.locator(`${block(name)}.is-open`).count()) === 0) {
+      await page.click(`${block(name)} .opblock-summary-control`);
+    }
+    await page.click(`${block(name)} .execute`);
+    const reply = page.locator(`${block(name)} .live-responses-table .response`);
+    const body = await reply.locator(".highlight-code code, .highlight-code pre").first().innerText();
+    const status = await reply.locator(".response-col_status").first().innerText();
+    return { status: status.trim().split("\n")[0]!, body };
+  }
+
+  /** Whether anything stands beyond the window's right edge. */
+  async function overflow(page: Page): Promise<number> {
+    return await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+  }
+
+  it("shows every operation, and the server's own address", async () => {
+    const page = await open("/");
+    assert.equal(page.url(), `${origin}/docs`);
+    const paths = await page.locator(".opblock-summary-path").allInnerTexts();
+    // Zero-width characters are where a long path may be broken.
+    assert.deepEqual(
+      paths.map((path) => path.replaceAll("\u200b", "")).toSorted(),
+      ROUTES.map(({ path }) => path.replace(":id", "{id}")).toSorted(),
+    );
+    const bases = await page.locator(".base").allInnerTexts();
+    assert.ok(bases.length > 4);
+    for (const base of bases) assert.equal(base || server.url, server.url);
+    await page.close();
+  });
+
+  it("sends a request with the token that was typed in, which is kept nowhere", async () => {
+    const page = await open();
+    await authorize(page, TOKEN);
+    const asked = page.waitForRequest((request) => request.url().includes("/api/public/v1/stats"));
+    const { status, body } = await send(page, "getStats");
+    assert.equal(status, "200");
+    assert.ok(JSON.parse(body).data.totalPublicWorlds > 0, body);
+    assert.equal((await asked).headers().authorization, `Bearer ${TOKEN}`);
+    const world = await send(page, "getWorld");
+    assert.equal(world.status, "200");
+    assert.match(world.body, /"ownerId"/);
+    const kept = await page.evaluate(
+      "[document.cookie, location.href, JSON.stringify(localStorage), JSON.stringify(sessionStorage)].join()",
+    );
+    assert.doesNotMatch(String(kept), new RegExp(TOKEN));
+    assert.deepEqual(await page.evaluate("indexedDB.databases()"), []);
+    assert.equal(await overflow(page), 0);
+    await page.close();
+  });
+
+  it("goes back, forward and reloads", async () => {
+    const page = await open();
+    await page.click(`${block("listWorlds")} .opblock-summary-control`);
+    await page.waitForURL(/#/);
+    const url = page.url();
+    await page.reload();
+    await shown(page);
+    assert.equal(page.url(), url);
+    // What the address names is open again.
+    await page.waitForSelector(`${block("listWorlds")}.is-open`);
+    await page.goto("about:blank");
+    await page.goBack();
+    await shown(page);
+    assert.equal(page.url(), url);
+    await page.goForward();
+    assert.equal(page.url(), "about:blank");
+    await page.goBack();
+    await shown(page);
+    await authorize(page, TOKEN);
+    assert.equal((await send(page, "getStats")).status, "200");
+    await page.close();
+  });
+
+  it("fits a telephone", async () => {
+    const page = await open("/docs", 400);
+    assert.equal(await overflow(page), 0);
+    await authorize(page, TOKEN);
+    for (const name of ["searchWorlds", "getWorld", "listUserWorlds"]) {
+      assert.equal((await send(page, name)).status, "200", name);
+      assert.equal(await overflow(page), 0, name);
+    }
+    await page.close();
+  });
+
+  it("shows its text at once, without waiting for what shows the operations", async () => {
+    const page = await browser.newPage();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/swagger-ui-[^/]*\.js$/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${origin}/docs`, { waitUntil: "commit" });
+    await until(
+      () => page.evaluate('performance.getEntriesByName("first-contentful-paint").length'),
+      "the paint",
+    );
+    assert.equal(await page.locator("h1").innerText(), "Public API");
+    assert.equal(await page.locator(".opblock").count(), 0);
+    release();
+    await shown(page);
+    await page.close();
+  });
+
+  it("made no error and broke no policy, and nothing was loaded from elsewhere", () => {
+    assert.deepEqual(complaints, []);
+    assert.deepEqual([...hosts], [new URL(origin).host]);
+  });
+});
+
+/** Text of HTML, without what only browsers need. */
+function textOf(html: string): string {
+  const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
+  return html.replaceAll(/<[^>]*>/g, "").replaceAll(/&\w+;/g, (entity) => entities[entity] ?? entity);
+}
+
+describe("the page's examples", () => {
+  /** An example by its language, with the address as a reader of the page sees it. */
+  async function example(language: string): Promise<string> {
+    const html = await (await fetch(`${origin}/docs`)).text();
+    const found = new RegExp(`<code id="${language}">([\\s\\S]*?)</code>`).exec(html);
+    assert.ok(found !== null, language);
+    const code = textOf(found[1]!).replaceAll("http://127.0.0.1:8787/api/public/v1", server.url);
+    assert.ok(code.includes(server.url));
+    return code;
+  }
+
+  const environment = { ...process.env, TOKEN };
+  const run = promisify(execFile);
+
+  /** The number of worlds, and the name of the newest, as the examples print them. */
+  async function worlds(): Promise<string> {
+    const response = await fetch(`${server.url}/worlds?limit=1`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const { data, pagination } = (await response.json()) as {
+      data: { name: string }[];
+      pagination: { total: number };
+    };
+    return `${pagination.total} worlds, the newest: ${data[0]!.name}\n`;
+  }
+
+  it("run in a shell", { skip: need("curl", "sh") }, async () => {
+    const { stdout } = await run("sh", ["-euc", await example("curl")], { cwd: folder, env: environment });
+    assert.match(stdout, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.match(stdout, /"pagination":\{"total":\d+,"limit":5,"offset":0\}\}/);
+    assert.match(stdout, /\{"data":\[\{"id":[\s\S]*"limit":20,"offset":0\}\}200\n304\n$/);
+    assert.match(readFileSync(join(folder, "stats.json"), "utf8"), /^\{"data":\{"totalUsers":/);
+  });
+
+  it("run in Node", async () => {
+    const file = join(folder, "example.mjs");
+    writeFileSync(file, await example("javascript"));
+    const { stdout } = await run(process.execPath, [file], { env: environment });
+    assert.equal(stdout, await worlds());
+  });
+
+  it("run in Python", { skip: need("python3") }, async () => {
+    const file = join(folder, "example.py");
+    writeFileSync(file, await example("python"));
+    const { stdout } = await run("python3", [file], { env: { ...environment, PYTHONIOENCODING: "utf8" } });
+    assert.equal(stdout, await worlds());
+  });
+});
