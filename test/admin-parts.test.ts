@@ -8,7 +8,7 @@ import { readExplainQuestion } from "../src/admin/explain-target.ts";
 import { History } from "../src/admin/history.ts";
 import { isKnownHost } from "../src/admin/host.ts";
 import { ReadinessKeeper } from "../src/admin/readiness.ts";
-import { errorReply } from "../src/admin/request.ts";
+import { type AdminRow, errorReply } from "../src/admin/request.ts";
 import { type AdminCall, createAdminRouter } from "../src/admin/router.ts";
 import { createTokenCheck } from "../src/admin/token.ts";
 import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
@@ -358,5 +358,40 @@ describe("readiness", () => {
       [newest!.result, newest!.problems, newest!.retryMs, newest!.generation],
       ["refused", ["p29"], 29, "g"],
     );
+  });
+});
+
+describe("requests that cost much", () => {
+  test("are answered one at a time, and few wait", async (t) => {
+    // As a server does: the pauses keep no process.
+    const hold = setInterval(() => {}, 1000);
+    t.after(() => clearInterval(hold));
+    let running = 0;
+    let most = 0;
+    let answered = 0;
+    const row: AdminRow = {
+      method: "GET",
+      path: "/costly",
+      isCostly: true,
+      async answer() {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        if (++answered === 2) throw new Error("one that fails holds nobody up");
+        return errorReply(200, "done");
+      },
+    };
+    const answer = createAdminRouter([row], { boundHost: "ops", checkToken: undefined });
+    const all = Array.from({ length: 40 }, (_, at) =>
+      Promise.resolve(answer(call({ target: "/costly", isGone: () => at > 20 }))).then(
+        ({ status }) => status,
+        () => 500,
+      ),
+    );
+    const statuses = await Promise.all(all);
+    assert.equal(most, 1);
+    assert.deepEqual([statuses.filter((status) => status === 200).length, answered], [20, 21]);
+    assert.equal(statuses[1], 500);
+    assert.ok(statuses.slice(32).every((status) => status === 503));
   });
 });

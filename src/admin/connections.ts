@@ -17,12 +17,17 @@ interface Connection {
   inTurn: number;
 }
 
+/** Requests of all connections that one turn answers. */
+const MAX_ANSWERED = 4;
+
 /** Keeps connections few. */
 export class Connections {
   /** Oldest first. */
   readonly #all = new Map<Socket, Connection>();
   #turn = 0;
   #turnHasBegun = false;
+  #answered = 0;
+  readonly #waiting: (() => void)[] = [];
 
   add(socket: Socket): void {
     if (this.#all.size >= MAX_CONNECTIONS) {
@@ -39,13 +44,7 @@ export class Connections {
   begin(socket: Socket, response: ServerResponse): boolean {
     const connection = this.#all.get(socket);
     if (connection === undefined) return true;
-    if (!this.#turnHasBegun) {
-      this.#turnHasBegun = true;
-      this.#turn++;
-      setImmediate(() => {
-        this.#turnHasBegun = false;
-      });
-    }
+    this.#beginTurn();
     if (connection.turn !== this.#turn) {
       connection.turn = this.#turn;
       connection.inTurn = 0;
@@ -53,6 +52,26 @@ export class Connections {
     connection.open++;
     response.once("close", () => connection.open--);
     return ++connection.inTurn > MAX_PIPELINED || connection.open > MAX_PIPELINED;
+  }
+
+  /** Resolves in a turn that has room for one more answer: requests of the API are in every turn. */
+  async room(): Promise<void> {
+    this.#beginTurn();
+    if (this.#answered < MAX_ANSWERED && this.#waiting.length === 0) this.#answered++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #beginTurn(): void {
+    if (this.#turnHasBegun) return;
+    this.#turnHasBegun = true;
+    this.#turn++;
+    setImmediate(() => {
+      this.#turnHasBegun = false;
+      const next = this.#waiting.splice(0, MAX_ANSWERED);
+      this.#answered = next.length;
+      for (const resolve of next) resolve();
+      if (next.length > 0) this.#beginTurn();
+    });
   }
 
   get isIdle(): boolean {

@@ -30,8 +30,6 @@ export interface Explained {
   readonly holding: (question: CacheQuestion) => Promise<SearchExplanation["cache"]>;
 }
 
-/** Explanations that may be under way. */
-const MOST = 4;
 /** How long one may take, in milliseconds. */
 const PATIENCE_MS = 5000;
 /** Stands for no key in the queues of searches. */
@@ -70,7 +68,6 @@ export function createExplainer({
   holding,
 }: Explained): (ask: AdminAsk) => Promise<AdminReply> {
   const scheduler = new Scheduler<CountedResults>();
-  let underWay = 0;
 
   /** The searches of a call, which take a note of what they found. */
   function searchesOf(caller: Caller, take: (note: SearchNote) => void) {
@@ -176,13 +173,7 @@ export function createExplainer({
   return async ({ query, isGone }) => {
     const question = readExplainQuestion(query);
     if (typeof question === "string") return errorReply(400, question);
-    if (underWay >= MOST) return errorReply(503, "Too many explanations are under way");
-    underWay++;
-    try {
-      return await explain(question.target, question.key, isGone);
-    } finally {
-      underWay--;
-    }
+    return await explain(question.target, question.key, isGone);
   };
 }
 

@@ -136,6 +136,7 @@ function createAdminServer(
     }
     // A reload takes its time.
     socket.setTimeout(0);
+    await connections.room();
     let reply: AdminReply;
     try {
       reply = await answer(callOf(request, response));

@@ -55,6 +55,7 @@ export function metricsRow(sources: MetricsSources): AdminRow {
   return {
     method: "GET",
     path: "/metrics",
+    isCostly: true,
     async answer({ accept, acceptEncoding }) {
       expose ??= load();
       const { contentType, text } = await (await expose)(accept);

@@ -27,6 +27,8 @@ export interface AdminRow {
   readonly isOpen?: true;
   /** Whether its body is sent without the token, too, with the status 401: a page that asks for it. */
   readonly asksForToken?: true;
+  /** Whether it takes a thread that has requests to answer for milliseconds; such rows take turns. */
+  readonly isCostly?: true;
   /** Whether it changes something: it wants the header `X-Orrery-Admin: 1`, which pages of other origins cannot send. */
   readonly isAction?: true;
   readonly answer: (ask: AdminAsk) => AdminReply | Promise<AdminReply>;

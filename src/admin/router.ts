@@ -2,6 +2,7 @@
 
 import { splitTarget } from "../derive/router.ts";
 import { isKnownHost } from "./host.ts";
+import { paced } from "./pace.ts";
 import { type AdminAsk, type AdminReply, type AdminRow, errorReply } from "./request.ts";
 import type { CheckToken } from "./token.ts";
 
@@ -41,7 +42,10 @@ export function createAdminRouter(
   { boundHost, checkToken }: AdminGate,
 ): (call: AdminCall) => AdminReply | Promise<AdminReply> {
   const byPath = new Map<string, AdminRow[]>();
-  for (const row of rows) byPath.set(row.path, [...(byPath.get(row.path) ?? []), row]);
+  for (const row of rows) {
+    const taken = row.isCostly ? { ...row, answer: paced(row) } : row;
+    byPath.set(row.path, [...(byPath.get(row.path) ?? []), taken]);
+  }
 
   async function unauthorized(row: AdminRow | undefined, call: AdminCall): Promise<AdminReply> {
     const reply = row?.asksForToken

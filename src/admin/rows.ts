@@ -36,8 +36,8 @@ export function adminRows(administered: Administered): readonly AdminRow[] {
   return [
     { method: "GET", path: "/livez", isOpen: true, answer: () => LIVE },
     { method: "GET", path: "/readyz", isOpen: true, answer: () => readyReply(readiness()) },
-    { method: "GET", path: "/status", answer: async () => jsonReply(200, await status()) },
-    { method: "GET", path: "/explain", answer: explain },
+    { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
+    { method: "GET", path: "/explain", isCostly: true, answer: explain },
     { method: "POST", path: "/reload", isAction: true, answer: () => reloadReply(administered) },
     pageRow(),
   ];
