@@ -449,6 +449,7 @@ describe("the dashboard", { skip }, () => {
           await page.keyboard.type("another-token");
           await page.keyboard.press("Enter");
           await untilText(page, "#token-problem", /refused/);
+          assert.equal(await page.evaluate("sessionStorage.length"), 0);
           await page.fill("#token", secret);
           await page.press("#token", "Enter");
           await untilText(page, "#state", /^Ready$/);
