@@ -148,7 +148,11 @@ export function startLoad(api: string): { readonly stop: () => Promise<void> } {
 export function startBrowser(folder: string): Promise<BrowserContext> {
   return chromium.launchPersistentContext(join(folder, "profile"), {
     executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
+    args: [
+      ...["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
+      // Pictures of grey letters are smaller.
+      "--disable-lcd-text",
+    ],
     viewport: { width: 1280, height: 900 },
     colorScheme: "light",
   });

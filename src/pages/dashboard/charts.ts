@@ -27,6 +27,8 @@ export interface ChartSettings {
   readonly isStacked?: boolean;
   /** The highest figure that is drawn at the least, so that a quiet server is a low line and not noise. */
   readonly least: number;
+  /** Whether each power of ten is as high as the next, for figures that are mostly low and at times far higher. */
+  readonly isLogarithmic?: boolean;
 }
 
 /** A chart on the page. */
@@ -48,11 +50,25 @@ function writeMoments(moments: readonly number[]): string[] {
   return moments.map((moment) => (isWhole ? clock : clockWithSeconds).format(moment * 1000));
 }
 
-function optionsOf(
-  { height, write, least, isStacked }: ChartSettings,
-  lines: readonly Line[],
-  width: number,
-): uPlot.Options {
+/** Powers of ten around some figures: one below, and those up to the highest. */
+function powersAround(least: number, most: number): [from: number, to: number] {
+  const to = Math.max(0, Math.ceil(Math.log10(most)));
+  return [10 ** Math.min(to - 1, Math.max(to - 6, Math.floor(Math.log10(least)))), 10 ** to];
+}
+
+function powersBetween(from: number, to: number): number[] {
+  const first = Math.round(Math.log10(from));
+  return Array.from({ length: Math.round(Math.log10(to)) - first + 1 }, (_, at) => 10 ** (first + at));
+}
+
+/** The y axis: from nothing to a little more than the highest figure, or between powers of ten. */
+function scaleOf({ isLogarithmic, least }: ChartSettings): uPlot.Scale {
+  if (!isLogarithmic) return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
+  return { distr: 3, range: (_, low, high) => powersAround(low > 0 ? low : least, high > 0 ? high : least) };
+}
+
+function optionsOf(settings: ChartSettings, lines: readonly Line[], width: number): uPlot.Options {
+  const { height, write, isStacked, isLogarithmic } = settings;
   const quiet = styleOf("--quiet");
   const grid = { stroke: styleOf("--grid"), width: 1 };
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
@@ -62,7 +78,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 26, 0, 0],
-    scales: { y: { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] } },
+    scales: { y: scaleOf(settings) },
     axes: [
       {
         stroke: quiet,
@@ -82,6 +98,12 @@ function optionsOf(
         gap: 4,
         space: 34,
         values: (_, splits) => splits.map(write),
+        ...(isLogarithmic
+          ? {
+              filter: (_: uPlot, powers: number[]) => powers,
+              splits: (_: uPlot, __: number, from: number, to: number) => powersBetween(from, to),
+            }
+          : {}),
       },
     ],
     series: [

@@ -80,7 +80,7 @@ function tilesOf(status: Status): Tile[] {
           : `${count(rows.users)} users, ${count(rows.worlds)} worlds, ${count(rows.instances)} instances`,
     },
     {
-      name: "Requests a second",
+      name: "Requests / s",
       value: rate(requests.perSecond),
       more: `${count(requests.active)} under way`,
     },

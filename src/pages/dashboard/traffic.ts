@@ -37,6 +37,7 @@ const latencyChart = createChart({
   height: 200,
   write: millis,
   least: 1,
+  isLogarithmic: true,
 });
 
 /** What of an answer the charts remember. */
@@ -47,7 +48,7 @@ export function trafficFigures({ requests }: Status): Figures {
     const group = CLASSES.find(({ holds }) => holds(Number(status)));
     if (group !== undefined) figures[group.name] = figures[group.name]! + each;
   }
-  for (const { route, recent } of requests.routes) figures[`p99 ${route}`] = recent?.p99Ms ?? null;
+  for (const { route, recent } of requests.routes) figures[`p99 ${route}`] = recent?.p99Ms || null;
   return figures;
 }
 
