@@ -12,6 +12,8 @@ export interface Rounds {
   readonly run: (signal: AbortSignal) => Promise<string>;
   /** An error as what the command says of it; defects stay what they are. */
   readonly explain: (error: unknown) => unknown;
+  /** Lets go of what it holds; never fails. */
+  readonly close?: () => Promise<void>;
   /** Whether the next round may well succeed without anybody's help. */
   readonly isPassing: (error: unknown) => boolean;
 }
@@ -54,12 +56,14 @@ export async function runRounds(options: Options, world: World, rounds: Rounds):
   const say = (line: string): void => world.complain(`orrery: ${line}\n`);
   try {
     if (every === undefined) say(await rounds.run(stop.signal));
-    else
-      await repeat(rounds, Number(every), stop.signal, (line) => say(`${formatTime(Date.now())} ${line}`));
+    else await repeat(rounds, Number(every), stop.signal, (line) => say(`${formatTime(Date.now())} ${line}`));
   } catch (error) {
     if (!stop.signal.aborted) throw rounds.explain(error);
     say((stop.signal.reason as Error).message);
+    await rounds.close?.();
     world.exit(1);
+  } finally {
+    await rounds.close?.();
   }
   // A thread may still be at work on what is of no more interest.
   if (stop.signal.aborted) world.exit(0);

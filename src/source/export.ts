@@ -7,7 +7,14 @@ import type { PostgresUrl } from "./postgres-url.ts";
 import { publishVersion } from "./publish.ts";
 import type { Queries, TableName } from "./queries.ts";
 import { type WrittenFile, writeRowFile } from "./row-file.ts";
-import { BadRowsError, checkRows, generationOf, holdsSame, type RowFiles, writeManifest } from "./row-folder.ts";
+import {
+  BadRowsError,
+  checkRows,
+  generationOf,
+  holdsSame,
+  type RowFiles,
+  writeManifest,
+} from "./row-folder.ts";
 
 /** Makes a prepared snapshot of the rows in one folder, in another, and a manifest beside it; gives its size in bytes. */
 export type Prepare = (from: string, to: string, maxBytes: number) => Promise<Prepared>;

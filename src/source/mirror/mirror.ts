@@ -1,0 +1,253 @@
+/**
+ * A snapshot of what a token may see of another server of this API. Beside the place of the snapshot's link, `DIR`, stands a work folder,
+ * `DIR.mirror`, with the journal of the replies: with it a killed process's work goes on, and a later round finds out by one
+ * request that nothing changed.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { RowFile } from "../../model.ts";
+import { holdAlone } from "../exclusive.ts";
+import { currentVersion, publishVersion } from "../publish.ts";
+import { type WrittenFile, writeRowFile } from "../row-file.ts";
+import {
+  checkRows,
+  generationOf,
+  holdsSame,
+  type RowFiles,
+  readManifestOf,
+  writeManifest,
+} from "../row-folder.ts";
+import type { Timing } from "../timing.ts";
+import { readToken } from "../token.ts";
+import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import { type Collected, collect } from "./collect.ts";
+import { type Journal, openJournal } from "./journal.ts";
+
+/** What to mirror, and where to. */
+export interface MirrorOptions {
+  /** Where the server's operations are; see `readApiUrl`. */
+  readonly from: string;
+  readonly tokenFile: string;
+  /** The place of the link; see {@link publishVersion}. */
+  readonly out: string;
+  /** Users that these find are mirrored, too. */
+  readonly searches: readonly string[];
+  /** Most requests in an hour. */
+  readonly perHour?: number | undefined;
+  /** Most bytes of rows. */
+  readonly maxBytes: number;
+  readonly timing: Timing;
+  readonly signal: AbortSignal;
+  /** Receives sentences on what had to be begun afresh or is not as it should be. */
+  readonly tell: (sentence: string) => void;
+  /** Told how many requests are left, as far as it is known, and how long they will take, in milliseconds. */
+  readonly onProgress?: (done: number, left: number, ms: number) => void;
+  /** Told when nothing can be sent for a while. */
+  readonly onWait?: (ms: number, left: number) => void;
+}
+
+/** What came of a round. */
+export interface Mirrored {
+  /** Of the snapshot that is published. */
+  readonly generation: string;
+  /** False when it was published before. */
+  readonly isNew: boolean;
+  /** Requests that this round took. */
+  readonly requests: number;
+  /** What was collected; undefined when the server said that nothing has changed. */
+  readonly collected: Collected | undefined;
+}
+
+/** A mirror at work: one process alone has a place. */
+export interface Mirror {
+  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `OccupiedError`; errors of the file system */
+  readonly renew: () => Promise<Mirrored>;
+  readonly close: () => Promise<void>;
+}
+
+/** The field of a manifest that says what a mirror holds. */
+export interface MirrorNote {
+  /** The other server. */
+  readonly from: string;
+  /** Its generation; null where it named none or changed meanwhile. */
+  readonly generation: string | null;
+  /** Searches whose users are all here. */
+  readonly searches: readonly string[];
+  /** How many users the server has, of which only some may be here. */
+  readonly totalUsers: number;
+}
+
+/** So long after the last reply that the work of a killed process is not gone on with, unless the server has not changed. */
+const STALE_MS = 3_600_000;
+/** Journal of a round that ended well. */
+const DONE = "done";
+
+/** The work folder of a place. */
+export function workFolderOf(out: string): string {
+  return `${resolve(out)}.mirror`;
+}
+
+async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
+  const step = 1000;
+  for (let at = 0; at < rows.length; at += step) {
+    yield Buffer.from(
+      rows
+        .slice(at, at + step)
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join(""),
+    );
+  }
+}
+
+async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
+  const tables: Record<RowFile, readonly object[]> = {
+    "users.ndjson": users,
+    "worlds.ndjson": worlds.map((world) => ({ ...world, status: "ACTIVE" })),
+    "world-stats.ndjson": stats,
+    "instances.ndjson": instances.map(({ id, worldId, createdAt }) => {
+      return { id, worldId, isPublic: true, isActive: true, createdAt };
+    }),
+  };
+  const files = new Map<string, WrittenFile>();
+  for (const [name, rows] of Object.entries(tables)) {
+    files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
+  }
+  return files;
+}
+
+/** Publishes what was collected, unless just that is published. */
+async function publish(
+  collected: Collected,
+  { out, from, searches, maxBytes, signal }: MirrorOptions,
+): Promise<Pick<Mirrored, "generation" | "isNew">> {
+  let generation = "";
+  const note: MirrorNote = {
+    ...{ from, searches, totalUsers: collected.platform.totalUsers },
+    generation: collected.generation ?? null,
+  };
+  const published = await publishVersion(out, async (folder, current) => {
+    const files = await writeRows(folder, collected);
+    generation = generationOf("mirror", files);
+    if (await holdsSame(current, generation, files, false)) return undefined;
+    await writeManifest(folder, generation, files, { mirror: note });
+    await checkRows(folder, { maxBytes, signal });
+    return generation;
+  });
+  return { generation, isNew: published !== undefined };
+}
+
+/** What was done when the journal's last round ended: it stands in the journal, too. */
+interface Done {
+  readonly generation: string;
+  /** The server's ETag then. */
+  readonly etag: string;
+  readonly searches: readonly string[];
+}
+
+/**
+ * Asks whether the server still serves what the journal holds.
+ *
+ * @returns what is published, if nothing changed since it was; the journal is empty where its replies are of no use any more
+ */
+async function askForNews(
+  upstream: Upstream,
+  journal: Journal,
+  { searches }: MirrorOptions,
+): Promise<string | undefined> {
+  const { entries } = journal;
+  const done = entries.get(DONE)?.value as Done | undefined;
+  const isFresh = done === undefined && Date.now() - journal.lastAt() < STALE_MS;
+  if (entries.size === 0 || isFresh) return undefined;
+  const etag = done?.etag ?? [...entries.values()].at(-1)?.etag;
+  if (etag === undefined) {
+    await journal.clear();
+    return undefined;
+  }
+  const reply = await upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
+  if (reply.status !== 304 && reply.etag !== etag) await journal.clear();
+  else if (done?.searches.join("\n") === searches.join("\n")) return done.generation;
+  else await journal.drop([DONE]);
+  return undefined;
+}
+
+/** Whether a generation is what the link leads to. */
+async function isPublished(out: string, generation: string): Promise<boolean> {
+  const current = await currentVersion(out);
+  return current !== undefined && (await readManifestOf(current))?.generation === generation;
+}
+
+/** Sentences on what is not as somebody would expect. */
+function remarksOn({ isMixed, gone, unknownOwners, worlds, platform }: Collected): string[] {
+  const remarks: string[] = [];
+  if (isMixed)
+    remarks.push("the server's data changed meanwhile: what was published is of several generations");
+  if (gone > 0) remarks.push(`worlds that went while they were read: ${gone}`);
+  if (unknownOwners > 0) remarks.push(`owners that the server does not know: ${unknownOwners}`);
+  if (gone === 0 && !isMixed && platform.totalPublicWorlds !== worlds.length) {
+    remarks.push(`the server counts ${platform.totalPublicWorlds} worlds and lists ${worlds.length}`);
+  }
+  const hidden = worlds.filter(({ isPublic }) => !isPublic).length;
+  if (hidden > 0) remarks.push(`worlds that the server lists as not public, which will be hidden: ${hidden}`);
+  return remarks;
+}
+
+/**
+ * Takes a place for a mirror.
+ *
+ * @throws {HeldError} when another process has it; `OccupiedError` when it holds something else; `SourceError` for a bad token file; errors of the file system
+ */
+export async function openMirror(options: MirrorOptions): Promise<Mirror> {
+  const { from, out, tokenFile, perHour, timing, signal, tell, onProgress, onWait } = options;
+  let token = await readToken(tokenFile);
+  // What cannot be published in the end is not worth asking for.
+  await currentVersion(out);
+  const folder = workFolderOf(out);
+  await mkdir(dirname(folder), { recursive: true });
+  const release = await holdAlone(folder);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const journal = await openJournal(folder, from, tell);
+    let left = 0;
+    let done = 0;
+    const upstream = createUpstream({
+      ...{ base: from, token: () => token, perHour, timing, signal },
+      agesOfSent: journal.sentAt.map((at) => Date.now() - at),
+      onSent: () => onProgress?.(++done, left, upstream.timeFor(left)),
+      onWait: (ms) => onWait?.(ms, left),
+    });
+    return {
+      async renew() {
+        token = await readToken(tokenFile);
+        const before = upstream.requests();
+        const requests = (): number => upstream.requests() - before;
+        done = 0;
+        const unchanged = await askForNews(upstream, journal, options);
+        if (unchanged !== undefined && (await isPublished(out, unchanged))) {
+          return { generation: unchanged, isNew: false, requests: requests(), collected: undefined };
+        }
+        await journal.drop([DONE]);
+        const { searches } = options;
+        const setLeft = (count: number): void => {
+          left = count;
+        };
+        const collected = await collect({ upstream, journal, searches, onProgress: setLeft });
+        for (const remark of remarksOn(collected)) tell(remark);
+        const published = await publish(collected, options);
+        const { generation: etag } = collected;
+        const value: Done = { generation: published.generation, etag: etag ?? "", searches };
+        // Without a name for what it is of, nobody can say later that it is still so.
+        if (etag === undefined) await journal.clear();
+        else await journal.put(DONE, { at: Date.now(), etag, value });
+        return { ...published, requests: requests(), collected };
+      },
+      async close() {
+        await journal.close();
+        await release();
+      },
+    };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
