@@ -108,8 +108,7 @@ interface Details {
 async function readDetails(options: CollectOptions, replies: Replies, listed: Listed): Promise<Details> {
   const { worlds, found, platform } = listed;
   const users = new Map(found.flat().map((user) => [user.id, user]));
-  const owners = new Set(worlds.map(({ ownerId }) => ownerId));
-  await findOwners(replies, users, owners, platform.totalUsers);
+  await findOwners(replies, users, worlds, platform.totalUsers);
   const stats = new Map<string, WorldStats>();
   const { entries } = options.journal;
   let left = worlds.filter(({ id }) => !entries.has(statsTarget(id))).length;

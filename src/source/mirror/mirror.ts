@@ -124,7 +124,7 @@ async function publish(
   let generation = "";
   const note: MirrorNote = {
     ...{ from, searches, totalUsers: collected.platform.totalUsers },
-    generation: collected.generation ?? null,
+    generation: collected.generation?.slice(1, -1) ?? null,
   };
   const published = await publishVersion(out, async (folder, current) => {
     const files = await writeRows(folder, collected);
