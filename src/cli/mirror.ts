@@ -1,14 +1,15 @@
 /** `orrery mirror`: a snapshot of another server, once or kept up to date. */
 
 import { HeldError } from "../source/exclusive.ts";
-import type { Bound } from "../source/mirror/collect.ts";
+import type { Bound } from "../source/mirror/bound.ts";
 import { type Mirror, type Mirrored, openMirror } from "../source/mirror/mirror.ts";
 import { OccupiedError } from "../source/publish.ts";
 import { TIMING } from "../source/timing.ts";
 import type { World } from "./command.ts";
 import type { Options } from "./options.ts";
+import { startRequestProgress } from "./request-progress.ts";
 import { runRounds } from "./rounds.ts";
-import { explainUpstream, readPerHour, readServer, startRequestProgress } from "./upstream.ts";
+import { explainUpstream, readPerHour, readServer } from "./upstream.ts";
 
 /** The fewest requests that could do, and what they are for. */
 function boundText(bound: Bound): string {

@@ -8,18 +8,19 @@ import { observeNothing } from "../observe.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { STOP_SIGNALS } from "../serve/process/early-signals.ts";
 import { type OpenState, openState } from "../serve/state/open.ts";
-import type { MirrorNote } from "../source/mirror/mirror.ts";
+import type { MirrorNote } from "../source/mirror/snapshot.ts";
 import { readManifestOf } from "../source/row-folder.ts";
 import { TIMING } from "../source/timing.ts";
 import { readToken } from "../source/token.ts";
 import { createUpstream } from "../source/upstream/upstream.ts";
-import type { Difference } from "../verify/compare.ts";
+import type { Difference } from "../verify/difference.ts";
 import { type Verified, verifySnapshot } from "../verify/verify.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
+import { startRequestProgress } from "./request-progress.ts";
 import { refuseAddress } from "./source.ts";
-import { explainUpstream, readPerHour, readServer, startRequestProgress } from "./upstream.ts";
+import { explainUpstream, readPerHour, readServer } from "./upstream.ts";
 
 /** Examples of one kind that are printed for people. */
 const MOST_SHOWN = 5;

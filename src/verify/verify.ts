@@ -1,21 +1,14 @@
 /** Asks another server for a sample and compares each answer with what a snapshot would answer. */
 
-import type { DirectDoor, DirectReply } from "../edge/direct.ts";
+import type { DirectDoor } from "../edge/direct.ts";
 import { isObject } from "../json.ts";
-import { BASE_PATH } from "../model.ts";
 import { runAll } from "../source/mirror/lists.ts";
-import type { MirrorNote } from "../source/mirror/mirror.ts";
+import type { MirrorNote } from "../source/mirror/snapshot.ts";
 import type { Upstream, UpstreamReply } from "../source/upstream/upstream.ts";
 import type { Store } from "../store/generation.ts";
-import {
-  type Answer,
-  compareAnswers,
-  type Difference,
-  type Here,
-  KINDS,
-  type Kind,
-  type WholeList,
-} from "./compare.ts";
+import { compareAnswers } from "./compare.ts";
+import { type Answer, type Difference, KINDS, type Kind } from "./difference.ts";
+import { openHere } from "./here.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
 /** What to compare. */
@@ -49,62 +42,13 @@ export interface Verified {
 
 /** Statuses that a probe may have. */
 const STATUSES = [200, 400, 404];
-const PAGE = 50;
 const ALWAYS_LEFT_OUT = [
   "answers to keys that are unknown, deactivated, expired or lack a scope, and the limit's 429",
   "the order of fields in JSON, the values of ETag and of the limit's headers, conditional requests, HEAD and OPTIONS",
 ];
 
-function answerHere({ status, headers, body }: DirectReply): Answer {
-  return { status, header: (name) => headers[name], body: body === "" ? undefined : JSON.parse(body) };
-}
-
 function answerThere({ status, headers, body }: UpstreamReply): Answer {
   return { status, header: (name) => headers.get(name) ?? undefined, body };
-}
-
-/** Answers of the snapshot, and the lists that they are pages of. */
-function openHere({
-  ask,
-  token,
-}: VerifyOptions): Here & { readonly answer: (probe: Probe) => Promise<Answer> } {
-  const lists = new Map<string, Promise<WholeList>>();
-  const answer = async ({ target, authorization = `Bearer ${token}` }: Probe): Promise<Answer> =>
-    answerHere(await ask({ target: BASE_PATH + target, authorization: authorization ?? undefined }));
-
-  async function wholeList(path: string): Promise<WholeList> {
-    const ids: string[] = [];
-    for (;;) {
-      const { body } = await answer({
-        target: `${path}${path.includes("?") ? "&" : "?"}limit=${PAGE}&offset=${ids.length}`,
-      });
-      const { data } = body as { data: { id: string }[] };
-      ids.push(...data.map(({ id }) => id));
-      if (data.length < PAGE) return { ids, places: new Map(ids.map((id, place) => [id, place])) };
-    }
-  }
-
-  return {
-    answer,
-    listOf(target) {
-      const [path = "", words] = target.split("?");
-      const query = new URLSearchParams(words);
-      query.delete("limit");
-      query.delete("offset");
-      const key = query.size === 0 ? path : `${path}?${query}`;
-      const known = lists.get(key) ?? wholeList(key);
-      lists.set(key, known);
-      return known;
-    },
-    async rowOf(target, id) {
-      const [path = ""] = target.split("?");
-      const [, table] = /(worlds|users|instances)(?:\/search|\/popular)?$/.exec(path) ?? [];
-      const { body } = await answer({ target: `/${table}/${id}` });
-      const row = (body as { data: Record<string, unknown> }).data;
-      if (path !== "/worlds/search") return row;
-      return { id: row.id, name: row.name, description: row.description };
-    },
-  };
 }
 
 /** A platform's counts without that of the users, of whom not all are here. */
@@ -150,7 +94,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     isComplete: note === undefined || store.users.rows >= note.totalUsers,
     searches: note?.searches ?? [],
   };
-  const here = openHere(options);
+  const here = openHere(options.ask, options.token);
   const probes = planProbes(store, samples, seed, usersHere);
   const found = new Map<number, Difference[]>();
   const etags = new Set<string>();

@@ -2,8 +2,9 @@
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { type Bound, boundOf } from "./bound.ts";
 import type { Journal } from "./journal.ts";
-import { PAGE_SIZE, readLists, runAll } from "./lists.ts";
+import { readLists, runAll } from "./lists.ts";
 import { findOwners, userSearch } from "./owners.ts";
 import { createReplies, type Replies } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
@@ -37,36 +38,9 @@ export interface Collected {
   readonly bound: Bound;
 }
 
-/** The fewest requests that can bring what was collected, by what they are for. */
-export interface Bound {
-  readonly worlds: number;
-  readonly instances: number;
-  readonly statistics: number;
-  readonly users: number;
-  readonly platform: number;
-}
-
 /** How often what was asked for one by one is asked for again because the generation changed. */
 const MOST_ROUNDS = 3;
 const STATS = "/stats";
-
-function pagesOf(rows: number): number {
-  return Math.ceil(rows / PAGE_SIZE);
-}
-
-/**
- * A reply holds at most 50 rows of one kind, and a reply that holds a world's counts is of that world alone. An empty list takes a
- * request too: that it is empty has to be learnt.
- */
-export function boundOf(worlds: number, instances: number, users: number): Bound {
-  return {
-    worlds: Math.max(1, pagesOf(worlds)),
-    instances: Math.max(1, pagesOf(instances)),
-    statistics: worlds,
-    users: pagesOf(users),
-    platform: 1,
-  };
-}
 
 interface Listed {
   readonly platform: PlatformStats;

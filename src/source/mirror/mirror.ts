@@ -5,40 +5,26 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import type { RowFile } from "../../model.ts";
+import { dirname, resolve } from "node:path";
 import { holdAlone } from "../exclusive.ts";
-import { currentVersion, publishVersion } from "../publish.ts";
-import { type WrittenFile, writeRowFile } from "../row-file.ts";
-import {
-  checkRows,
-  generationOf,
-  holdsSame,
-  type RowFiles,
-  readManifestOf,
-  writeManifest,
-} from "../row-folder.ts";
+import { currentVersion } from "../publish.ts";
 import type { Timing } from "../timing.ts";
 import { readToken } from "../token.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import { type Collected, collect } from "./collect.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { isPublished, type Published, type PublishOptions, publishCollected } from "./snapshot.ts";
 
 /** What to mirror, and where to. */
-export interface MirrorOptions {
+export interface MirrorOptions extends PublishOptions {
   /** Where the server's operations are; see `readApiUrl`. */
   readonly from: string;
   readonly tokenFile: string;
-  /** The place of the link; see {@link publishVersion}. */
-  readonly out: string;
   /** Users that these find are mirrored, too. */
   readonly searches: readonly string[];
   /** Most requests in an hour. */
   readonly perHour?: number | undefined;
-  /** Most bytes of rows. */
-  readonly maxBytes: number;
   readonly timing: Timing;
-  readonly signal: AbortSignal;
   /** Receives sentences on what had to be begun afresh or is not as it should be. */
   readonly tell: (sentence: string) => void;
   /** Told how many requests are left, as far as it is known, and how long they will take, in milliseconds. */
@@ -48,11 +34,7 @@ export interface MirrorOptions {
 }
 
 /** What came of a round. */
-export interface Mirrored {
-  /** Of the snapshot that is published. */
-  readonly generation: string;
-  /** False when it was published before. */
-  readonly isNew: boolean;
+export interface Mirrored extends Published {
   /** Requests that this round took. */
   readonly requests: number;
   /** What was collected; undefined when the server said that nothing has changed. */
@@ -66,18 +48,6 @@ export interface Mirror {
   readonly close: () => Promise<void>;
 }
 
-/** The field of a manifest that says what a mirror holds. */
-export interface MirrorNote {
-  /** The other server. */
-  readonly from: string;
-  /** Its generation; null where it named none or changed meanwhile. */
-  readonly generation: string | null;
-  /** Searches whose users are all here. */
-  readonly searches: readonly string[];
-  /** How many users the server has, of which only some may be here. */
-  readonly totalUsers: number;
-}
-
 /** So long after the last reply that the work of a killed process is not gone on with, unless the server has not changed. */
 const STALE_MS = 3_600_000;
 /** Journal of a round that ended well. */
@@ -86,55 +56,6 @@ const DONE = "done";
 /** The work folder of a place. */
 export function workFolderOf(out: string): string {
   return `${resolve(out)}.mirror`;
-}
-
-async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
-  const step = 1000;
-  for (let at = 0; at < rows.length; at += step) {
-    yield Buffer.from(
-      rows
-        .slice(at, at + step)
-        .map((row) => `${JSON.stringify(row)}\n`)
-        .join(""),
-    );
-  }
-}
-
-async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
-  const tables: Record<RowFile, readonly object[]> = {
-    "users.ndjson": users,
-    "worlds.ndjson": worlds.map((world) => ({ ...world, status: "ACTIVE" })),
-    "world-stats.ndjson": stats,
-    "instances.ndjson": instances.map(({ id, worldId, createdAt }) => {
-      return { id, worldId, isPublic: true, isActive: true, createdAt };
-    }),
-  };
-  const files = new Map<string, WrittenFile>();
-  for (const [name, rows] of Object.entries(tables)) {
-    files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
-  }
-  return files;
-}
-
-/** Publishes what was collected, unless just that is published. */
-async function publish(
-  collected: Collected,
-  { out, from, searches, maxBytes, signal }: MirrorOptions,
-): Promise<Pick<Mirrored, "generation" | "isNew">> {
-  let generation = "";
-  const note: MirrorNote = {
-    ...{ from, searches, totalUsers: collected.platform.totalUsers },
-    generation: collected.generation?.slice(1, -1) ?? null,
-  };
-  const published = await publishVersion(out, async (folder, current) => {
-    const files = await writeRows(folder, collected);
-    generation = generationOf("mirror", files);
-    if (await holdsSame(current, generation, files, false)) return undefined;
-    await writeManifest(folder, generation, files, { mirror: note });
-    await checkRows(folder, { maxBytes, signal });
-    return generation;
-  });
-  return { generation, isNew: published !== undefined };
 }
 
 /** What was done when the journal's last round ended: it stands in the journal, too. */
@@ -169,12 +90,6 @@ async function askForNews(
   else if (done?.searches.join("\n") === searches.join("\n")) return done.generation;
   else await journal.drop([DONE]);
   return undefined;
-}
-
-/** Whether a generation is what the link leads to. */
-async function isPublished(out: string, generation: string): Promise<boolean> {
-  const current = await currentVersion(out);
-  return current !== undefined && (await readManifestOf(current))?.generation === generation;
 }
 
 /** Sentences on what is not as somebody would expect. */
@@ -233,7 +148,7 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
         };
         const collected = await collect({ upstream, journal, searches, onProgress: setLeft });
         for (const remark of remarksOn(collected)) tell(remark);
-        const published = await publish(collected, options);
+        const published = await publishCollected(collected, options);
         const { generation: etag } = collected;
         const value: Done = { generation: published.generation, etag: etag ?? "", searches };
         // Without a name for what it is of, nobody can say later that it is still so.

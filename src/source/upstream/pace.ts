@@ -9,6 +9,8 @@
  * two machines' clocks may differ.
  */
 
+import { MILLISECONDS_FROM, numberOf, retryAfter, untilServerTime } from "./limit-headers.ts";
+
 /** What a reply says of the limit. */
 export interface LimitReply {
   readonly status: number;
@@ -55,34 +57,8 @@ const MOST_AT_ONCE = 8;
 /** With fewer left, fewer are under way. */
 const NEAR_END = 32;
 const AT_END = 8;
-/** Without a `Date` the end of a window is known only as well as the two clocks agree. */
-const MOST_GUESSED_MS = HOUR_MS;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
-/** From here on a reset is told in milliseconds, though seconds are agreed upon. */
-const MILLISECONDS_FROM = 1e11;
-
-function numberOf(headers: Headers, name: string): number | undefined {
-  const text = headers.get(name)?.trim() ?? "";
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-/** Milliseconds from a reply until a moment of the server's clock; undefined where that cannot be told. */
-function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
-  const date = Date.parse(headers.get("date") ?? "");
-  const moment = seconds < MILLISECONDS_FROM ? seconds * 1000 : seconds;
-  if (!Number.isNaN(date)) return moment - date;
-  return Math.min(moment - wallNow, MOST_GUESSED_MS);
-}
-
-/** What `Retry-After` says, in milliseconds: seconds, or a date of the server's clock. */
-function retryAfter(headers: Headers, wallNow: number): number | undefined {
-  const seconds = numberOf(headers, "retry-after");
-  if (seconds !== undefined) return Math.max(1000, seconds * 1000);
-  const date = Date.parse(headers.get("retry-after") ?? "");
-  return Number.isNaN(date) ? undefined : Math.max(1000, untilServerTime(date / 1000, headers, wallNow));
-}
-
 /** Makes one. */
 export function createPace({
   perHour,

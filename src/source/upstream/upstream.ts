@@ -6,9 +6,10 @@
 import { isObject } from "../../json.ts";
 import { tryAgain } from "../attempts.ts";
 import { SourceError } from "../problem.ts";
-import { type Answer, ask, retryAfterOf } from "../request.ts";
+import { ask } from "../request.ts";
 import { type Timing, wait } from "../timing.ts";
 import { type Budget, createPace, type Pace, type PaceOptions } from "./pace.ts";
+import { parseJson, readText, refusalOf, shown } from "./reply.ts";
 
 /** How to ask. */
 export interface UpstreamOptions extends Pick<PaceOptions, "perHour" | "agesOfSent"> {
@@ -58,7 +59,6 @@ export interface Upstream {
   readonly waits: () => number;
 }
 
-const MOST_BODY_BYTES = 67_108_864;
 const MOST_ATTEMPTS = 5;
 const MOST_REFUSALS = 10;
 /** Waits that are too short to be told. */
@@ -67,49 +67,6 @@ const TELL_MS = 2000;
 const LONGEST_WAIT_MS = 60_000;
 /** Every status that ends an exchange: what each means is decided here. */
 const EVERY_STATUS: readonly number[] = Array.from({ length: 400 }, (_, at) => 200 + at);
-
-/** A text from elsewhere, short and without what would change a terminal. */
-function shown(text: string): string {
-  const clean = text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
-  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
-}
-
-async function readText(url: string, { chunks }: Answer): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > MOST_BODY_BYTES) {
-      throw new SourceError(`${url}: the reply is larger than ${MOST_BODY_BYTES} bytes`, { isLasting: true });
-    }
-    // A chunk belongs to its reader until the next is taken.
-    parts.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(parts).toString("utf8");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a status that was not expected means, in words. */
-function refusalOf(url: string, status: number, headers: Headers, body: unknown): SourceError {
-  const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
-  const fail = (what: string, isLasting = true): SourceError =>
-    new SourceError(`${url}: ${what}`, { isLasting, status, retryAfterMs: retryAfterOf(headers) });
-  if (status >= 300 && status < 400 && status !== 304) {
-    const location = headers.get("location") ?? "";
-    const to = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
-    return fail(`the server redirects${to}; a token is not sent there: give the address itself`);
-  }
-  if (status === 401) return fail(`the server answered 401${said} (see --token-file)`);
-  if (status === 403) return fail(`the server answered 403${said}: the key lacks a scope that is needed`);
-  return fail(`the server answered ${status}${said}`, status < 500 && status !== 408);
-}
 
 /** Asks a server. Nothing is sent before the first request. */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -186,7 +143,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       settle(reply);
     }
     const { status, headers } = reply!;
-    const body = parse(text);
+    const body = parseJson(text);
     if (asked.statuses.includes(status)) return answerOf(url.href, status, headers, body, text);
     if (status !== 429) throw refusalOf(url.href, status, headers, hide(body));
     if (pace.refusals() >= MOST_REFUSALS) {
