@@ -133,7 +133,11 @@ describe("a pace", () => {
   it("sends no more in any hour than it is told, what was sent before included", () => {
     const { ms } = simulate(35, { hasHeaders: false, limit: 1e9 }, { perHour: 10 });
     assert.ok(ms >= 3 * HOUR && ms < 3 * HOUR + 60_000, `${ms}`);
-    const after = simulate(10, { hasHeaders: false, limit: 1e9 }, { perHour: 10, agesOfSent: [HOUR / 2, HOUR / 2] });
+    const after = simulate(
+      10,
+      { hasHeaders: false, limit: 1e9 },
+      { perHour: 10, agesOfSent: [HOUR / 2, HOUR / 2] },
+    );
     assert.ok(after.ms >= HOUR / 2 && after.ms < HOUR / 2 + 60_000, `${after.ms}`);
   });
 
@@ -160,6 +164,10 @@ describe("a pace", () => {
     assert.equal(pace.timeFor(151), 600_000 + HOUR);
     now = 600_001;
     assert.equal(pace.tryTake(), 0);
-    assert.equal(pace.tryTake(), Number.POSITIVE_INFINITY, "the next window is looked at by one request alone");
+    assert.equal(
+      pace.tryTake(),
+      Number.POSITIVE_INFINITY,
+      "the next window is looked at by one request alone",
+    );
   });
 });

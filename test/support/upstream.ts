@@ -1,9 +1,9 @@
 /** Another server of the API in this process, whose replies a test can look at, change and withhold. */
 
+import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { writeFileSync } from "node:fs";
 import { type OpenOptions, openOrrery } from "../../src/mod.ts";
 import { TIMING, type Timing } from "../../src/source/timing.ts";
 
@@ -20,7 +20,11 @@ export interface Upstream {
   /** Without the base path. */
   readonly url: string;
   /** Every request that was answered. */
-  readonly asked: { readonly target: string; readonly status: number; readonly headers: IncomingMessage["headers"] }[];
+  readonly asked: {
+    readonly target: string;
+    readonly status: number;
+    readonly headers: IncomingMessage["headers"];
+  }[];
   /** Changes a reply. */
   change: ((reply: Passing) => void) | undefined;
   /** Answers in its own way; true where it did. */

@@ -59,10 +59,11 @@ export function createReplies(upstream: Upstream, journal: Journal): Replies {
       const known = kept<Value>(target);
       if (known !== undefined) return known;
       const reply = await upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
-      if (reply.status === 412 || (etag !== undefined && reply.etag !== etag)) {
+      const value = reply.status === 412 ? undefined : read(target, reply.body);
+      if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
         throw new ChangedError("the server's data changed while they were read");
       }
-      return await keep(target, reply, read(target, reply.body));
+      return await keep(target, reply, value);
     },
     async find<Value>(target: string, read: Read<Value>): Promise<Kept<Value | null>> {
       const known = kept<Value | null>(target);
