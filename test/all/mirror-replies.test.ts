@@ -6,7 +6,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
-import { type Mirror, type Mirrored, type MirrorOptions, openMirror } from "../../src/source/mirror/mirror.ts";
+import {
+  type Mirror,
+  type Mirrored,
+  type MirrorOptions,
+  openMirror,
+} from "../../src/source/mirror/mirror.ts";
 import { id, temporaryFolder, world } from "../support/folders.ts";
 import {
   API_TOKEN,
