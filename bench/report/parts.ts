@@ -74,5 +74,6 @@ export const PARTS: readonly Part[] = [
   { name: "attack", bench: "attack.ts", args: [], minutes: 4 },
   { name: "stops", bench: "stops.ts", args: ["--stops", "8"], minutes: 3 },
   { name: "client", bench: "client.ts", args: ["--rounds", "3"], minutes: 2 },
+  { name: "mirror", bench: "mirror.ts", args: [], minutes: 2 },
   { name: "limit", bench: "limit.ts", args: [], smoke: true, minutes: 1 },
 ];

@@ -201,6 +201,7 @@ describe("a server over a mirror that renews itself", () => {
     const place = temporaryFolder(t);
     const rows = join(place, "rows");
     cpSync(join(folder, "rows"), rows, { recursive: true });
+    rmSync(join(rows, "manifest.json"));
     const keys = join(place, "keys.json");
     const token = await makeKey(place, keys, "cli");
     const original = await serve(rows, keys, ["--watch", "0.2"]);
