@@ -397,8 +397,8 @@ export const SETTINGS: readonly Setting[] = [
     value: "SECONDS",
     min: 0.1,
     max: 31_536_000,
-    meaning: "Go on, and export every so many seconds. Default: once.",
-    commands: ["export"],
+    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
+    commands: ["export", "mirror"],
   },
   {
     flag: "from",
@@ -425,15 +425,6 @@ export const SETTINGS: readonly Setting[] = [
     required: true,
     meaning: "File with an API key or CLI token of the other server.",
     commands: ["mirror", "verify"],
-  },
-  {
-    flag: "every",
-    kind: "number",
-    value: "SECONDS",
-    min: 0.1,
-    max: 31_536_000,
-    meaning: "Go on, and look for changes every so many seconds. Default: once.",
-    commands: ["mirror"],
   },
   {
     flag: "requests-per-hour",
