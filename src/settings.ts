@@ -25,6 +25,8 @@ export type Command =
   | "build"
   | "generate"
   | "export"
+  | "mirror"
+  | "verify"
   | "openapi"
   | "completion";
 
@@ -216,7 +218,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "17179869184",
     min: 1,
     meaning: "Maximum uncompressed size of a snapshot, all files together.",
-    commands: [...SERVING, "check", "diff", "build", "export"],
+    commands: [...SERVING, "check", "diff", "build", "export", "mirror", "verify"],
   },
   {
     flag: "allow-shrink",
@@ -451,7 +453,7 @@ export const SETTINGS: readonly Setting[] = [
     required: true,
     meaning:
       "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
-    commands: ["export"],
+    commands: ["export", "mirror"],
   },
   {
     flag: "queries",
@@ -467,8 +469,73 @@ export const SETTINGS: readonly Setting[] = [
     value: "SECONDS",
     min: 0.1,
     max: 31_536_000,
-    meaning: "Go on, and export every so many seconds. Default: once.",
-    commands: ["export"],
+    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "from",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "against",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
+    commands: ["verify"],
+  },
+  {
+    flag: "token-file",
+    kind: "text",
+    value: "FILE",
+    required: true,
+    meaning: "File with an API key or CLI token of the other server.",
+    commands: ["mirror", "verify"],
+  },
+  {
+    flag: "requests-per-hour",
+    kind: "integer",
+    value: "N",
+    min: 1,
+    max: 1_000_000_000,
+    meaning:
+      "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
+    commands: ["mirror", "verify"],
+  },
+  {
+    flag: "users",
+    kind: "list",
+    value: "SEARCH",
+    meaning:
+      "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
+      "Default: those who own worlds.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "samples",
+    kind: "integer",
+    value: "N",
+    default: "200",
+    min: 1,
+    max: 1_000_000,
+    meaning: "Requests whose answers are compared.",
+    commands: ["verify"],
+  },
+  {
+    flag: "seed",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 0,
+    max: 4_294_967_295,
+    meaning: "Seed of the sample; the same seed asks the same of the same snapshot.",
+    commands: ["verify"],
   },
   {
     flag: "build",
@@ -534,7 +601,7 @@ export const SETTINGS: readonly Setting[] = [
     flag: "json",
     kind: "flag",
     meaning: "Print the result as JSON.",
-    commands: ["check", "diff", "keys list"],
+    commands: ["check", "diff", "keys list", "verify"],
   },
 ];
 

@@ -31,6 +31,7 @@ function importsOf(file: string): string[] {
 const LAYERS: readonly (readonly string[])[] = [
   ["launch.mjs", "main.ts"],
   ["cli/"],
+  ["verify/"],
   ["client/"],
   ["mod.ts", "open-options.ts"],
   ["serve/server.ts"],

@@ -76,6 +76,7 @@ export const PARTS: readonly Part[] = [
   { name: "client", bench: "client.ts", args: ["--rounds", "3"], minutes: 2 },
   { name: "metrics", bench: "metrics.ts", args: [], smoke: true, minutes: 5 },
   { name: "docs", bench: "docs.ts", args: [], minutes: 2 },
+  { name: "mirror", bench: "mirror.ts", args: [], minutes: 2 },
   { name: "limit", bench: "limit.ts", args: [], smoke: true, minutes: 1 },
   { name: "state", bench: "state.ts", args: [], minutes: 2 },
   { name: "access-log", bench: "access-log.ts", args: [], minutes: 3 },

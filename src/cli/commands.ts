@@ -92,6 +92,20 @@ export const COMMANDS: readonly CommandRow[] = [
     run: async (options, world) => (await import("./export.ts")).exportRows(options, world),
   },
   {
+    name: "mirror",
+    usage: "--from URL --token-file FILE --out DIR",
+    positionals: [],
+    summary: "Write and publish a snapshot of another server of this API.",
+    run: async (options, world) => (await import("./mirror.ts")).mirror(options, world),
+  },
+  {
+    name: "verify",
+    usage: "DIR --against URL --token-file FILE",
+    positionals: ["DIR"],
+    summary: "Compare what a snapshot would answer with what another server does.",
+    run: async (options, world) => (await import("./verify.ts")).verify(options, world),
+  },
+  {
     name: "openapi",
     usage: "",
     positionals: [],

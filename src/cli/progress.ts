@@ -11,8 +11,8 @@ export const CLEAR_LINE = "\r\u001b[K";
 
 /** A bar under way. */
 export interface ProgressBar {
-  /** Shows a share, from 0 to 1. */
-  readonly show: (share: number) => void;
+  /** Shows a share, from 0 to 1, and some words on it. */
+  readonly show: (share: number, words?: string) => void;
   /** Takes the bar away. */
   readonly end: () => void;
 }
@@ -29,20 +29,21 @@ export function startProgress(
   const began = performance.now();
   // A bar that wraps could not be cleared.
   const room = (columns || 80) - 1;
-  let shown = -1;
+  let shown = "";
   return {
-    show(share) {
+    show(share, words = "") {
       const percent = Math.floor(share * 100);
-      if (!isTerminal || percent === shown || performance.now() - began < PATIENCE_MS) return;
-      shown = percent;
+      const now = `${percent} ${words}`;
+      if (!isTerminal || now === shown || performance.now() - began < PATIENCE_MS) return;
+      shown = now;
       const full = Math.round(share * WIDTH);
       const bar = `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] ${String(percent).padStart(3)} %`;
-      const next = percent === 100 ? `, ${whatNext}` : "";
+      const next = percent === 100 ? `, ${whatNext}` : words && `, ${words}`;
       const texts = [`${what} ${bar}${next}`, `${what} ${bar}`, `${bar}${next}`, bar, `${percent} %`];
       complain(CLEAR_LINE + (texts.find((text) => text.length <= room) ?? ""));
     },
     end() {
-      if (shown >= 0) complain(CLEAR_LINE);
+      if (shown !== "") complain(CLEAR_LINE);
     },
   };
 }

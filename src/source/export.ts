@@ -1,18 +1,20 @@
 /** One export: rows out of PostgreSQL into a folder with a manifest, checked, and published as a whole. */
 
-import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject } from "../json.ts";
-import { MANIFEST, PREPARED } from "../snapshot/files.ts";
-import { loadSnapshot } from "../snapshot/load.ts";
-import { FORMAT } from "../snapshot/manifest.ts";
-import { formatTime } from "../time.ts";
 import { copyTables } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import { publishVersion } from "./publish.ts";
 import type { Queries, TableName } from "./queries.ts";
 import { type WrittenFile, writeRowFile } from "./row-file.ts";
+import {
+  BadRowsError,
+  checkRows,
+  generationOf,
+  holdsSame,
+  type RowFiles,
+  writeManifest,
+} from "./row-folder.ts";
 
 /** Makes a prepared snapshot of the rows in one folder, in another, and a manifest beside it; gives its size in bytes. */
 export type Prepare = (from: string, to: string, maxBytes: number) => Promise<Prepared>;
@@ -50,30 +52,7 @@ export interface Exported {
   readonly isNew: boolean;
 }
 
-/** The rows would not load; nothing was published. */
-export class BadRowsError extends Error {
-  override name = "BadRowsError";
-
-  /** As `check` prints them, one a line. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems[0]);
-    this.problems = problems;
-  }
-}
-
-/** What was written, by the names of the files. */
-type Files = ReadonlyMap<string, WrittenFile>;
-
-/** The same for the same rows in the same order, compressed or not. */
-function generationOf(files: Files): string {
-  const hash = createHash("sha256");
-  for (const { plainSha256 } of files.values()) hash.update(plainSha256);
-  return `pg-${hash.digest("hex").slice(0, 16)}`;
-}
-
-async function copyRows(folder: string, options: ExportOptions): Promise<Files> {
+async function copyRows(folder: string, options: ExportOptions): Promise<RowFiles> {
   const { from, queries, gzip, signal } = options;
   const files = new Map<string, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
@@ -84,40 +63,6 @@ async function copyRows(folder: string, options: ExportOptions): Promise<Files> 
   };
   await copyTables(from, queries, take, signal);
   return files;
-}
-
-async function writeManifest(folder: string, files: Files): Promise<void> {
-  const manifest = {
-    format: FORMAT,
-    generation: generationOf(files),
-    createdAt: formatTime(Date.now()),
-    files: Object.fromEntries(
-      Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]),
-    ),
-  };
-  await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-}
-
-/** Whether a published folder holds the same rows in the same form. */
-async function isSame(current: string | undefined, files: Files, prepared: boolean): Promise<boolean> {
-  if (current === undefined) return false;
-  let manifest: unknown;
-  try {
-    manifest = JSON.parse(await readFile(join(current, MANIFEST), "utf8"));
-  } catch {
-    return false;
-  }
-  if (!isObject(manifest) || !isObject(manifest.files)) return false;
-  return (
-    manifest.generation === generationOf(files) &&
-    Object.keys(manifest.files).join() === (prepared ? [PREPARED] : Array.from(files.keys())).join()
-  );
-}
-
-async function checkRows(folder: string, { maxBytes, signal }: ExportOptions): Promise<void> {
-  const checked = await loadSnapshot(folder, { maxBytes, signal });
-  signal.throwIfAborted();
-  if (!checked.ok) throw new BadRowsError(checked.problems);
 }
 
 /** Rejects with the reason as soon as the signal comes: what cannot be ended ends with the process. */
@@ -158,15 +103,16 @@ async function fillFolder(
   if (prepare !== undefined) await mkdir(place);
   const files = await copyRows(place, options);
   const written = [...files.values()];
+  const generation = generationOf("pg", files);
   const exported = {
-    generation: generationOf(files),
+    generation,
     rows: written.reduce((sum, { rows }) => sum + rows, 0),
     bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
     isNew: true,
   };
-  if (onlyChanges && (await isSame(current, files, prepare !== undefined)))
+  if (onlyChanges && (await holdsSame(current, generation, files, prepare !== undefined)))
     return { ...exported, isNew: false };
-  await writeManifest(place, files);
+  await writeManifest(place, generation, files);
   if (prepare === undefined) {
     await checkRows(place, options);
     return exported;

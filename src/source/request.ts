@@ -18,6 +18,8 @@ export interface Question {
   /** Bearer token. */
   readonly token: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether redirects are followed; true when absent. Where they are not, they are answers like others. */
+  readonly followsRedirects?: boolean;
   readonly timing: Timing;
   readonly signal: AbortSignal;
 }
@@ -30,8 +32,8 @@ export interface Answer {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Milliseconds that `Retry-After` asks for: seconds or a date. */
-function retryAfterOf(headers: Headers): number | undefined {
+/** Milliseconds that `Retry-After` asks for: seconds or a date; undefined when it does not say. */
+export function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
@@ -88,7 +90,7 @@ async function follow(question: Question, ending: AbortController): Promise<Resp
     } finally {
       clearTimeout(timer);
     }
-    if (!REDIRECTS.has(response.status)) return response;
+    if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
     await response.body?.cancel().catch(() => {});
     url = targetOf(url, asked, response.headers);
     // Not sent again either if it leads back: who could lead there knows what to ask for.

@@ -18,6 +18,7 @@ export const GENERATED: readonly string[] = [
   "docs/embedding.md",
   "docs/snapshots.md",
   "docs/metrics.md",
+  "docs/mirror.md",
 ];
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -96,6 +97,24 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     table(
       ["Option", "Default", "Meaning"],
       settingsOf("export").map((setting) => [
+        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
+        defaultText(setting),
+        setting.meaning,
+      ]),
+    ),
+  mirror: () =>
+    table(
+      ["Option", "Default", "Meaning"],
+      settingsOf("mirror").map((setting) => [
+        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
+        defaultText(setting),
+        setting.meaning,
+      ]),
+    ),
+  verify: () =>
+    table(
+      ["Option", "Default", "Meaning"],
+      settingsOf("verify").map((setting) => [
         `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
         defaultText(setting),
         setting.meaning,

@@ -1,0 +1,34 @@
+/** Other servers of the API on the command line. */
+
+import { HeldError } from "../source/exclusive.ts";
+import { SourceError } from "../source/problem.ts";
+import { OccupiedError } from "../source/publish.ts";
+import { BadRowsError } from "../source/row-folder.ts";
+import { ApiUrlError, readApiUrl } from "../source/upstream/address.ts";
+import { systemErrorText } from "../system-error.ts";
+import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
+
+/** Reads the address of a server. @throws {UsageError} naming the setting */
+export function readServer(options: Options, flag: "from" | "against"): string {
+  try {
+    return readApiUrl(options.text(flag));
+  } catch (error) {
+    if (!(error instanceof ApiUrlError)) throw error;
+    throw new UsageError(`${options.nameOf(flag)}: ${error.message}`);
+  }
+}
+
+/** What was asked for an hour; undefined where nothing was. */
+export function readPerHour(options: Options): number | undefined {
+  const text = options.optional("requests-per-hour");
+  return text === undefined ? undefined : Number(text);
+}
+
+/** An error as what a command says of it; defects stay what they are. @param place what the command works on */
+export function explainUpstream(error: unknown, place: string): unknown {
+  if (error instanceof BadRowsError) return new ProblemsError(error.problems);
+  if (error instanceof SourceError) return new CommandError(error.message);
+  const isOfPlace = error instanceof OccupiedError || error instanceof HeldError;
+  const why = isOfPlace ? error.message : systemErrorText(error);
+  return why === undefined ? error : new CommandError(`${place}: ${why}`);
+}

@@ -1,0 +1,122 @@
+/** `orrery verify`: would a snapshot answer as another server does? */
+
+import { randomBytes } from "node:crypto";
+import { createDirectAdapter } from "../edge/direct.ts";
+import { hashToken } from "../gate/keys.ts";
+import { isObject } from "../json.ts";
+import { observeNothing } from "../observe.ts";
+import { SnapshotError } from "../serve/load/snapshots.ts";
+import { STOP_SIGNALS } from "../serve/process/early-signals.ts";
+import { type OpenState, openState } from "../serve/state/open.ts";
+import type { MirrorNote } from "../source/mirror/snapshot.ts";
+import { readManifestOf } from "../source/row-folder.ts";
+import { TIMING } from "../source/timing.ts";
+import { readToken } from "../source/token.ts";
+import { createUpstream } from "../source/upstream/upstream.ts";
+import type { Difference } from "../verify/difference.ts";
+import { type Verified, verifySnapshot } from "../verify/verify.ts";
+import { formatColumns } from "./columns.ts";
+import type { World } from "./command.ts";
+import { CommandError, type Options, ProblemsError } from "./options.ts";
+import { startRequestProgress } from "./request-progress.ts";
+import { refuseAddress } from "./source.ts";
+import { explainUpstream, readPerHour, readServer } from "./upstream.ts";
+
+/** Examples of one kind that are printed for people. */
+const MOST_SHOWN = 5;
+
+const PREFIXES = { api: "api_", cli: "cli_" };
+
+/** Opens the snapshot as a server would, for a token that nobody else has. */
+async function openSnapshot(folder: string, token: string, options: Options): Promise<OpenState> {
+  const record = {
+    ...{ id: "verify", kind: "cli" as const, name: "verify", sha256: hashToken(token), scopes: [] },
+    ...{ limit: null, active: true, expiresAt: null, createdAt: new Date().toISOString() },
+  };
+  try {
+    return await openState({
+      ...{ snapshot: folder, keys: [record], prefixes: PREFIXES, observe: observeNothing },
+      ...{ rateLimit: 1, rateWindow: 1, cors: true, watch: 0, accessLog: false, searchCacheBytes: 0 },
+      maxSnapshotBytes: options.integer("max-snapshot-bytes"),
+      threads: false,
+    });
+  } catch (error) {
+    if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
+    throw error;
+  }
+}
+
+/** What a mirror wrote into the manifest of what it made. */
+async function readNote(folder: string): Promise<MirrorNote | undefined> {
+  const note = (await readManifestOf(folder))?.mirror;
+  if (!isObject(note) || !Array.isArray(note.searches) || typeof note.totalUsers !== "number")
+    return undefined;
+  return note as unknown as MirrorNote;
+}
+
+function lineOf({ target, what, here, there }: Difference): readonly string[] {
+  return [`  ${target}`, what, `here ${here ?? "nothing"}`, `there ${there ?? "nothing"}`];
+}
+
+function textOf({ compared, differences, counts, coverage, notCompared, remarks }: Verified): string {
+  const lines = [`compared ${compared} answers, ${differences.length} differences\n`];
+  lines.push(`statistics of ${coverage.worldStatistics} worlds, profiles of ${coverage.users} users\n`);
+  for (const [kind, count] of Object.entries(counts)) {
+    const some = differences.filter((found) => found.kind === kind).slice(0, MOST_SHOWN);
+    lines.push(`\n${kind}: ${count}\n`, formatColumns(some.map(lineOf)));
+    if (count > some.length) lines.push(`  … and ${count - some.length} more\n`);
+  }
+  for (const remark of remarks) lines.push(`\n${remark}\n`);
+  lines.push("\nnot compared\n", ...notCompared.map((what) => `  ${what}\n`));
+  return lines.join("");
+}
+
+/** Runs the command. */
+export async function verify(options: Options, world: World): Promise<void> {
+  const base = readServer(options, "against");
+  const folder = options.positionals[0]!;
+  refuseAddress("DIR", folder);
+  const stop = new AbortController();
+  for (const signal of STOP_SIGNALS) {
+    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
+  }
+  const progress = startRequestProgress(world, `asking ${new URL(base).host}`);
+  let left = 0;
+  let done = 0;
+  let verified: Verified;
+  try {
+    const theirToken = await readToken(options.text("token-file"));
+    const token = PREFIXES.cli + randomBytes(16).toString("hex");
+    const { state, close } = await openSnapshot(folder, token, options);
+    try {
+      const upstream = createUpstream({
+        ...{ base, token: () => theirToken, timing: TIMING, signal: stop.signal },
+        perHour: readPerHour(options),
+        onSent: () => progress.show(++done, left, upstream.timeFor(left)),
+        onWait: (ms) => progress.tellWait(ms, left),
+      });
+      verified = await verifySnapshot({
+        ...{ upstream, token, ask: createDirectAdapter(state), store: state.generation.store },
+        ...{
+          note: await readNote(folder),
+          samples: options.integer("samples"),
+          seed: options.integer("seed"),
+        },
+        onProgress(count) {
+          left = count;
+        },
+      });
+    } finally {
+      close();
+    }
+  } catch (error) {
+    throw explainUpstream(error, folder);
+  } finally {
+    progress.end();
+  }
+  const { differences, counts } = verified;
+  const json = { ok: differences.length === 0, against: base, ...verified, counts };
+  world.print(options.flag("json") ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
+  if (differences.length > 0)
+    throw new CommandError(`${folder} differs from ${base}: ${differences.length} differences`);
+}

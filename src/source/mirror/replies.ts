@@ -1,0 +1,81 @@
+/** Replies that a mirror works with: from its journal where they are there, else from the server, and then kept. */
+
+import { SourceError } from "../problem.ts";
+import type { Upstream, UpstreamReply } from "../upstream/upstream.ts";
+import type { Entry, Journal } from "./journal.ts";
+import type { Read } from "./rows.ts";
+
+/** The server serves another generation than the one that was asked for, or its list changed while it was read. */
+export class ChangedError extends Error {
+  override name = "ChangedError";
+}
+
+/** A value, and the generation that it is of. */
+export interface Kept<Value> {
+  readonly value: Value;
+  readonly etag: string | undefined;
+}
+
+/** Replies. */
+export interface Replies {
+  /**
+   * Gives a reply.
+   *
+   * @param etag the generation that must answer, where one must; what is in the journal was asked for that way
+   * @throws {ChangedError} when another generation is served; {@link SourceError}
+   */
+  readonly get: <Value>(target: string, read: Read<Value>, etag?: string) => Promise<Kept<Value>>;
+  /** Gives a resource, of whatever generation; null as the value where the server has none. @throws {SourceError} */
+  readonly find: <Value>(target: string, read: Read<Value>) => Promise<Kept<Value | null>>;
+  /** The generation of the last reply that came. */
+  readonly newest: () => string | undefined;
+}
+
+/** A message that says that the path itself is unknown, not the resource. */
+const NO_PATH = "Not found";
+
+/** Makes them. */
+export function createReplies(upstream: Upstream, journal: Journal): Replies {
+  let newest = [...journal.entries.values()].reduce<Entry | undefined>(
+    (latest, entry) => (latest === undefined || entry.at >= latest.at ? entry : latest),
+    undefined,
+  )?.etag;
+
+  async function keep<Value>(target: string, reply: UpstreamReply, value: Value): Promise<Kept<Value>> {
+    // A 404 carries no tag; it is of the generation that the replies around it are of.
+    if (reply.status === 200) newest = reply.etag;
+    const etag = reply.status === 200 ? reply.etag : newest;
+    await journal.put(target, { at: reply.at, etag, value });
+    return { value, etag };
+  }
+
+  function kept<Value>(target: string): Kept<Value> | undefined {
+    return journal.entries.get(target) as (Entry & { value: Value }) | undefined;
+  }
+
+  return {
+    newest: () => newest,
+    async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Kept<Value>> {
+      const known = kept<Value>(target);
+      if (known !== undefined) return known;
+      const reply = await upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
+      const value = reply.status === 412 ? undefined : read(target, reply.body);
+      if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
+        throw new ChangedError("the server's data changed while they were read");
+      }
+      return await keep(target, reply, value);
+    },
+    async find<Value>(target: string, read: Read<Value>): Promise<Kept<Value | null>> {
+      const known = kept<Value | null>(target);
+      if (known !== undefined) return known;
+      const reply = await upstream.get(target, { statuses: [200, 404] });
+      if (reply.status === 200) return await keep(target, reply, read(target, reply.body));
+      if ((reply.body as { error?: unknown }).error === NO_PATH) {
+        throw new SourceError(`${target}: the server has no such path: it is no server of this API`, {
+          isLasting: true,
+        });
+      }
+      return await keep(target, reply, null);
+    },
+  };
+}

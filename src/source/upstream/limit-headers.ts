@@ -1,0 +1,28 @@
+/** What replies say of a limit, in milliseconds from now. */
+
+/** Without a `Date` the end of a window is known only as well as the two clocks agree. */
+const MOST_GUESSED_MS = 3_600_000;
+/** From here on a reset is told in milliseconds, though seconds are agreed upon. */
+export const MILLISECONDS_FROM = 1e11;
+
+/** A whole number; undefined where there is none. */
+export function numberOf(headers: Headers, name: string): number | undefined {
+  const text = headers.get(name)?.trim() ?? "";
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Milliseconds from a reply until a moment of the server's clock. */
+export function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
+  const date = Date.parse(headers.get("date") ?? "");
+  const moment = seconds < MILLISECONDS_FROM ? seconds * 1000 : seconds;
+  if (!Number.isNaN(date)) return moment - date;
+  return Math.min(moment - wallNow, MOST_GUESSED_MS);
+}
+
+/** What `Retry-After` says, in milliseconds: seconds, or a date of the server's clock. */
+export function retryAfter(headers: Headers, wallNow: number): number | undefined {
+  const seconds = numberOf(headers, "retry-after");
+  if (seconds !== undefined) return Math.max(1000, seconds * 1000);
+  const date = Date.parse(headers.get("retry-after") ?? "");
+  return Number.isNaN(date) ? undefined : Math.max(1000, untilServerTime(date / 1000, headers, wallNow));
+}

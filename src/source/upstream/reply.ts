@@ -1,0 +1,52 @@
+/** Replies of another server, whatever it sends: bounded, and in words where they are not what was asked for. */
+
+import { isObject } from "../../json.ts";
+import { SourceError } from "../problem.ts";
+import { type Answer, retryAfterOf } from "../request.ts";
+
+const MOST_BODY_BYTES = 67_108_864;
+
+/** A text from elsewhere, short and without what would change a terminal. */
+export function shown(text: string): string {
+  const clean = text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
+  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
+}
+
+/** All of a body. @throws {SourceError} when it is too large */
+export async function readText(url: string, { chunks }: Answer): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MOST_BODY_BYTES) {
+      throw new SourceError(`${url}: the reply is larger than ${MOST_BODY_BYTES} bytes`, { isLasting: true });
+    }
+    // A chunk belongs to its reader until the next is taken.
+    parts.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** JSON, or undefined. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a status that was not expected means, in words. */
+export function refusalOf(url: string, status: number, headers: Headers, body: unknown): SourceError {
+  const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
+  const fail = (what: string, isLasting = true): SourceError =>
+    new SourceError(`${url}: ${what}`, { isLasting, status, retryAfterMs: retryAfterOf(headers) });
+  if (status >= 300 && status < 400 && status !== 304) {
+    const location = headers.get("location") ?? "";
+    const to = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
+    return fail(`the server redirects${to}; a token is not sent there: give the address itself`);
+  }
+  if (status === 401) return fail(`the server answered 401${said} (see --token-file)`);
+  if (status === 403) return fail(`the server answered 403${said}: the key lacks a scope that is needed`);
+  return fail(`the server answered ${status}${said}`, status < 500 && status !== 408);
+}

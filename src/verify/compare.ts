@@ -1,0 +1,141 @@
+/** Two answers to one request, side by side: what differs, by kind. "Here" is the snapshot, "there" the other server. */
+
+import { isObject } from "../json.ts";
+import { type Answer, type Difference, difference, fieldsThatDiffer, type Here } from "./difference.ts";
+
+/** Headers whose values are the same wherever the data are. */
+const HEADERS = [
+  "content-type",
+  "cache-control",
+  "www-authenticate",
+  "access-control-allow-origin",
+  "access-control-expose-headers",
+] as const;
+
+function fieldsOf(target: string, name: string, here: unknown, there: unknown): Difference[] {
+  return Array.from(fieldsThatDiffer(here, there), (found) =>
+    difference("field", target, found.path === "" ? name : `${name} ${found.path}`, found.here, found.there),
+  );
+}
+
+function compareHeaders(target: string, here: Answer, there: Answer): Difference[] {
+  const found: Difference[] = [];
+  for (const name of HEADERS) {
+    const [ours, theirs] = [here.header(name), there.header(name)];
+    if (ours !== theirs) found.push(difference("header", target, name, ours, theirs));
+  }
+  // Its value names the other server's generation.
+  if ((here.header("etag") === undefined) !== (there.header("etag") === undefined)) {
+    found.push(difference("header", target, "etag", here.header("etag"), there.header("etag")));
+  }
+  const limits = ["limit", "remaining", "reset"].map((name) => `x-ratelimit-${name}`);
+  const said = limits.filter((name) => /^\d+$/.test(there.header(name) ?? ""));
+  if (said.length > 0 && said.length < limits.length) {
+    const missing = limits.find((name) => !said.includes(name))!;
+    found.push(difference("header", target, missing, "a number", there.header(missing)));
+  }
+  return found;
+}
+
+function rowsIn(body: unknown): readonly Record<string, unknown>[] | undefined {
+  return isObject(body) && Array.isArray(body.data) && body.data.every(isObject) ? body.data : undefined;
+}
+
+function idIn(row: unknown): string {
+  return isObject(row) ? String(row.id ?? row.worldId).toLowerCase() : "";
+}
+
+/** Rows of a page against the whole list here: which are unknown, left out, in another order, or otherwise. */
+async function compareRows(
+  target: string,
+  ours: unknown,
+  theirs: unknown,
+  here: Here,
+): Promise<Difference[]> {
+  const rows = rowsIn(theirs)!;
+  const known = new Map((rowsIn(ours) ?? []).map((row) => [idIn(row), row]));
+  const { ids, places } = await here.listOf(target);
+  const found: Difference[] = [];
+  const there = new Set<number>();
+  let last = -1;
+  let isInOrder = true;
+  for (const row of rows) {
+    const id = idIn(row);
+    const place = places.get(id);
+    if (place === undefined) {
+      found.push(difference("missing row", target, id, undefined, row));
+      continue;
+    }
+    found.push(...fieldsOf(target, id, known.get(id) ?? (await here.rowOf(target, id)), row));
+    if (place < last || there.has(place)) {
+      isInOrder = false;
+      found.push(difference("order", target, id, place, last));
+    }
+    last = Math.max(last, place);
+    there.add(place);
+  }
+  if (!isInOrder) return found;
+  const { offset = 0, total = 0 } = (theirs as { pagination: { offset?: number; total?: number } })
+    .pagination;
+  const from = offset === 0 ? 0 : Math.min(...there);
+  const to = offset + rows.length >= total ? ids.length : last + 1;
+  for (let place = from; place < to && (rows.length > 0 || offset === 0); place++) {
+    if (!there.has(place)) found.push(difference("extra row", target, ids[place]!, place));
+  }
+  return found;
+}
+
+async function compareLists(
+  target: string,
+  ours: unknown,
+  theirs: unknown,
+  here: Here,
+): Promise<Difference[]> {
+  const { data: _ours, pagination: page = {}, ...more } = ours as Record<string, unknown>;
+  const { data: _theirs, pagination: otherPage, ...otherMore } = theirs as Record<string, unknown>;
+  if (!isObject(otherPage) || rowsIn(theirs) === undefined) {
+    return [difference("field", target, "data", page, theirs)];
+  }
+  const { total, ...rest } = page as Record<string, unknown>;
+  const { total: otherTotal, ...otherRest } = otherPage;
+  const found: Difference[] = [];
+  if (total !== otherTotal) found.push(difference("total", target, "pagination.total", total, otherTotal));
+  found.push(
+    ...fieldsOf(target, "pagination", rest, otherRest),
+    ...fieldsOf(target, "envelope", more, otherMore),
+  );
+  return [...found, ...(await compareRows(target, ours, theirs, here))];
+}
+
+function isRefusal(status: number): boolean {
+  return status >= 400;
+}
+
+/** Compares what the snapshot answers with what the other server answered. */
+export async function compareAnswers(
+  target: string,
+  ours: Answer,
+  theirs: Answer,
+  here: Here,
+): Promise<Difference[]> {
+  if (ours.status !== theirs.status) {
+    const path = target.split("?")[0]!;
+    if (ours.status === 404 && theirs.status === 200)
+      return [difference("missing row", target, path, undefined, theirs.body)];
+    if (ours.status === 200 && theirs.status === 404)
+      return [difference("extra row", target, path, ours.body)];
+    return [difference("status", target, "status", ours.status, theirs.status)];
+  }
+  const headers = compareHeaders(target, ours, theirs);
+  if (isRefusal(ours.status)) {
+    const [message, other] = [ours.body, theirs.body].map((body) =>
+      isObject(body) ? body.error : undefined,
+    );
+    if (message === other) return headers;
+    return [...headers, difference("error message", target, "error", message, other)];
+  }
+  const isList = isObject(ours.body) && Array.isArray(ours.body.data);
+  if (isList) return [...headers, ...(await compareLists(target, ours.body, theirs.body, here))];
+  const [data, otherData] = [ours.body, theirs.body].map((body) => (isObject(body) ? body.data : undefined));
+  return [...headers, ...fieldsOf(target, "data", data, otherData)];
+}

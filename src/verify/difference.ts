@@ -1,0 +1,88 @@
+/** What two answers are compared by, and what is said of how they differ. */
+
+import { isObject } from "../json.ts";
+
+/** What can differ. */
+export const KINDS = [
+  "status",
+  "error message",
+  "header",
+  "total",
+  "missing row",
+  "extra row",
+  "order",
+  "field",
+] as const;
+
+/** One of {@link KINDS}. */
+export type Kind = (typeof KINDS)[number];
+
+/** One difference. */
+export interface Difference {
+  readonly kind: Kind;
+  /** The request. */
+  readonly target: string;
+  /** What differs: a field, a header or an id. */
+  readonly what: string;
+  /** As JSON; undefined where there is nothing. */
+  readonly here: string | undefined;
+  readonly there: string | undefined;
+}
+
+/** An answer. */
+export interface Answer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: unknown;
+}
+
+/** A whole list here. */
+export interface WholeList {
+  /** Ids in order. */
+  readonly ids: readonly string[];
+  /** Places by id. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+/** What is needed of the snapshot beside its answer. */
+export interface Here {
+  /** The list that a target is a page of. */
+  readonly listOf: (target: string) => Promise<WholeList>;
+  /** A row of such a list, by its id; undefined when there is none. */
+  readonly rowOf: (target: string, id: string) => Promise<unknown>;
+}
+
+const LONGEST_SHOWN = 120;
+
+function shown(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
+
+/** What differs within two values, by path. */
+export function* fieldsThatDiffer(
+  here: unknown,
+  there: unknown,
+  path = "",
+): Generator<{ path: string; here: unknown; there: unknown }> {
+  if (isObject(here) && isObject(there)) {
+    for (const name of new Set([...Object.keys(here), ...Object.keys(there)])) {
+      yield* fieldsThatDiffer(here[name], there[name], path === "" ? name : `${path}.${name}`);
+    }
+  } else if (JSON.stringify(here) !== JSON.stringify(there)) {
+    yield { path, here, there };
+  }
+}
+
+/** Makes a difference. */
+export function difference(
+  kind: Kind,
+  target: string,
+  what: string,
+  here?: unknown,
+  there?: unknown,
+): Difference {
+  return { kind, target, what, here: shown(here), there: shown(there) };
+}

@@ -1,0 +1,131 @@
+/** Asks another server for a sample and compares each answer with what a snapshot would answer. */
+
+import type { DirectDoor } from "../edge/direct.ts";
+import { isObject } from "../json.ts";
+import { runAll } from "../source/mirror/lists.ts";
+import type { MirrorNote } from "../source/mirror/snapshot.ts";
+import type { Upstream, UpstreamReply } from "../source/upstream/upstream.ts";
+import type { Store } from "../store/generation.ts";
+import { compareAnswers } from "./compare.ts";
+import { type Answer, type Difference, KINDS, type Kind } from "./difference.ts";
+import { openHere } from "./here.ts";
+import { type Probe, planProbes, type UsersHere } from "./plan.ts";
+
+/** What to compare. */
+export interface VerifyOptions {
+  readonly store: Store;
+  /** Answers from the snapshot. */
+  readonly ask: DirectDoor;
+  /** A token that it takes. */
+  readonly token: string;
+  readonly upstream: Upstream;
+  /** What the snapshot's manifest says, where a mirror made it. */
+  readonly note: MirrorNote | undefined;
+  readonly samples: number;
+  readonly seed: number;
+  readonly onProgress: (left: number) => void;
+}
+
+/** What was found. */
+export interface Verified {
+  /** Requests whose answers were compared. */
+  readonly compared: number;
+  readonly differences: readonly Difference[];
+  readonly counts: Readonly<Partial<Record<Kind, number>>>;
+  /** How much of each table was compared. */
+  readonly coverage: { readonly worldStatistics: string; readonly users: string };
+  /** What was left out, and why. */
+  readonly notCompared: readonly string[];
+  /** What may explain differences. */
+  readonly remarks: readonly string[];
+}
+
+/** Statuses that a probe may have. */
+const STATUSES = [200, 400, 404];
+const ALWAYS_LEFT_OUT = [
+  "answers to keys that are unknown, deactivated, expired or lack a scope, and the limit's 429",
+  "the order of fields in JSON, the values of ETag and of the limit's headers, conditional requests, HEAD and OPTIONS",
+];
+
+function answerThere({ status, headers, body }: UpstreamReply): Answer {
+  return { status, header: (name) => headers.get(name) ?? undefined, body };
+}
+
+/** A platform's counts without that of the users, of whom not all are here. */
+function withoutUserCount(answer: Answer): Answer {
+  const { body } = answer;
+  if (!isObject(body) || !isObject(body.data)) return answer;
+  const { totalUsers: _, ...data } = body.data;
+  return { ...answer, body: { ...body, data } };
+}
+
+function countOf(differences: readonly Difference[]): Verified["counts"] {
+  const counts: Partial<Record<Kind, number>> = {};
+  for (const kind of KINDS) {
+    const count = differences.filter((found) => found.kind === kind).length;
+    if (count > 0) counts[kind] = count;
+  }
+  return counts;
+}
+
+/** What the answers said of the server's generations, beside what the snapshot is of. */
+function remarksOn(etags: ReadonlySet<string>, note: MirrorNote | undefined): string[] {
+  const names = Array.from(etags, (etag) => etag.slice(1, -1));
+  if (names.length > 1) return ["the server's data changed meanwhile: differences may come from that"];
+  const before = note?.generation ?? undefined;
+  if (before === undefined || names.length === 0 || names[0] === before) return [];
+  return [
+    `the server serves generation ${names[0]}, the snapshot is of ${before}: differences may come from that`,
+  ];
+}
+
+function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verified["coverage"] {
+  const count = (shape: RegExp): number => probes.filter(({ target }) => shape.test(target)).length;
+  return {
+    worldStatistics: `${count(/^\/worlds\/[0-9a-f-]{36}\/stats$/)} of ${worlds.rows}`,
+    users: `${count(/^\/users\/[0-9a-f-]{36}$/)} of ${users.rows}`,
+  };
+}
+
+/** Compares. @throws `SourceError`; the signal's reason */
+export async function verifySnapshot(options: VerifyOptions): Promise<Verified> {
+  const { store, upstream, note, samples, seed, onProgress } = options;
+  const usersHere: UsersHere = {
+    isComplete: note === undefined || store.users.rows >= note.totalUsers,
+    searches: note?.searches ?? [],
+  };
+  const here = openHere(options.ask, options.token);
+  const probes = planProbes(store, samples, seed, usersHere);
+  const found = new Map<number, Difference[]>();
+  const etags = new Set<string>();
+  let left = probes.length;
+  onProgress(left);
+  await runAll([...probes.entries()], async ([at, probe]) => {
+    const { target, authorization } = probe;
+    const asked = authorization === undefined ? {} : { authorization };
+    const statuses = authorization === undefined ? STATUSES : [...STATUSES, 401];
+    const reply = await upstream.get(target, { ...asked, statuses });
+    if (reply.etag !== undefined) etags.add(reply.etag);
+    const isCut = target === "/stats" && !usersHere.isComplete;
+    const [ours, theirs] = [await here.answer(probe), answerThere(reply)].map((answer) =>
+      isCut ? withoutUserCount(answer) : answer,
+    );
+    found.set(at, await compareAnswers(target, ours!, theirs!, here));
+    onProgress(--left);
+  });
+  const differences = probes.flatMap((_, at) => found.get(at)!);
+  const partly = `the snapshot holds ${store.users.rows} of ${note?.totalUsers} users`;
+  const searched =
+    usersHere.searches.length === 0 ? "searches for users" : "other searches for users than --users";
+  return {
+    compared: probes.length,
+    differences,
+    counts: countOf(differences),
+    coverage: coverageOf(probes, store),
+    notCompared: [
+      ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),
+      ...ALWAYS_LEFT_OUT,
+    ],
+    remarks: remarksOn(etags, note),
+  };
+}

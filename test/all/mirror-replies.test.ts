@@ -1,0 +1,405 @@
+/** Mirroring another server: what is asked for, what comes of it, and servers that are not what they should be. */
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { generateSnapshot } from "../../src/generate/generate.ts";
+import {
+  type Mirror,
+  type Mirrored,
+  type MirrorOptions,
+  openMirror,
+} from "../../src/source/mirror/mirror.ts";
+import { id, temporaryFolder, world } from "../support/folders.ts";
+import {
+  API_TOKEN,
+  CLI_TOKEN,
+  QUICK,
+  startUpstream,
+  tokenFile,
+  type Upstream,
+  withoutEtag,
+} from "../support/upstream.ts";
+
+const BASE = "/api/public/v1";
+let folder: string;
+let snapshot: string;
+let upstream: Upstream;
+const opened: Mirror[] = [];
+const released: (() => void)[] = [];
+
+before(async () => {
+  folder = temporaryFolder({ after: (done) => released.push(done) });
+  snapshot = join(folder, "snapshot");
+  await generateSnapshot({
+    ...{ out: snapshot, users: 80, worlds: 76, instances: 60, seed: 3 },
+    gzip: false,
+    force: false,
+  });
+  upstream = await startUpstream(snapshot);
+});
+afterEach(async () => {
+  upstream.change = undefined;
+  upstream.fault = undefined;
+  upstream.asked.length = 0;
+  for (const mirror of opened.splice(0)) await mirror.close();
+});
+after(async () => {
+  await upstream.close();
+  for (const release of released) release();
+});
+
+/** A mirror with a place of its own. */
+async function open(
+  t: { after(done: () => void): void },
+  more: Partial<MirrorOptions> = {},
+): Promise<Mirror & { out: string; told: string[] }> {
+  const place = temporaryFolder(t);
+  const told: string[] = [];
+  const options = {
+    ...{ from: upstream.url + BASE, tokenFile: tokenFile(place, CLI_TOKEN), out: join(place, "out") },
+    ...{ searches: [], maxBytes: 1e9, timing: QUICK, signal: new AbortController().signal },
+    tell: (sentence: string) => told.push(sentence),
+    ...more,
+  };
+  const mirror = await openMirror(options);
+  opened.push(mirror);
+  return { ...mirror, out: options.out, told };
+}
+
+function rows(out: string, table: string): Record<string, unknown>[] {
+  const text = readFileSync(join(out, `${table}.ndjson`), "utf8");
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** All that a folder holds but the time at which it was made. */
+function contents(out: string): Record<string, string> {
+  const names = readdirSync(out).sort();
+  return Object.fromEntries(
+    names.map((name) => [name, readFileSync(join(out, name), "utf8").replace(/"createdAt": "[^"]*"/, "")]),
+  );
+}
+
+function sumOf(found: Mirrored): number {
+  return Object.values(found.collected!.bound).reduce((sum, count) => sum + count, 0);
+}
+
+describe("a mirror", () => {
+  it("holds what is public, the owners, and whom the searches find", async (t) => {
+    const mirror = await open(t, { searches: ["an"] });
+    const found = await mirror.renew();
+    const visible = rows(snapshot, "worlds").filter(
+      (row) => row.isPublic === true && row.status === "ACTIVE",
+    );
+    const worlds = rows(mirror.out, "worlds");
+    assert.deepEqual(new Set(worlds.map((row) => row.id)), new Set(visible.map((row) => row.id)));
+    assert.ok(worlds.length > 50, `${worlds.length} worlds`);
+    assert.equal(rows(mirror.out, "world-stats").length, worlds.length);
+    const users = new Set(rows(mirror.out, "users").map((row) => row.id));
+    const known = new Set(rows(snapshot, "users").map((row) => row.id));
+    for (const { ownerId } of worlds) assert.ok(users.has(ownerId) || !known.has(ownerId), String(ownerId));
+    const found2 = rows(snapshot, "users").filter((row) =>
+      String(row.displayName).toLowerCase().includes("an"),
+    );
+    assert.ok(found2.length > 3);
+    for (const row of found2) assert.ok(users.has(row.id), String(row.displayName));
+    assert.equal(found.isNew, true);
+    assert.equal(found.requests, upstream.asked.length);
+    assert.ok(found.requests >= sumOf(found), `${found.requests} requests, bound ${sumOf(found)}`);
+    // Owners apart, no request is made that the bound does not count.
+    const others = upstream.asked.filter(({ target }) => !target.includes("/users"));
+    const { users: _, ...bound } = found.collected!.bound;
+    assert.equal(
+      others.length,
+      Object.values(bound).reduce((sum, count) => sum + count, 0),
+    );
+    assert.ok(upstream.asked.every(({ status }) => status === 200 || status === 404));
+  });
+
+  it("asks one question when nothing has changed, and publishes nothing", async (t) => {
+    const mirror = await open(t);
+    const first = await mirror.renew();
+    upstream.asked.length = 0;
+    const second = await mirror.renew();
+    assert.deepEqual(
+      { ...second },
+      { generation: first.generation, isNew: false, requests: 1, collected: undefined },
+    );
+    assert.deepEqual(
+      upstream.asked.map(({ status }) => status),
+      [304],
+    );
+  });
+
+  it("says the same whether it was interrupted or not, and asks nothing twice", async (t) => {
+    const whole = await open(t);
+    const { requests } = await whole.renew();
+    upstream.asked.length = 0;
+    const place = temporaryFolder(t);
+    const out = join(place, "out");
+    for (let rounds = 1; ; rounds++) {
+      const stop = new AbortController();
+      const mirror = await open(t, { out, signal: stop.signal });
+      let left = 9 + rounds;
+      upstream.change = () => {
+        if (--left === 0) setImmediate(() => stop.abort(new Error("stopped")));
+      };
+      const ended = await mirror.renew().then(
+        () => true,
+        () => false,
+      );
+      await mirror.close();
+      opened.pop();
+      if (ended) {
+        assert.ok(rounds > 4);
+        // What was under way at the end is asked for again.
+        assert.ok(
+          upstream.asked.length <= requests + 8 * (rounds - 1),
+          `${upstream.asked.length} of ${requests}`,
+        );
+        break;
+      }
+    }
+    assert.deepEqual(contents(out), contents(whole.out));
+  });
+
+  it("is one at a time", async (t) => {
+    const mirror = await open(t);
+    await assert.rejects(open(t, { out: mirror.out }), {
+      name: "HeldError",
+      message: "another process is at work on it",
+    });
+  });
+
+  it("does not begin where something else lies", async (t) => {
+    const out = join(temporaryFolder(t), "out");
+    writeFileSync(out, "mine");
+    await assert.rejects(open(t, { out }), { name: "OccupiedError" });
+    assert.equal(upstream.asked.length, 0);
+  });
+
+  it("writes the token nowhere and sends it with no query", async (t) => {
+    const place = temporaryFolder(t);
+    const mirror = await open(t, {
+      out: join(place, "out"),
+      tokenFile: tokenFile(temporaryFolder(t), API_TOKEN),
+    });
+    await mirror.renew();
+    let files = 0;
+    for (const entry of readdirSync(place, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      files++;
+      assert.doesNotMatch(readFileSync(join(entry.parentPath, entry.name), "utf8"), /canary/);
+    }
+    assert.ok(files >= 6, `${files} files`);
+    assert.ok(upstream.asked.every(({ target }) => !target.includes("canary")));
+  });
+});
+
+describe("a server that changes", () => {
+  const paged = /limit=50&offset=50/;
+
+  it("has its lists asked for again, and gives one generation in the end", async (t) => {
+    const mirror = await open(t);
+    let changes = 0;
+    upstream.change = (reply) => {
+      // Below a name of its own, and with If-Match judged by that.
+      const name = `"change-${Math.min(changes, 2)}"`;
+      if (paged.test(reply.target) && changes++ < 2) {
+        reply.status = 412;
+        reply.body = '{"error":"Snapshot has changed"}';
+      } else if (reply.status === 412) {
+        reply.status = 412;
+      }
+      if (reply.status === 200) reply.headers.etag = name;
+    };
+    // The conditions are those of the server behind: without them it always answers.
+    upstream.fault = (request) => {
+      delete request.headers["if-match"];
+      return false;
+    };
+    const found = await mirror.renew();
+    assert.equal(found.collected!.isMixed, false);
+    assert.equal(found.collected!.generation, '"change-2"');
+    assert.ok(changes > 2);
+  });
+
+  it("too often is given up with a clear word", async (t) => {
+    const mirror = await open(t);
+    upstream.change = (reply) => {
+      if (paged.test(reply.target))
+        Object.assign(reply, { status: 412, body: '{"error":"Snapshot has changed"}' });
+    };
+    await assert.rejects(mirror.renew(), /begun again 5 times; the server changes too often/);
+    assert.equal(existsSync(mirror.out), false);
+  });
+
+  it("without a name for its generations is watched by totals and doubled rows", async (t) => {
+    for (const what of ["total", "doubled"]) {
+      const mirror = await open(t);
+      let times = 0;
+      upstream.change = (reply) => {
+        withoutEtag(reply);
+        if (!/^\/api\/public\/v1\/worlds\?limit=50&offset=50/.test(reply.target) || times++ > 1) return;
+        const body = JSON.parse(reply.body) as { data: { id: string }[]; pagination: { total: number } };
+        if (what === "total") body.pagination.total++;
+        else body.data[1]!.id = body.data[0]!.id;
+        reply.body = JSON.stringify(body);
+      };
+      const found = await mirror.renew();
+      assert.equal(found.collected!.generation, undefined);
+      assert.equal(times, 3, what);
+      assert.ok(upstream.asked.every(({ headers }) => headers["if-match"] === undefined));
+    }
+  });
+});
+
+describe("a server that is not what it should be", () => {
+  type Reply = (response: ServerResponse, request: IncomingMessage) => void;
+  const send = (status: number, headers: Record<string, string>, body: string): Reply => {
+    return (response) => response.writeHead(status, headers).end(body);
+  };
+  const list = (more: object): Reply =>
+    send(200, {}, JSON.stringify({ data: [], pagination: { total: 0, limit: 50, offset: 0 }, ...more }));
+  const { id: worldId, status: _, ...fields } = world(1);
+  const row = { id: worldId, ...fields };
+  const cases: readonly [name: string, reply: Reply, problem: RegExp][] = [
+    [
+      "HTML",
+      send(200, { "content-type": "text/html" }, "<!DOCTYPE html><p>Hello"),
+      /not JSON of this API; it begins with "<!DOCTYPE/,
+    ],
+    [
+      "a redirect",
+      send(302, { location: "http://elsewhere.example/x?y" }, ""),
+      /redirects to http:\/\/elsewhere\.example; a token is not sent there/,
+    ],
+    [
+      "401",
+      send(401, {}, '{"error":"Invalid API key"}'),
+      /answered 401: Invalid API key \(see --token-file\)/,
+    ],
+    [
+      "403",
+      send(403, {}, '{"error":"Insufficient scope. Required: read:worlds"}'),
+      /answered 403: Insufficient scope\. Required: read:worlds: the key lacks a scope/,
+    ],
+    [
+      "500 for ever",
+      send(500, {}, '{"error":"Internal server error"}'),
+      /answered 500: Internal server error/,
+    ],
+    ["503 that asks for an hour", send(503, { "retry-after": "3600" }, ""), /answered 503/],
+    ["a list that is none", send(200, {}, '{"data":{}}'), /it is not a list/],
+    [
+      "a total that is none",
+      list({ pagination: { total: "many", limit: 50 } }),
+      /total must be a whole number/,
+    ],
+    [
+      "a total beyond belief",
+      list({
+        data: Array.from({ length: 50 }, (_0, at) => ({ ...row, id: id("c", at) })),
+        pagination: { total: 9e15, limit: 50 },
+      }),
+      /there are 9000000000000000 rows/,
+    ],
+    [
+      "more rows than a page has",
+      list({ data: [row, row], pagination: { total: 2, limit: 1 } }),
+      /there are 2 rows in a page of 1/,
+    ],
+    [
+      "a page without its rows",
+      list({ pagination: { total: 7, limit: 50 } }),
+      /a page has 0 rows in place of 7: begun again 5 times/,
+    ],
+    [
+      "a row without a name",
+      list({ data: [{ ...row, name: undefined }], pagination: { total: 1, limit: 50 } }),
+      /name must be a string/,
+    ],
+    [
+      "a count below zero",
+      list({ pagination: { total: -1, limit: 50 } }),
+      /total must be a whole number from 0/,
+    ],
+    ["the token in an error", send(400, {}, `{"error":"what is ${CLI_TOKEN}"}`), /answered 400: what is …$/],
+    ["terminal codes in an error", send(400, {}, '{"error":"\\u001b[2J\\nred"}'), /answered 400: \[2J red$/],
+    [
+      "a reply cut off",
+      (response) => response.writeHead(200, { "content-length": "100" }).write("{", () => response.destroy()),
+      /the connection broke/,
+    ],
+  ];
+  for (const [name, reply, problem] of cases) {
+    it(`is told in clear words: ${name}`, async (t) => {
+      const mirror = await open(t);
+      upstream.change = withoutEtag;
+      upstream.fault = (request, response) => {
+        if (!request.url!.startsWith(`${BASE}/worlds?`)) return false;
+        reply(response, request);
+        return true;
+      };
+      const error = await mirror.renew().then(
+        () => assert.fail("it mirrored that"),
+        (found: Error) => found,
+      );
+      assert.equal(error.name, "SourceError", error.stack);
+      assert.match(error.message, problem);
+      assert.doesNotMatch(error.message, /canary/);
+      assert.equal(existsSync(mirror.out), false);
+    });
+  }
+
+  it("may send a page without end, for as long as one is waited for", async (t) => {
+    const mirror = await open(t, { timing: { ...QUICK, manifestMs: 300 } });
+    upstream.fault = (_request, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write(" ".repeat(9999)), 5);
+      response.once("close", () => clearInterval(timer));
+      return true;
+    };
+    await assert.rejects(mirror.renew(), /no whole reply within 0\.3 s/);
+  });
+
+  it("may fail now and then", async (t) => {
+    const whole = await open(t);
+    await whole.renew();
+    const mirror = await open(t);
+    let asked = 0;
+    upstream.fault = (_request, response) => {
+      if (++asked % 3 !== 0) return false;
+      if (asked % 2 === 0) response.destroy();
+      else response.writeHead(503, { "retry-after": "0" }).end();
+      return true;
+    };
+    await mirror.renew();
+    assert.deepEqual(contents(mirror.out), contents(whole.out));
+  });
+});
+
+describe("a limit", () => {
+  it("is kept to, and no request is refused", async (t) => {
+    const limited = await startUpstream(snapshot, { rateLimit: 30, rateWindow: 1 });
+    try {
+      const mirror = await open(t, {
+        from: limited.url + BASE,
+        tokenFile: tokenFile(temporaryFolder(t), API_TOKEN),
+      });
+      const found = await mirror.renew();
+      assert.ok(found.requests > 60, `${found.requests} requests`);
+      assert.deepEqual(
+        limited.asked.filter(({ status }) => status === 429),
+        [],
+      );
+    } finally {
+      await limited.close();
+    }
+  });
+});

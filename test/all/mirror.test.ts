@@ -1,0 +1,262 @@
+/** `mirror` and `verify` as processes: killed at any moment, beside a limit, in front of a server, with other prefixes. */
+
+import assert from "node:assert/strict";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createRandom } from "../../src/generate/random.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { errorOf, get, killAll, run, runWell, type Served, serve, start, until } from "../support/process.ts";
+
+const SEARCH = ["--users", "an"];
+let folder: string;
+let upstream: Served;
+let limited: string;
+let tool: string;
+const released: (() => void)[] = [];
+
+/** Makes a key in a keys file, and a file with its token. */
+async function makeKey(place: string, keys: string, kind: string, ...more: string[]): Promise<string> {
+  const name = `${kind}${more.length}`;
+  const { stdout } = await runWell([
+    "keys",
+    "create",
+    "--keys",
+    keys,
+    "--name",
+    name,
+    "--kind",
+    kind,
+    ...more,
+  ]);
+  const file = join(place, `${name}.token`);
+  writeFileSync(file, stdout);
+  return file;
+}
+
+before(async () => {
+  folder = temporaryFolder({ after: (done) => released.push(done) });
+  await runWell([
+    "generate",
+    "--out",
+    join(folder, "rows"),
+    "--users",
+    "400",
+    "--worlds",
+    "150",
+    "--instances",
+    "90",
+  ]);
+  const keys = join(folder, "keys.json");
+  limited = await makeKey(folder, keys, "api");
+  tool = await makeKey(folder, keys, "cli");
+  upstream = await serve(join(folder, "rows"), keys, ["--rate-limit", "1000"]);
+});
+after(async () => {
+  await killAll();
+  for (const release of released) release();
+});
+
+function mirrorArgs(out: string, token: string, from = upstream.url): string[] {
+  return ["mirror", "--from", from, "--token-file", token, "--out", out];
+}
+
+/** All that a published folder holds but the time at which it was made. */
+function contents(out: string): Record<string, string> {
+  const names = readdirSync(out).sort();
+  return Object.fromEntries(
+    names.map((name) => [name, readFileSync(join(out, name), "utf8").replace(/"createdAt": "[^"]*"/, "")]),
+  );
+}
+
+describe("a mirror", () => {
+  it("passes check, and answers as the original: with a key of 1,000 requests an hour", async (t) => {
+    const out = join(temporaryFolder(t), "out");
+    const { stderr } = await runWell([...mirrorArgs(out, limited), ...SEARCH]);
+    const [, made, bound] = / (\d+) requests, at least (\d+) are needed /.exec(stderr) ?? [];
+    assert.ok(Number(made) < 1000 && Number(bound) <= Number(made), stderr);
+    const token = readFileSync(limited, "utf8").trim();
+    const { headers } = await get(`${upstream.url}/stats`, { token });
+    // A refusal would not have counted: what is left says that none was made.
+    assert.equal(Number(headers["x-ratelimit-remaining"]), 1000 - Number(made) - 1);
+    await runWell(["check", out]);
+    const { stdout } = await runWell([
+      "verify",
+      out,
+      "--against",
+      upstream.url,
+      "--token-file",
+      tool,
+      "--json",
+    ]);
+    const found = JSON.parse(stdout) as {
+      ok: boolean;
+      compared: number;
+      differences: unknown[];
+      notCompared: string[];
+    };
+    assert.deepEqual({ ok: found.ok, differences: found.differences }, { ok: true, differences: [] });
+    assert.equal(found.compared, 200);
+    assert.match(
+      found.notCompared[0]!,
+      /^other searches for users than --users, and how many users there are: the snapshot holds \d+ of 400 users$/,
+    );
+  });
+
+  it("differs from a server that serves something else, by kind and status", async (t) => {
+    const out = join(temporaryFolder(t), "out");
+    await runWell(mirrorArgs(out, tool));
+    const file = join(out, "worlds.ndjson");
+    const rows = readFileSync(file, "utf8");
+    const changed = join(temporaryFolder(t), "changed");
+    cpSync(out, changed, { recursive: true, dereference: true });
+    writeFileSync(join(changed, "worlds.ndjson"), rows.replace('"name":"', '"name":"x'));
+    rmSync(join(changed, "manifest.json"));
+    const { status, stdout, stderr } = await run([
+      "verify",
+      changed,
+      "--against",
+      upstream.url,
+      "--token-file",
+      tool,
+    ]);
+    assert.equal(status, 1, stderr);
+    assert.match(stdout, /^field: \d+$/m);
+    assert.match(stderr, /^orrery: .* differs from http:.*: \d+ differences$/m);
+  });
+
+  it("that is killed at any moment ends with the same folder as one that is not", async (t) => {
+    const whole = join(temporaryFolder(t), "out");
+    await runWell([...mirrorArgs(whole, tool), ...SEARCH]);
+    const random = createRandom(1, "kills");
+    const place = temporaryFolder(t);
+    const out = join(place, "out");
+    const journal = join(place, "out.mirror/journal.ndjson");
+    const sizeOf = (): number => (existsSync(journal) ? readFileSync(journal).length : 0);
+    const full = readFileSync(join(`${whole}.mirror`, "journal.ndjson")).length;
+    let kills = 0;
+    for (; kills < 30; kills++) {
+      const killed = start([...mirrorArgs(out, tool), ...SEARCH]);
+      // When so much has been learnt, or a little later: by progress and not by time, so that it is a moment of the work.
+      const enough = (full * (kills + random.unit())) / 32;
+      await until(
+        () => killed.child.exitCode !== null || sizeOf() >= enough,
+        `a journal of ${enough} bytes, of ${full}`,
+      );
+      await new Promise((resolve) => setTimeout(resolve, random.below(8)));
+      killed.child.kill("SIGKILL");
+      const ended = await killed.ended;
+      assert.ok(ended.signal === "SIGKILL" || ended.status === 0, killed.stderr());
+      assert.doesNotMatch(killed.stderr(), /damaged|another process/);
+    }
+    await runWell([...mirrorArgs(out, tool), ...SEARCH]);
+    assert.deepEqual(contents(out), contents(whole));
+    assert.deepEqual(readdirSync(place).sort(), ["out", "out.mirror", "out.versions"]);
+  });
+
+  it("is one at a time for a place", async (t) => {
+    const out = join(temporaryFolder(t), "out");
+    const first = start([...mirrorArgs(out, tool), "--every", "60"]);
+    await until(() => {
+      assert.equal(first.child.exitCode, null, first.stderr());
+      return first.stderr().includes(" published generation ");
+    }, "the first round");
+    const second = await run(mirrorArgs(out, tool));
+    assert.equal(second.status, 1);
+    assert.match(second.stderr, /out: another process is at work on it$/m);
+    first.child.kill("SIGTERM");
+    assert.deepEqual(await first.ended, { status: 0, signal: null });
+    await runWell(mirrorArgs(out, tool));
+  });
+
+  it("says what is wrong with a token, and never what it is", async (t) => {
+    const place = temporaryFolder(t);
+    const bad = join(place, "bad");
+    writeFileSync(bad, "svc_sk_nobody-canary\n");
+    for (const args of [
+      mirrorArgs(join(place, "out"), bad),
+      ["verify", join(folder, "rows"), "--against", upstream.url, "--token-file", bad],
+    ]) {
+      const { status, stdout, stderr } = await run(args);
+      assert.equal(status, 1);
+      assert.match(stderr, /answered 401: Invalid API key \(see --token-file\)/);
+      assert.doesNotMatch(stdout + stderr, /canary/);
+    }
+    const wrong = await run([
+      "mirror",
+      "--from",
+      "http://me:secret@a.example",
+      "--token-file",
+      bad,
+      "--out",
+      place,
+    ]);
+    assert.equal(wrong.status, 2);
+    assert.doesNotMatch(wrong.stderr, /secret/);
+  });
+});
+
+describe("a server over a mirror that renews itself", () => {
+  it("answers what the original answers soon after it changed", async (t) => {
+    const place = temporaryFolder(t);
+    const rows = join(place, "rows");
+    cpSync(join(folder, "rows"), rows, { recursive: true });
+    rmSync(join(rows, "manifest.json"));
+    const keys = join(place, "keys.json");
+    const token = await makeKey(place, keys, "cli");
+    const original = await serve(rows, keys, ["--watch", "0.2"]);
+    const out = join(place, "out");
+    const renewing = start([...mirrorArgs(out, token, original.url), "--every", "0.5"]);
+    await until(() => {
+      assert.equal(renewing.child.exitCode, null, renewing.stderr());
+      return existsSync(join(out, "manifest.json"));
+    }, "the first snapshot");
+    const replica = await serve(out, keys, ["--watch", "0.2"]);
+    const file = join(rows, "worlds.ndjson");
+    const before = readFileSync(file, "utf8");
+    writeFileSync(file, before.replaceAll('"name":"', '"name":"new '));
+    const rest = { token: readFileSync(token, "utf8").trim() };
+    await until(async () => {
+      const { text } = await get(`${replica.url}/worlds?limit=1`, rest);
+      return text.includes('"name":"new ');
+    }, `the new names; the mirror said:\n${renewing.stderr()}`);
+    await runWell(["verify", out, "--against", original.url, "--token-file", token]);
+    await until(
+      () => /still generation mirror-\w+: 1 request, /.test(renewing.stderr()),
+      "a round that found no change",
+    );
+    renewing.child.kill("SIGTERM");
+    assert.deepEqual(await renewing.ended, { status: 0, signal: null });
+    await replica.stop();
+    await original.stop();
+  });
+});
+
+describe("other prefixes", () => {
+  it("work through all commands", async (t) => {
+    const place = temporaryFolder(t);
+    const keys = join(place, "keys.json");
+    const prefixes = ["--api-key-prefix", "xrift_sk_", "--cli-token-prefix", "xrf_"];
+    const key = await makeKey(place, keys, "api", ...prefixes);
+    const cli = await makeKey(place, keys, "cli", ...prefixes);
+    assert.match(readFileSync(key, "utf8"), /^xrift_sk_/);
+    assert.match(readFileSync(cli, "utf8"), /^xrf_/);
+    const original = await serve(join(folder, "rows"), keys, prefixes);
+    const refused = await get(`${original.url}/stats`, { token: readFileSync(tool, "utf8").trim() });
+    assert.deepEqual([refused.status, errorOf(refused)], [401, "Invalid token format"]);
+    const out = join(place, "out");
+    await runWell([...mirrorArgs(out, key, original.url), ...SEARCH]);
+    await runWell(["verify", out, "--against", original.url, "--token-file", cli, "--samples", "50"]);
+    const replica = await serve(out, keys, prefixes);
+    for (const file of [key, cli]) {
+      const token = readFileSync(file, "utf8").trim();
+      const answers = await Promise.all(
+        [original, replica].map(({ url }) => get(`${url}/worlds?limit=3`, { token })),
+      );
+      assert.equal(answers[0]!.status, 200);
+      assert.equal(answers[1]!.text, answers[0]!.text);
+    }
+    await replica.stop();
+    await original.stop();
+  });
+});

@@ -1,0 +1,177 @@
+/** Comparing a snapshot with another server: every kind of difference is found, and none where there is none. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { createDirectAdapter } from "../../src/edge/direct.ts";
+import { hashToken } from "../../src/gate/keys.ts";
+import { generateSnapshot } from "../../src/generate/generate.ts";
+import { observeNothing } from "../../src/observe.ts";
+import { type OpenState, openState } from "../../src/serve/state/open.ts";
+import { createUpstream } from "../../src/source/upstream/upstream.ts";
+import type { Kind } from "../../src/verify/difference.ts";
+import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { CLI_TOKEN, type Passing, QUICK, startUpstream, type Upstream } from "../support/upstream.ts";
+
+const TOKEN = "cli_here";
+let upstream: Upstream;
+let here: OpenState;
+const released: (() => void)[] = [];
+
+before(async () => {
+  const folder = join(temporaryFolder({ after: (done) => released.push(done) }), "snapshot");
+  await generateSnapshot({
+    ...{ out: folder, users: 200, worlds: 300, instances: 300, seed: 5 },
+    gzip: false,
+    force: false,
+  });
+  upstream = await startUpstream(folder);
+  const record = {
+    ...{ id: "here", kind: "cli" as const, name: "here", sha256: hashToken(TOKEN), scopes: [], limit: null },
+    ...{ active: true, expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
+  };
+  here = await openState({
+    ...{ snapshot: folder, keys: [record], prefixes: { api: "api_", cli: "cli_" }, observe: observeNothing },
+    ...{ rateLimit: 1, rateWindow: 1, cors: true, watch: 0, accessLog: false, searchCacheBytes: 0 },
+    ...{ maxSnapshotBytes: 1e9, threads: false },
+  });
+});
+afterEach(() => {
+  upstream.change = undefined;
+});
+after(async () => {
+  await upstream.close();
+  here.close();
+  for (const release of released) release();
+});
+
+function verify(samples = 200, seed = 1): Promise<Verified> {
+  return verifySnapshot({
+    store: here.state.generation.store,
+    ask: createDirectAdapter(here.state),
+    token: TOKEN,
+    upstream: createUpstream({
+      ...{ base: `${upstream.url}/api/public/v1`, token: () => CLI_TOKEN, timing: QUICK },
+      signal: new AbortController().signal,
+    }),
+    ...{ note: undefined, samples, seed, onProgress: () => {} },
+  });
+}
+
+interface List {
+  data: Record<string, unknown>[];
+  pagination: { total: number; limit: number; offset: number };
+}
+
+/** Changes whole pages of the list of worlds. */
+function inWorlds(change: (list: List) => void): (reply: Passing) => void {
+  return (reply) => {
+    if (!/\/v1\/worlds\?limit=50&/.test(reply.target)) return;
+    const list = JSON.parse(reply.body) as List;
+    change(list);
+    reply.body = JSON.stringify(list);
+  };
+}
+
+/** A list of the server in which rows are changed, whatever page is asked for. */
+function asWhole(change: (ids: string[]) => string[]): (reply: Passing) => void {
+  const store = here.state.generation.store;
+  return (reply) => {
+    const [, offset] = /\/v1\/worlds\?limit=50&offset=(\d+)/.exec(reply.target) ?? [];
+    if (offset === undefined) return;
+    const texts = Array.from({ length: store.worlds.rows }, (_, row) =>
+      store.worlds.bytes.toString("utf8", store.worlds.starts[row]!, store.worlds.starts[row + 1]! - 1),
+    );
+    const rows = change(texts);
+    const data = rows.slice(Number(offset), Number(offset) + 50).map((text) => JSON.parse(text) as object);
+    const pagination = { total: rows.length, limit: 50, offset: Number(offset) };
+    reply.body = JSON.stringify({ data, pagination });
+  };
+}
+
+describe("verifying", () => {
+  it("finds nothing where nothing differs, with any seed", async () => {
+    for (const seed of [1, 2, 3]) {
+      const found = await verify(200, seed);
+      assert.deepEqual(found.differences, []);
+      assert.equal(found.compared, 200);
+    }
+    assert.equal((await verify(3)).compared, 3);
+  });
+
+  const marked = (text: string): string => text.replace('"id":"', '"id":"f');
+  const planted: readonly [kind: Kind, change: () => (reply: Passing) => void, others?: readonly Kind[]][] = [
+    ["field", () => asWhole((rows) => rows.with(77, rows[77]!.replace('"name":"', '"name":"x')))],
+    ["missing row", () => asWhole((rows) => rows.toSpliced(77, 0, marked(rows[77]!))), ["total"]],
+    ["extra row", () => asWhole((rows) => rows.toSpliced(77, 1)), ["total"]],
+    ["order", () => asWhole((rows) => rows.with(77, rows[78]!).with(78, rows[77]!))],
+    ["total", () => inWorlds((list) => list.pagination.total++)],
+    [
+      "header",
+      () => (reply) => {
+        if (reply.status === 404) reply.headers["cache-control"] = "no-cache";
+      },
+    ],
+    [
+      "error message",
+      () => (reply) => {
+        reply.body = reply.body.replace("User not found", "No such user");
+      },
+    ],
+    [
+      "status",
+      () => (reply) => {
+        if (reply.status === 400) reply.status = 404;
+      },
+    ],
+  ];
+  for (const [kind, change, others = []] of planted) {
+    it(`finds what is planted: ${kind}`, async () => {
+      upstream.change = change();
+      const { counts, differences } = await verify();
+      assert.ok((counts[kind] ?? 0) > 0, JSON.stringify(counts));
+      assert.deepEqual(
+        Object.keys(counts).sort(),
+        [kind, ...others].sort(),
+        JSON.stringify(differences.slice(0, 3)),
+      );
+    });
+  }
+
+  it("counts one row that is missing or extra once a list, however many rows it moves", async () => {
+    upstream.change = asWhole((rows) => rows.toSpliced(3, 1));
+    assert.equal((await verify()).counts["extra row"], 1);
+    upstream.change = asWhole((rows) => rows.toSpliced(3, 0, marked(rows[3]!)));
+    assert.equal((await verify()).counts["missing row"], 1);
+  });
+
+  it("finds limit headers that are not whole, and other periods, limits and fields", async () => {
+    upstream.change = ({ headers }) => {
+      headers["x-ratelimit-limit"] = "5";
+    };
+    assert.equal((await verify(20)).counts.header, 20);
+    upstream.change = (reply) => {
+      reply.body = reply.body
+        .replace('"period":"all"', '"period":"ever"')
+        .replace('"totalVisits"', '"visits"');
+    };
+    const { differences } = await verify();
+    const what = new Set(differences.map((found) => found.what));
+    assert.ok(
+      what.has("envelope period") && what.has("data visits") && what.has("data totalVisits"),
+      [...what].join(),
+    );
+  });
+
+  it("asks the same of the same snapshot with the same seed", async () => {
+    const ask = async (seed: number): Promise<string[]> => {
+      upstream.asked.length = 0;
+      await verify(150, seed);
+      return upstream.asked.map(({ target }) => target).sort();
+    };
+    const first = await ask(7);
+    assert.deepEqual(await ask(7), first);
+    assert.notDeepEqual(await ask(8), first);
+  });
+});

@@ -1,0 +1,123 @@
+/** The journal of a mirror: what a kill leaves, damage, another server. */
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { holdAlone } from "../src/source/exclusive.ts";
+import { type Journal, openJournal } from "../src/source/mirror/journal.ts";
+import { temporaryFolder } from "./support/folders.ts";
+
+const FROM = "http://a.example/api/public/v1";
+
+async function reopened(folder: string, from = FROM): Promise<{ journal: Journal; told: string[] }> {
+  const told: string[] = [];
+  const journal = await openJournal(folder, from, (sentence) => told.push(sentence));
+  return { journal, told };
+}
+
+async function fill(folder: string): Promise<string> {
+  const { journal } = await reopened(folder);
+  for (let at = 0; at < 5; at++) {
+    await journal.put(`/worlds/${at}`, { at: 1000 + at, etag: '"g"', value: { text: `\u2028 ${at} "` } });
+  }
+  await journal.drop(["/worlds/1"]);
+  await journal.put("/worlds/2", { at: 2000, etag: undefined, value: null });
+  await journal.close();
+  return join(folder, "journal.ndjson");
+}
+
+describe("a journal", () => {
+  it("gives back what was put into it", async (t) => {
+    const folder = temporaryFolder(t);
+    await fill(folder);
+    const { journal, told } = await reopened(folder);
+    assert.deepEqual([...journal.entries.keys()], ["/worlds/0", "/worlds/2", "/worlds/3", "/worlds/4"]);
+    assert.deepEqual(journal.entries.get("/worlds/3"), {
+      at: 1003,
+      etag: '"g"',
+      value: { text: '\u2028 3 "' },
+    });
+    assert.deepEqual(journal.entries.get("/worlds/2"), { at: 2000, etag: undefined, value: null });
+    assert.equal(journal.lastAt(), 2000);
+    assert.equal(journal.sentAt.length, 6);
+    assert.deepEqual(told, []);
+    await journal.close();
+  });
+
+  it("that was cut off anywhere goes on behind its last whole line", async (t) => {
+    const folder = temporaryFolder(t);
+    const file = await fill(folder);
+    const whole = readFileSync(file);
+    const firstLine = whole.indexOf(10) + 1;
+    for (let bytes = firstLine; bytes < whole.length; bytes += 7) {
+      writeFileSync(file, whole.subarray(0, bytes));
+      const { journal, told } = await reopened(folder);
+      assert.deepEqual(told, [], `${bytes} bytes`);
+      await journal.put("/new", { at: 3000, etag: undefined, value: 1 });
+      await journal.close();
+      const again = await reopened(folder);
+      assert.deepEqual(again.told, [], `${bytes} bytes, once more`);
+      assert.equal(again.journal.entries.get("/new")?.value, 1);
+      await again.journal.close();
+    }
+  });
+
+  it("with one bit that is another, or of another server, is begun afresh and says so", async (t) => {
+    const folder = temporaryFolder(t);
+    const file = await fill(folder);
+    const whole = readFileSync(file);
+    for (let at = 0; at < whole.length - 1; at += 13) {
+      const bytes = Buffer.from(whole);
+      bytes[at]! ^= 1;
+      writeFileSync(file, bytes);
+      const { journal, told } = await reopened(folder);
+      // Two lines that are made one, or a last line without its end, are what a kill leaves or a wrong checksum.
+      assert.equal(told.length, 1, `byte ${at}`);
+      assert.match(told[0]!, /it is damaged; beginning afresh$/);
+      assert.equal(journal.entries.size, 0);
+      await journal.close();
+    }
+    writeFileSync(file, whole);
+    const { journal, told } = await reopened(folder, "http://b.example/api/public/v1");
+    assert.match(told[0]!, /it is of http:\/\/a\.example\/api\/public\/v1; beginning afresh$/);
+    assert.equal(journal.entries.size, 0);
+    await journal.close();
+    assert.deepEqual((await reopened(folder, "http://b.example/api/public/v1")).told, []);
+  });
+
+  it("that is begun afresh remembers when requests were sent", async (t) => {
+    const folder = temporaryFolder(t);
+    await fill(folder);
+    const { journal } = await reopened(folder);
+    await journal.clear();
+    await journal.close();
+    const again = await reopened(folder);
+    assert.equal(again.journal.entries.size, 0);
+    assert.equal(again.journal.sentAt.length, 6);
+    await again.journal.close();
+  });
+});
+
+describe("a folder", () => {
+  it("is held by one at a time, and taken over from a process that is gone", async (t) => {
+    const folder = join(temporaryFolder(t), "work");
+    const release = await holdAlone(folder);
+    await assert.rejects(holdAlone(folder), { name: "HeldError" });
+    await release();
+    const mark = JSON.parse(
+      await (async () => {
+        const again = await holdAlone(folder);
+        const text = readFileSync(`${folder}.owner`, "utf8");
+        await again();
+        return text;
+      })(),
+    ) as { begin: string };
+    // A process of that id that began at another time.
+    writeFileSync(`${folder}.owner`, JSON.stringify({ ...mark, begin: "1" }));
+    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => holdAlone(folder)));
+    const held = claims.filter((claim) => claim.status === "fulfilled");
+    assert.equal(held.length, 1, "eight at once took it over");
+    await held[0]!.value();
+  });
+});

@@ -1,0 +1,173 @@
+/** Keeping to another server's limit, on a clock of the test's: no refusal beyond what nobody could know. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRandom } from "../src/generate/random.ts";
+import { createPace, type Pace, type PaceOptions } from "../src/source/upstream/pace.ts";
+
+const HOUR = 3_600_000;
+
+interface World {
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Of the server's clock before ours. */
+  readonly skewMs: number;
+  readonly hasDate: boolean;
+  readonly hasRetryAfter: boolean;
+  readonly hasHeaders: boolean;
+  /** Chance that somebody else uses the key before one of our requests is counted. */
+  readonly others: number;
+}
+
+const PLAIN: World = {
+  ...{ limit: 100, windowMs: HOUR, skewMs: 0, others: 0 },
+  ...{ hasDate: true, hasRetryAfter: true, hasHeaders: true },
+};
+
+interface Run {
+  readonly refused: number;
+  /** Refusals of requests that were sent although the last word was that none is left. */
+  readonly windows: number;
+  readonly sent: number;
+  readonly ms: number;
+}
+
+/** A server with a fixed window, requests that take their time and overtake each other, and a clock that jumps from event to event. */
+function simulate(requests: number, given: Partial<World>, options: PaceOptions = {}, seed = 1): Run {
+  const world = { ...PLAIN, ...given };
+  const random = createRandom(seed, "pace");
+  let now = 1_000_000;
+  const wall = (): number => 1_700_000_000_000 + now;
+  const server = (): number => wall() + world.skewMs;
+  const pace: Pace = createPace({ ...options, clock: () => now, wallClock: wall });
+  let window = -1;
+  let used = 0;
+  const begin = now;
+  const windows = new Set<number>();
+  const arrivals: { at: number; status: number; headers: Headers }[] = [];
+  let [left, sent, refused] = [requests, 0, 0];
+
+  function arrive(): void {
+    const current = Math.floor(server() / world.windowMs);
+    if (current !== window) [window, used] = [current, 0];
+    windows.add(window);
+    if (random.chance(world.others)) used++;
+    const status = used < world.limit ? 200 : 429;
+    if (status === 200) used++;
+    else refused++;
+    const headers = new Headers();
+    if (world.hasDate) headers.set("date", new Date(server()).toUTCString());
+    const reset = Math.ceil(((window + 1) * world.windowMs) / 1000);
+    if (world.hasHeaders) {
+      headers.set("x-ratelimit-limit", String(world.limit));
+      headers.set("x-ratelimit-remaining", String(Math.max(0, world.limit - used)));
+      headers.set("x-ratelimit-reset", String(reset));
+    }
+    if (status === 429 && world.hasRetryAfter)
+      headers.set("retry-after", String(Math.max(1, Math.ceil(reset - server() / 1000))));
+    arrivals.push({ at: now + 5 + random.below(200), status, headers });
+  }
+
+  for (let steps = 0; left > 0 || arrivals.length > 0; steps++) {
+    assert.ok(steps < 100 * requests + 1000, "it does not come to an end");
+    const wait = left > arrivals.length ? pace.tryTake() : Number.POSITIVE_INFINITY;
+    if (wait === 0) {
+      sent++;
+      arrive();
+      continue;
+    }
+    arrivals.sort((a, b) => a.at - b.at);
+    const next = arrivals[0];
+    if (next !== undefined && next.at <= now + wait) {
+      arrivals.shift();
+      now = next.at;
+      pace.settle(next);
+      if (next.status === 200) left--;
+    } else {
+      assert.ok(Number.isFinite(wait), "it waits for a reply, and none is under way");
+      now += wait;
+    }
+  }
+  return { refused, windows: windows.size, sent, ms: now - begin };
+}
+
+describe("a pace", () => {
+  it("causes no refusal where nobody else uses the key, whatever the clocks say", () => {
+    for (const skewMs of [0, -40 * 60_000, 40 * 60_000, 3e10, -3e10]) {
+      for (const limit of [1, 2, 7, 100]) {
+        const { refused, sent } = simulate(3 * limit, { limit, skewMs });
+        assert.deepEqual({ refused, sent }, { refused: 0, sent: 3 * limit }, `${skewMs} ${limit}`);
+      }
+    }
+  });
+
+  it("uses the whole of a window, in as few windows as there can be", () => {
+    const { windows, ms } = simulate(250, {});
+    assert.equal(windows, 3);
+    assert.ok(ms < 3 * HOUR);
+  });
+
+  it("causes one refusal a window at most where others use the key", () => {
+    let refusals = 0;
+    for (let seed = 1; seed <= 30; seed++) {
+      const { refused, windows } = simulate(300, { others: 0.4 }, {}, seed);
+      assert.ok(refused <= windows, `${refused} refusals in ${windows} windows, seed ${seed}`);
+      refusals += refused;
+    }
+    assert.ok(refusals > 0, "others never got in the way");
+  });
+
+  it("causes one refusal a window at most where the server tells neither its time nor how long to wait", () => {
+    for (const skewMs of [0, -20 * 60_000, 20 * 60_000, 3e10, -3e10]) {
+      const { refused, windows } = simulate(250, { skewMs, hasDate: false, hasRetryAfter: false });
+      assert.ok(refused <= windows, `${refused} refusals in ${windows} windows, ${skewMs} ms`);
+    }
+  });
+
+  it("finds its way where replies say nothing of a limit", () => {
+    const { refused, windows, sent } = simulate(250, { hasHeaders: false });
+    assert.ok(refused <= 8 * windows, `${refused} refusals of ${sent}`);
+    assert.equal(simulate(250, { hasHeaders: false, limit: 1_000_000 }).refused, 0);
+  });
+
+  it("sends no more in any hour than it is told, what was sent before included", () => {
+    const { ms } = simulate(35, { hasHeaders: false, limit: 1e9 }, { perHour: 10 });
+    assert.ok(ms >= 3 * HOUR && ms < 3 * HOUR + 60_000, `${ms}`);
+    const after = simulate(
+      10,
+      { hasHeaders: false, limit: 1e9 },
+      { perHour: 10, agesOfSent: [HOUR / 2, HOUR / 2] },
+    );
+    assert.ok(after.ms >= HOUR / 2 && after.ms < HOUR / 2 + 60_000, `${after.ms}`);
+  });
+
+  it("takes nonsense for nothing said", () => {
+    const pace = createPace({ clock: () => 0 });
+    for (const remaining of ["-5", "abc", "", "1e3", "99999999999999999999"]) {
+      assert.equal(pace.tryTake(), 0);
+      pace.settle({ status: 200, headers: new Headers({ "x-ratelimit-remaining": remaining }) });
+      assert.equal(pace.budget().rest, undefined, remaining);
+    }
+  });
+
+  it("says how long requests will take", () => {
+    let now = 0;
+    const pace = createPace({ clock: () => now, wallClock: () => now });
+    assert.equal(pace.tryTake(), 0);
+    const headers = new Headers({
+      ...{ "x-ratelimit-limit": "100", "x-ratelimit-remaining": "50", "x-ratelimit-reset": "600" },
+      date: new Date(0).toUTCString(),
+    });
+    pace.settle({ status: 200, headers });
+    assert.equal(pace.timeFor(50), 0);
+    assert.equal(pace.timeFor(51), 600_000);
+    assert.equal(pace.timeFor(151), 600_000 + HOUR);
+    now = 600_001;
+    assert.equal(pace.tryTake(), 0);
+    assert.equal(
+      pace.tryTake(),
+      Number.POSITIVE_INFINITY,
+      "the next window is looked at by one request alone",
+    );
+  });
+});

@@ -1,0 +1,94 @@
+/** Another server of the API in this process, whose replies a test can look at, change and withhold. */
+
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type OpenOptions, openOrrery } from "../../src/mod.ts";
+import { TIMING, type Timing } from "../../src/source/timing.ts";
+
+/** A reply on its way; a test may change it. */
+export interface Passing {
+  readonly target: string;
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** A server. */
+export interface Upstream {
+  /** Without the base path. */
+  readonly url: string;
+  /** Every request that was answered. */
+  readonly asked: {
+    readonly target: string;
+    readonly status: number;
+    readonly headers: IncomingMessage["headers"];
+  }[];
+  /** Changes a reply. */
+  change: ((reply: Passing) => void) | undefined;
+  /** Answers in its own way; true where it did. */
+  fault: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  readonly reload: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export const API_TOKEN = "svc_sk_upstream-canary-0815";
+export const CLI_TOKEN = "svcx_upstream-canary-0815";
+
+/** Hardly any pauses, but time enough for a busy machine to answer. */
+export const QUICK: Timing = { ...TIMING, firstPauseMs: 1, mostPauseMs: 4, mostRetryAfterMs: 2000 };
+
+/** Serves a folder. */
+export async function startUpstream(snapshot: string, options: Partial<OpenOptions> = {}): Promise<Upstream> {
+  const orrery = await openOrrery({
+    snapshot,
+    keys: [
+      { id: "api", kind: "api", token: API_TOKEN },
+      { id: "cli", kind: "cli", token: CLI_TOKEN },
+    ],
+    watch: 0,
+    threads: false,
+    ...options,
+  });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (upstream.fault?.(request, response)) return;
+    const { authorization, "if-match": ifMatch, "if-none-match": ifNoneMatch } = request.headers;
+    const reply = await orrery.ask({ target: request.url!, authorization, ifMatch, ifNoneMatch });
+    const passing: Passing = { ...reply, headers: { ...reply.headers }, target: request.url! };
+    upstream.change?.(passing);
+    upstream.asked.push({ target: request.url!, status: passing.status, headers: request.headers });
+    delete passing.headers["content-length"];
+    response.writeHead(passing.status, passing.headers).end(passing.body);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const upstream: Upstream = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: [],
+    change: undefined,
+    fault: undefined,
+    reload: orrery.reload,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      orrery.close();
+    },
+  };
+  return upstream;
+}
+
+/** A file with a token. */
+export function tokenFile(folder: string, token: string): string {
+  const file = join(folder, "token");
+  writeFileSync(file, `${token}\n`);
+  return file;
+}
+
+/** Takes the generation's name out of a reply. */
+export function withoutEtag({ headers }: Passing): void {
+  delete headers.etag;
+}
