@@ -79,7 +79,7 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
-    isMuch ? indexInTwo(store) : indexStore(store, known),
+    isMuch ? indexInTwo(store) : indexStore(store, before),
   );
   return "problems" in indexed ? indexed : { loaded, known, ...indexed };
 }
