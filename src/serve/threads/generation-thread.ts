@@ -34,6 +34,12 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
+/**
+ * What was loaded, for as long as the thread lives: it is to be the last that knows this memory, so that it is given back
+ * here, where nobody waits for that.
+ */
+const held: unknown[] = [];
+
 /** What the thread works with, and what it tells of its loading. */
 interface Ready {
   readonly loaded: Loaded | undefined;
@@ -115,6 +121,7 @@ async function run(task: Task): Promise<void> {
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
   port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
   const { loaded, index, known, indexMs } = ready;
+  held.push(loaded);
   const made = {
     ...(known.users ? {} : { users: index.users }),
     ...(known.worlds ? {} : { worlds: index.worlds }),
@@ -124,12 +131,13 @@ async function run(task: Task): Promise<void> {
   setImmediate(collectGarbage);
 }
 
-function optionsOf({ maxBytes, keepHiddenIds, before }: Extract<Task, { kind: "load" }>): LoadOptions {
+function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
+  const { maxBytes, keepHiddenIds, before, tellsProgress } = task;
   let told = 0;
   const isServing = before !== undefined;
   const onProgress = (share: number): void => {
     if (isServing) yieldCpu(() => {});
-    if (share < 1 && share - told < 0.01) return;
+    if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
     told = share;
     say({ kind: "progress", share });
   };
