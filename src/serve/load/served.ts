@@ -31,8 +31,6 @@ export class ServedGeneration {
   #serving: Serving | undefined;
   #similar: OpenSimilar | undefined;
   #retire = (): void => {};
-  /** Of generations that are no longer served, but whose memory may still be known to serving threads. */
-  readonly #retireLater = new Set<() => void>();
   #searchCounts = (): CacheCounts => NO_SEARCHES;
 
   /** @param onGeneration called with every generation, the first included */
@@ -72,23 +70,10 @@ export class ServedGeneration {
     this.#serving = { store, kept, index };
     this.#onGeneration(next, index);
     // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
+    this.#retire();
     retireSimilar?.();
-    if (before && onReleased) this.#release(this.#retire, onReleased);
-    else this.#retire();
     this.#retire = loaded.retire;
-  }
-
-  /**
-   * Lets go of an old generation, its thread last: whoever is the last to let go of shared memory gives it back to the
-   * system, which takes a tenth of a second for a gigabyte. On a serving thread the next collection of garbage would
-   * wait for that.
-   */
-  #release(retire: () => void, onReleased: () => void): void {
-    this.#retireLater.add(retire);
-    setTimeout(onReleased, RELEASE_MS).unref();
-    setTimeout(() => {
-      if (this.#retireLater.delete(retire)) retire();
-    }, RELEASE_MS * 2).unref();
+    if (before && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
   /** The same was loaded once more: files that only look different need not be read again. */
@@ -99,8 +84,6 @@ export class ServedGeneration {
   /** Lets go of what the searches hold; nothing can be searched after it. */
   retire(): void {
     this.#observeSearches();
-    for (const retire of this.#retireLater) retire();
-    this.#retireLater.clear();
     this.#retire();
     this.#similar?.retire();
   }

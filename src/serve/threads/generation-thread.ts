@@ -34,12 +34,6 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-/**
- * What was loaded, for as long as the thread lives: it is to be the last that knows this memory, so that it is given back
- * here, where nobody waits for that.
- */
-const held: unknown[] = [];
-
 /** What the thread works with, and what it tells of its loading. */
 interface Ready {
   readonly loaded: Loaded | undefined;
@@ -121,7 +115,6 @@ async function run(task: Task): Promise<void> {
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
   port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
   const { loaded, index, known, indexMs } = ready;
-  held.push(loaded);
   const made = {
     ...(known.users ? {} : { users: index.users }),
     ...(known.worlds ? {} : { worlds: index.worlds }),
