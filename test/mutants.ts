@@ -268,6 +268,18 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    breaks: "worlds of one name stay in the order of the ranking before",
+    file: "src/search/index/renumber.ts",
+    text: "byName.subarray(from, to).sort();",
+    becomes: "",
+    tests: [
+      [
+        "test/ranked-anew.test.ts",
+        "an index in the order of another ranking is that of its worlds in this order",
+      ],
+    ],
+  },
+  {
     breaks: "files that did not change are not counted towards the limit",
     file: "src/snapshot/load-rows.ts",
     text: "spend(reading.budget, known.unpackedBytes);",

@@ -7,7 +7,7 @@ import type { NameIndex } from "./shared/name-index.ts";
 import type { Work } from "./shared/work.ts";
 import type { WorldIndex } from "./shared/world-index.ts";
 import { indexUsers, openUsers, searchUsers } from "./users.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "./worlds.ts";
+import { indexWorlds, openWorlds, rankWorldsAnew, searchWorlds } from "./worlds.ts";
 
 /** What is indexed of a store. All of it lies in shared memory and can be handed to other threads. */
 export interface SearchIndex {
@@ -51,9 +51,19 @@ export function indexesOf(store: Store, earlier: Indexed | undefined): Partial<S
   };
 }
 
-/** Indexes a store for both searches. @param known parts that are there already */
-export function indexStore(store: Store, known: Partial<SearchIndex> = {}): SearchIndex {
-  return { users: known.users ?? indexUsersOf(store), worlds: known.worlds ?? indexWorldsOf(store) };
+/** Indexes a store for both searches. @param earlier what still holds of its index is used again */
+export function indexStore(store: Store, earlier?: Indexed): SearchIndex {
+  const known = indexesOf(store, earlier);
+  return {
+    users: known.users ?? indexUsersOf(store),
+    worlds: known.worlds ?? reindexWorlds(store, earlier),
+  };
+}
+
+/** The same worlds in another order have the same words. */
+function reindexWorlds(store: Store, earlier: Indexed | undefined): WorldIndex {
+  const isRanking = earlier !== undefined && store.worlds === earlier.store.worlds;
+  return isRanking ? rankWorldsAnew(earlier.index.worlds, store.popular.all) : indexWorldsOf(store);
 }
 
 /** Makes an index searchable on the calling thread; takes well under a millisecond. */

@@ -10,7 +10,8 @@ import { fold } from "./fold.ts";
 import type { CountEntriesIn } from "./index/entry-counts.ts";
 import { SMALL } from "./index/frequent.ts";
 import { orderNames } from "./index/name-order.ts";
-import { buildTopTable, emptyTopTable } from "./index/top-table.ts";
+import { renumber, renumberNames, renumberWords } from "./index/renumber.ts";
+import { buildTopTable, emptyTopTable, findTopAgain } from "./index/top-table.ts";
 import { WordIndexBuilder } from "./index/word-index.ts";
 import { BitsetLoan } from "./query/bitset-pool.ts";
 import {
@@ -62,6 +63,18 @@ export function indexWorlds(
   const { words, entriesIn } = builder.finish(least, mostTrigrams);
   const index = { words, nameOrder: orderNames(names.finish(), ranking) };
   return { ...index, topTable: indexTop(index, entriesIn, least) };
+}
+
+/** Puts indexed worlds in the order of another ranking of the same rows; takes a fraction of the time of indexing them. */
+export function rankWorldsAnew({ words, nameOrder, topTable }: WorldIndex, ranking: Uint32Array): WorldIndex {
+  const numbers = renumber(nameOrder.rows, ranking);
+  const index = {
+    words: renumberWords(words, numbers),
+    nameOrder: renumberNames(nameOrder, numbers, ranking),
+  };
+  const open = openWorldIndex({ ...index, topTable: emptyTopTable() });
+  const find = (ngram: string): ResultSet => runNow(findWorlds(open, ngram, TABLE_PAGE));
+  return { ...index, topTable: findTopAgain(topTable, find) };
 }
 
 /** Makes the top-k table of n-grams within words. @param entriesIn what a range of postings weighs */

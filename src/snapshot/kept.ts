@@ -102,8 +102,10 @@ export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Befor
 function isSame(a: Referred, b: Referred): boolean {
   return (
     isSameWords(a.ids.words, b.ids.words) &&
-    a.hidden.words.length === b.hidden.words.length &&
-    isEvery(a.hidden.words, (at) => findWords(b.hidden, a.hidden.words, at) >= 0)
+    // Of a file that was not read again they are the same memory: nothing to look up.
+    (a.hidden.words === b.hidden.words ||
+      (a.hidden.words.length === b.hidden.words.length &&
+        isEvery(a.hidden.words, (at) => findWords(b.hidden, a.hidden.words, at) >= 0)))
   );
 }
 

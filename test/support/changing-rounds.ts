@@ -111,7 +111,7 @@ export async function changeAndCompare(
       return whole;
     }
     const known = indexesOf(partly.store, before);
-    const index = indexStore(partly.store, known);
+    const index = indexStore(partly.store, before);
     assert.deepEqual(resultOf(partly, index), resultOf(whole, indexStore(whole.store)));
     if (before && partly.store.contents !== before.store.contents) {
       if (known.users) seen.users++;

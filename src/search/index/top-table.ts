@@ -6,7 +6,7 @@
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../../store/bytes.ts";
 import type { PageOf, Rows } from "../../store/generation.ts";
-import { TextsBuilder } from "../shared/texts.ts";
+import { TextsBuilder, textAt } from "../shared/texts.ts";
 import { hashOfNgram, TABLE_PAGE, type TopTable } from "../shared/top-table.ts";
 import type { TrigramIndex } from "../shared/trigrams.ts";
 import { type Frequency, type FrequentNgram, frequentNgrams } from "./frequent.ts";
@@ -86,6 +86,21 @@ export function buildTopTable(
     frequent.number = isSame ? table.addSame(ngram, sameAs) : table.add(ngram, find(frequent));
   }
   return table.finish();
+}
+
+/** The same n-grams with their best results as they are now. @param find finds the results of an n-gram: as many as before */
+export function findTopAgain(table: TopTable, find: (ngram: string) => KnownPage): TopTable {
+  const { ngrams, starts } = table;
+  const best = sharedUint32(table.best.length);
+  let found = 0;
+  for (let number = 0; number < ngrams.count; number++) {
+    // The others share results of one that came before.
+    if (starts[number] !== found) continue;
+    const rows = find(textAt(ngrams, number)).page(TABLE_PAGE);
+    best.set(rows, found);
+    found += rows.length;
+  }
+  return { ...table, best };
 }
 
 /** A table without an n-gram. */

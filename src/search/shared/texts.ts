@@ -25,6 +25,11 @@ export function lengthOf({ starts }: Texts, number: number): number {
   return starts[number + 1]! - starts[number]! - 1;
 }
 
+/** A text as a string; it must be short. */
+export function textAt({ units, starts }: Texts, number: number): string {
+  return String.fromCharCode(...units.subarray(starts[number]!, starts[number + 1]! - 1));
+}
+
 /** Takes texts one by one. */
 export class TextsBuilder {
   readonly #starts = new Uint32Column();

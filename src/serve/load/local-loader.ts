@@ -1,7 +1,7 @@
 /** Loading and searching on the calling thread. */
 
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
-import { indexesOf, indexStore, openSearch } from "../../search/search.ts";
+import { indexStore, openSearch } from "../../search/search.ts";
 import { loadSnapshot } from "../../snapshot/load.ts";
 import { createInlineSearch, createSlicedSearch } from "../search/inline-search.ts";
 import { indexLoaded } from "./index-loaded.ts";
@@ -18,8 +18,7 @@ export function createLocalLoader(cacheBytes: number, pending: PendingSearches =
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
     const { store } = result;
-    const known = indexesOf(store, options.before);
-    const indexed = await indexLoaded(folder, result, () => indexStore(store, known));
+    const indexed = await indexLoaded(folder, result, () => indexStore(store, options.before));
     if ("problems" in indexed) return indexed;
     const searches = openSearch(indexed.index);
     const search = createInlineSearch(searches, createSlicedSearch(searches), pending);

@@ -102,7 +102,16 @@ export async function keepSnapshot(
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
     const { generation, serving } = served;
     const before = serving && { before: serving };
-    const result = await folder.load(options.load, { ...options, ...before, signal: closing.signal });
+    const { onProgress, ...loadOptions } = options;
+    // Nobody looks on once requests are served. A message wakes the serving thread while the one that loads still has the
+    // port locked: with the lower priority that it has, on a busy machine that can last for as long as a slice of others.
+    const shown = serving === undefined && onProgress ? { onProgress } : {};
+    const result = await folder.load(options.load, {
+      ...loadOptions,
+      ...before,
+      ...shown,
+      signal: closing.signal,
+    });
     if (!result.ok || generation === undefined) return result;
     if (result.store.id !== generation.store.id) {
       const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);

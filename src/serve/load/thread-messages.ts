@@ -14,6 +14,8 @@ export type Task =
       readonly maxBytes: number | undefined;
       readonly keepHiddenIds: boolean;
       readonly cacheBytes: number;
+      /** Whether anybody wants to be told how much was read. */
+      readonly tellsProgress: boolean;
       /** Of more users and worlds than these the worlds are indexed by another thread. */
       readonly mostAlone: number;
       /** What is being served, to be used again; the thread lets go of it when it has loaded. */

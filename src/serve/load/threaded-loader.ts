@@ -212,6 +212,7 @@ export function createThreadedLoader(
       maxBytes: options.maxBytes,
       keepHiddenIds: options.keepHiddenIds ?? false,
       cacheBytes: threadBytes,
+      tellsProgress: options.onProgress !== undefined,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
       before: options.before,
     };

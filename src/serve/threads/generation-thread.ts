@@ -79,7 +79,7 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
-    isMuch ? indexInTwo(store) : indexStore(store, known),
+    isMuch ? indexInTwo(store) : indexStore(store, before),
   );
   return "problems" in indexed ? indexed : { loaded, known, ...indexed };
 }
@@ -124,12 +124,13 @@ async function run(task: Task): Promise<void> {
   setImmediate(collectGarbage);
 }
 
-function optionsOf({ maxBytes, keepHiddenIds, before }: Extract<Task, { kind: "load" }>): LoadOptions {
+function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
+  const { maxBytes, keepHiddenIds, before, tellsProgress } = task;
   let told = 0;
   const isServing = before !== undefined;
   const onProgress = (share: number): void => {
     if (isServing) yieldCpu(() => {});
-    if (share < 1 && share - told < 0.01) return;
+    if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
     told = share;
     say({ kind: "progress", share });
   };
