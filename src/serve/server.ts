@@ -12,7 +12,8 @@ import type { HttpLimits } from "./listen/http.ts";
 import { type Sharing, tryPort } from "./listen/port.ts";
 import { collectGarbage } from "./process/collect.ts";
 import { connectionLimit } from "./process/connection-limit.ts";
-import { MAX_PENDING_SEARCHES, type OpenState, type OpenStateOptions, openState } from "./state/open.ts";
+import { type OpenState, type OpenStateOptions, openState } from "./state/open.ts";
+import { MAX_PENDING_SEARCHES } from "./state/open-searching.ts";
 
 /** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {

@@ -6,29 +6,18 @@ import { createCounters, createSharedCounters } from "../../gate/limit.ts";
 import { createNotices } from "../../gate/notices.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
-import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
+import type { RequestCells } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createReference } from "../../pages/reference.ts";
 import { type AccessSampling, createSampling } from "../../sampling.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
-import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import { defaultOf } from "../../settings.ts";
-import { isAddress } from "../../source/address.ts";
-import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
-import { createFirstLoader } from "../load/first-loader.ts";
-import type { Loader } from "../load/loader.ts";
+import { openSource } from "../load/open-source.ts";
 import type { SnapshotEvents } from "../load/snapshot-events.ts";
 import { keepSnapshot } from "../load/snapshots.ts";
-import { createThreadedLoader } from "../load/threaded-loader.ts";
 import { keepKeys } from "./keyfile.ts";
-
-/** Searches that may wait where nothing else is said. */
-export const MAX_PENDING_SEARCHES = Number(defaultOf("max-pending-searches"));
-
-/** Of the memory for results the share of searches for similar names, where there are any. */
-const SIMILAR_SHARE = 1 / 4;
+import { openSearching } from "./open-searching.ts";
 
 /** What to open. */
 export interface OpenStateOptions {
@@ -117,37 +106,6 @@ export interface OpenState {
   readonly close: () => void;
 }
 
-async function chooseLoader(
-  options: OpenStateOptions,
-  searchCacheBytes: number,
-  pending: PendingSearches,
-): Promise<Loader> {
-  const { observe, searchesHere = true } = options;
-  // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
-  const importLocal = async (): Promise<Loader> =>
-    (await import("../load/local-loader.ts")).createLocalLoader(searchCacheBytes, pending);
-  if (options.threads === false) return await importLocal();
-  const threaded = createThreadedLoader(observe, searchCacheBytes, searchesHere, pending);
-  return options.startsHere ? createFirstLoader(threaded, importLocal) : threaded;
-}
-
-/** What a snapshot by URL is kept current by. */
-async function openSource(options: OpenStateOptions): Promise<Source | undefined> {
-  const { snapshot: address, snapshotTokenFile: tokenFile, onDownload: onProgress, observe } = options;
-  if (!isAddress(address)) return undefined;
-  const { cache } = options;
-  if (cache === undefined) throw new TypeError("cache: is required where there is no home folder for copies");
-  const { createUrlSource } = await import("../../source/url.ts");
-  return createUrlSource({
-    address,
-    cache,
-    tokenFile,
-    maxBytes: options.maxSnapshotBytes,
-    onProgress,
-    observe,
-  });
-}
-
 /**
  * Loads keys and snapshot, and begins to check them for changes.
  *
@@ -177,27 +135,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     options.countsFile === undefined
       ? undefined
       : await (await import("./keep-counts.ts")).keepCounts({ file: options.countsFile, counters, observe });
-  // Threads that ask for long searches keep the bound themselves.
-  const pending =
-    options.searchesHere === false
-      ? UNBOUNDED
-      : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
-  // Of the searches that other threads ask for they know themselves what became of them.
-  const isServing = options.searchesHere !== false;
-  const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
-  const countSearch = requestCounters && searchCounter(requestCounters);
-  const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
-  // Imported when it is needed, as what loads.
-  const similar = options.similar
-    ? await (await import("../search/similar.ts")).createSimilarSearching(
-        options.threads ?? true,
-        similarBytes,
-        pending,
-        observe,
-        countSearch,
-      )
-    : undefined;
-  const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
+  const { pending, requestCounters, countSearch, similar, load } = await openSearching(options);
   const source = await openSource(options);
   let state: State | undefined;
   const snapshots = await keepSnapshot(
