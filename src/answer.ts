@@ -106,8 +106,16 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
 /** Answers what is no path of the API: a page beside it, if there is one. */
 function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
   const { method, ifMatch, ifNoneMatch } = ask;
-  const acceptEncoding = headerOf(ask, "accept-encoding");
-  const page = state.pages?.({ method, path, ifMatch, ifNoneMatch, acceptEncoding });
+  const page = state.pages?.({
+    method,
+    path,
+    ifMatch,
+    ifNoneMatch,
+    // Looked for when a page needs it: most unknown paths are no page's either.
+    get acceptEncoding() {
+      return headerOf(ask, "accept-encoding");
+    },
+  });
   if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
   return page.then(
     (reply) => reply ?? refuse(ask, state, "notFound", "", NOBODY),
@@ -124,12 +132,12 @@ function headerOf({ headers }: Ask, name: string): string | undefined {
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice({ peer }: Ask, notices: Notices, { fault, quota, keyId }: Admission): void {
+function notice({ peer, now }: Ask, notices: Notices, { fault, quota, keyId }: Admission): void {
   if (quota !== undefined) {
-    if (fault === "rateLimited") notices.limited(keyId, quota.limit, quota.reset);
+    if (fault === "rateLimited") notices.limited(keyId, quota.limit, quota.reset, now);
   } else if (fault !== "noToken" && fault !== "busy") {
     const client = peer?.remoteAddress;
-    if (client !== undefined) notices.badTokens(client, 1);
+    if (client !== undefined) notices.badTokens(client, 1, now);
   }
 }
 

@@ -15,45 +15,42 @@ function noticing() {
   return {
     told,
     clock,
-    notices: createNotices(
-      (one) => told.push(one),
-      () => clock.now,
-    ),
+    notices: createNotices((one) => told.push(one)),
   };
 }
 
 describe("a key that has used up its window", () => {
   it("is told of once a window, and once a minute at most", () => {
     const { told, clock, notices } = noticing();
-    for (let n = 0; n < 100; n++) notices.limited("a", 10, 3600);
-    notices.limited("b", 20, 3600);
+    for (let n = 0; n < 100; n++) notices.limited("a", 10, 3600, clock.now);
+    notices.limited("b", 20, 3600, clock.now);
     assert.deepEqual(told, [
       { kind: "key-limited", keyId: "a", limit: 10, reset: 3600 },
       { kind: "key-limited", keyId: "b", limit: 20, reset: 3600 },
     ]);
     clock.now += 3_600_000;
-    notices.limited("a", 10, 3600);
+    notices.limited("a", 10, 3600, clock.now);
     assert.equal(told.length, 2, "the same window");
-    notices.limited("a", 10, 7200);
+    notices.limited("a", 10, 7200, clock.now);
     assert.equal(told.length, 3);
     // Windows of a second.
     for (let second = 1; second <= 180; second++) {
       clock.now += 1000;
-      notices.limited("a", 10, 7200 + second);
+      notices.limited("a", 10, 7200 + second, clock.now);
     }
     assert.equal(told.length, 6);
     // A clock that was set back.
     clock.now += 60_000;
-    notices.limited("a", 10, 3600);
+    notices.limited("a", 10, 3600, clock.now);
     assert.equal(told.length, 6);
   });
 
   it("is not told of at once with a million others", () => {
     const { told, clock, notices } = noticing();
-    for (let key = 0; key < 20_000; key++) notices.limited(`key_${key}`, 10, 3600);
+    for (let key = 0; key < 20_000; key++) notices.limited(`key_${key}`, 10, 3600, clock.now);
     assert.equal(told.length, 100);
     clock.now += 60_000;
-    for (let key = 0; key < 150; key++) notices.limited(`key_${key}`, 10, 3600);
+    for (let key = 0; key < 150; key++) notices.limited(`key_${key}`, 10, 3600, clock.now);
     assert.equal(told.length, 150, "those that were left out");
   });
 });
@@ -61,15 +58,15 @@ describe("a key that has used up its window", () => {
 describe("an address that tries bad tokens", () => {
   it("is told of from the tenth in a minute on, and how many there were since", () => {
     const { told, clock, notices } = noticing();
-    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1);
+    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1, clock.now);
     clock.now += 60_000;
-    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1);
+    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1, clock.now);
     assert.deepEqual(told, []);
-    for (let n = 0; n < 1000; n++) notices.badTokens("10.0.0.1", 1);
-    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.2", 1);
+    for (let n = 0; n < 1000; n++) notices.badTokens("10.0.0.1", 1, clock.now);
+    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.2", 1, clock.now);
     assert.deepEqual(told, [{ kind: "bad-tokens", client: "10.0.0.1", count: 10 }]);
     clock.now += 60_000;
-    notices.badTokens("10.0.0.1", 1);
+    notices.badTokens("10.0.0.1", 1, clock.now);
     assert.deepEqual(told.slice(1), [{ kind: "bad-tokens", client: "10.0.0.1", count: 1000 }]);
   });
 
@@ -88,15 +85,16 @@ describe("an address that tries bad tokens", () => {
   });
 
   it("takes no memory with a million others, and few lines", () => {
-    const { told, notices } = noticing();
+    const { told, clock, notices } = noticing();
     for (let n = 0; n < 12; n++) {
-      for (let host = 0; host < 2000; host++) notices.badTokens(`10.0.${host >> 8}.${host & 255}`, 1);
+      for (let host = 0; host < 2000; host++)
+        notices.badTokens(`10.0.${host >> 8}.${host & 255}`, 1, clock.now);
     }
     assert.equal(told.length, 100);
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let host = 0; host < 30_000; host++)
-      notices.badTokens(`11.${host >> 16}.${(host >> 8) & 255}.${host & 255}`, 1);
+      notices.badTokens(`11.${host >> 16}.${(host >> 8) & 255}.${host & 255}`, 1, clock.now);
     globalThis.gc?.();
     assert.ok(process.memoryUsage().heapUsed - before < 10_000_000);
   });

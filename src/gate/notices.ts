@@ -19,12 +19,12 @@ const MAX_CLIENTS = 4096;
 /** How often an address moves up among those remembered. */
 const TOUCH_MS = 1000;
 
-/** Receives what may be worth a notice. */
+/** Receives what may be worth a notice. Of both `now` is milliseconds since the epoch. */
 export interface Notices {
   /** A key was refused. @param reset epoch seconds at which its window ends */
-  readonly limited: (keyId: string, limit: number, reset: number) => void;
+  readonly limited: (keyId: string, limit: number, reset: number, now: number) => void;
   /** Tokens were refused, so many of them. @param client address that they came from */
-  readonly badTokens: (client: string, count: number) => void;
+  readonly badTokens: (client: string, count: number, now: number) => void;
 }
 
 /** Whether a minute has passed since a time. */
@@ -68,6 +68,8 @@ export function networkOf(address: string): string {
 }
 
 interface Client {
+  /** Address, or network, under which it is remembered. */
+  readonly name: string;
   /** Bad tokens since the notice before, or since a minute began. */
   count: number;
   since: number;
@@ -75,45 +77,56 @@ interface Client {
   touched: number;
 }
 
-/** Makes what gives notice. @param clock milliseconds; the cheapest one, since floods of bad tokens ask for it */
-export function createNotices(observe: Observe, clock: () => number = Date.now): Notices {
+/** Makes what gives notice. */
+export function createNotices(observe: Observe): Notices {
   const keys = new Map<string, { readonly reset: number; readonly told: number }>();
   const clients = new Map<string, Client>();
   const keyRation = createRation();
   const clientRation = createRation();
+  /** The address that was heard of last and its client: a flood mostly comes from one. */
+  let lastAddress: string | undefined;
+  let last: Client;
+
+  function clientOf(address: string, now: number): Client {
+    const name = networkOf(address);
+    const client = clients.get(name) ?? {
+      name,
+      count: 0,
+      since: now,
+      told: Number.NEGATIVE_INFINITY,
+      touched: Number.NEGATIVE_INFINITY,
+    };
+    lastAddress = address;
+    last = client;
+    return client;
+  }
 
   return {
-    limited(keyId, limit, reset) {
+    limited(keyId, limit, reset, now) {
       const known = keys.get(keyId);
       // Most requests that are refused are not the first.
       if (known !== undefined && known.reset >= reset) return;
-      const now = clock();
       if (known !== undefined && !isOver(known.told, now)) return;
       if (!keyRation(now)) return;
       keep(keys, keyId, { reset, told: now }, MAX_KEYS);
       observe({ kind: "key-limited", keyId, limit, reset });
     },
-    badTokens(client, count) {
-      const now = clock();
-      const name = networkOf(client);
-      let known = clients.get(name);
-      if (known === undefined) {
-        known = { count: 0, since: now, told: Number.NEGATIVE_INFINITY, touched: now };
-        keep(clients, name, known, MAX_CLIENTS);
-      } else if (Math.abs(now - known.touched) >= TOUCH_MS) {
-        known.touched = now;
-        keep(clients, name, known, MAX_CLIENTS);
+    badTokens(address, count, now) {
+      const client = address === lastAddress ? last : clientOf(address, now);
+      if (Math.abs(now - client.touched) >= TOUCH_MS) {
+        client.touched = now;
+        keep(clients, client.name, client, MAX_CLIENTS);
       }
-      if (known.count < MANY_TOKENS && isOver(known.since, now)) {
-        known.count = 0;
-        known.since = now;
+      if (client.count < MANY_TOKENS && isOver(client.since, now)) {
+        client.count = 0;
+        client.since = now;
       }
-      known.count += count;
-      if (known.count >= MANY_TOKENS && isOver(known.told, now) && clientRation(now)) {
-        observe({ kind: "bad-tokens", client: name, count: known.count });
-        known.count = 0;
-        known.since = now;
-        known.told = now;
+      client.count += count;
+      if (client.count >= MANY_TOKENS && isOver(client.told, now) && clientRation(now)) {
+        observe({ kind: "bad-tokens", client: client.name, count: client.count });
+        client.count = 0;
+        client.since = now;
+        client.told = now;
       }
     },
   };
@@ -124,9 +137,9 @@ export function mergeNotices(observe: Observe): Observe {
   const notices = createNotices(observe);
   return (observation: Observation) => {
     if (observation.kind === "key-limited") {
-      notices.limited(observation.keyId, observation.limit, observation.reset);
+      notices.limited(observation.keyId, observation.limit, observation.reset, Date.now());
     } else if (observation.kind === "bad-tokens") {
-      notices.badTokens(observation.client, observation.count);
+      notices.badTokens(observation.client, observation.count, Date.now());
     } else {
       observe(observation);
     }
