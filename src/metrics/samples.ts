@@ -39,15 +39,18 @@ export function by(label: string, values: Readonly<Record<string, number>>): Sam
   return Object.entries(values).map(([name, value]) => ({ value, labels: { [label]: name } }));
 }
 
-/** Labels of the upper ends of buckets, by their bounds: made once. */
-const ENDS = new Map<readonly number[], readonly Labels[]>();
+/**
+ * The labels of a histogram's buckets, by its own labels. prom-client makes the text of an object of shared labels once,
+ * and that is most of the work of a scrape: so those of each bucket are an object that stays.
+ */
+const BUCKET_LABELS = new WeakMap<Labels, readonly Labels[]>();
 
-function endsOf(bounds: readonly number[]): readonly Labels[] {
-  const known = ENDS.get(bounds);
+function bucketLabels(own: Labels, bounds: readonly number[]): readonly Labels[] {
+  const known = BUCKET_LABELS.get(own);
   if (known !== undefined) return known;
-  const ends = [...bounds.map(String), "+Inf"].map((le) => ({ le }));
-  ENDS.set(bounds, ends);
-  return ends;
+  const labels = [...bounds.map(String), "+Inf"].map((le) => ({ le, ...own }));
+  BUCKET_LABELS.set(own, labels);
+  return labels;
 }
 
 const NO_LABELS = {};
@@ -55,12 +58,13 @@ const NO_LABELS = {};
 /**
  * A histogram's samples.
  *
+ * @param own its labels; the same object belongs to one histogram, and keeps the texts of its buckets
  * @param counts by bucket, the one without an end last
  * @param bounds upper ends of the buckets but the last, in seconds
  */
 export function histogram(
   name: string,
-  sharedLabels: Labels,
+  own: Labels,
   counts: readonly number[],
   bounds: readonly number[],
   sum: number,
@@ -68,11 +72,11 @@ export function histogram(
   const samples: Sample[] = [];
   const metricName = `${name}_bucket`;
   let total = 0;
-  for (const [at, labels] of endsOf(bounds).entries()) {
+  for (const [at, sharedLabels] of bucketLabels(own, bounds).entries()) {
     total += counts[at]!;
-    samples.push({ metricName, labels, sharedLabels, value: total });
+    samples.push({ metricName, labels: NO_LABELS, sharedLabels, value: total });
   }
-  samples.push({ metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels, value: sum });
-  samples.push({ metricName: `${name}_count`, labels: NO_LABELS, sharedLabels, value: total });
+  samples.push({ metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels: own, value: sum });
+  samples.push({ metricName: `${name}_count`, labels: NO_LABELS, sharedLabels: own, value: total });
   return samples;
 }
