@@ -6,6 +6,7 @@ import type { RequestCells } from "../metrics/counters.ts";
 import type { Measured } from "../metrics/families.ts";
 import type { ObservedCounts } from "../metrics/observed.ts";
 import { packageJson } from "../package.ts";
+import { takesGzip } from "../pages/accept-encoding.ts";
 import type { History } from "./history.ts";
 import type { ReadinessKeeper } from "./readiness.ts";
 import type { AdminRow } from "./request.ts";
@@ -21,11 +22,6 @@ export interface MetricsSources {
 }
 
 const compress = promisify(gzip);
-
-/** Whether a client takes gzip. */
-function takesGzip(acceptEncoding: string | undefined): boolean {
-  return /(?:^|,)\s*(?:gzip|\*)\s*(?:,|$|;\s*q\s*=\s*(?:1|0\.0*[1-9]))/i.test(acceptEncoding ?? "");
-}
 
 function measured({ cells, observed, history, readiness, keys }: MetricsSources): Measured {
   return {
