@@ -27,7 +27,7 @@ let admin: number;
 const HOST = ["Host: localhost"];
 
 before(async () => {
-  server = await serve({ admin: ADMIN });
+  server = await serve({ admin: ADMIN, docs: true });
   admin = server.adminPort!;
 });
 after(async () => {
@@ -135,16 +135,23 @@ describe("an admin listener", () => {
     );
     assert.equal((await explain(`${BASE}/worlds/none`)).answer.error, "World not found");
     assert.equal((await explain("/none")).route, null);
+    assert.equal((await explain("/none")).answer.status, 404);
+    assert.equal((await explain("/")).answer.status, 302);
     assert.equal((await ask(`/explain?target=/&key=${TOKENS.api}`)).status, 404);
     const { length } = (await api(`/worlds/${WORLD}`, TOKENS.cli)).text;
     assert.equal((await explain(`http://any${BASE}/worlds/${WORLD}`)).answer.bytes, length);
   });
 
   test("tells no token of a target", async () => {
-    const { text } = await ask(
-      `/explain?target=${encodeURIComponent(`${BASE}/users/search?q=SVC_SK_canary1234`)}`,
-    );
-    assert.doesNotMatch(text, /canary/i);
+    for (const token of [
+      "SVC_SK_canary1234",
+      "svc%5Fsk_canary1234",
+      "svc%255fsk_ca%6eary1234",
+      "svc_sk_%63anary12",
+    ]) {
+      const { text } = await ask(`/explain?target=${encodeURIComponent(`${BASE}/users/search?q=${token}`)}`);
+      assert.doesNotMatch(text, /ary12/i, token);
+    }
   });
 
   test("reads again when it is told to, by nobody else's page", async () => {

@@ -93,7 +93,13 @@ describe("the text", () => {
     assert.match(text, /\n# EOF\n$/);
     const names = (from: string): string[] => [...from.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!);
     assert.deepEqual(names((await expose("*/*")).text), names(before));
-    assert.match((await expose("application/openmetrics-text;q=0, */*")).contentType, /^text\/plain/);
+    for (const accept of [
+      "application/openmetrics-text;q=0, */*",
+      "application/openmetrics-text;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.5",
+      "application/openmetrics-text;q=x",
+    ]) {
+      assert.match((await expose(accept)).contentType, /^text\/plain/, accept);
+    }
   });
 
   it("says nothing yet of what is not known before the first load", async () => {

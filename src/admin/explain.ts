@@ -55,10 +55,16 @@ function parametersOf(
   return { ...(path.includes(":id") ? { id } : {}), ...own };
 }
 
-/** Texts that may be tokens are cut behind their prefixes, in any case: searched texts are folded. */
+/** A letter as it is, or percent-encoded, also more than once. */
+function written(letter: string): string {
+  const hex = letter.charCodeAt(0).toString(16).padStart(2, "0");
+  return `(?:${letter.replace(/[^\w]/g, "\\$&")}|%(?:25)*${hex})`;
+}
+
+/** Texts that may be tokens are cut behind their prefixes, in any case, since searched texts are folded, and however they are encoded. */
 function redacted(json: string, { api, cli }: Prefixes): string {
-  const prefixes = [api, cli].map((prefix) => prefix.replace(/[^\w]/g, "\\$&")).join("|");
-  return json.replace(new RegExp(`(${prefixes})[\\w-]{8,}`, "gi"), "$1***");
+  const prefixes = [api, cli].map((prefix) => Array.from(prefix, written).join("")).join("|");
+  return json.replace(new RegExp(`(${prefixes})(?:[\\w-]|%(?:25)*[0-9a-f]{2}){8,}`, "gi"), "$1***");
 }
 
 /** Makes what explains. */
@@ -139,13 +145,8 @@ export function createExplainer({
       return { ...reply, body: redacted(String(reply.body), state.gate.prefixes) };
     };
     if (match === undefined) {
-      return finish({
-        ...common,
-        route: null,
-        parameters: null,
-        search: null,
-        answer: answerOf("notFound", undefined),
-      });
+      const answer = (await answerOfPage(state, path)) ?? answerOf("notFound", undefined);
+      return finish({ ...common, route: null, parameters: null, search: null, answer });
     }
     const { route: operation, id } = match;
     const parameters = readParameters(query, operation.parameters);
@@ -175,6 +176,13 @@ export function createExplainer({
     if (typeof question === "string") return errorReply(400, question);
     return await explain(question.target, question.key, isGone);
   };
+}
+
+/** What a page beside the API is answered; undefined when there is none of this path. */
+async function answerOfPage({ pages }: State, path: string): Promise<Explanation["answer"] | undefined> {
+  const nothing = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
+  const page = await pages?.({ method: "GET", path, ...nothing });
+  return page && { status: page.status, fault: null, error: null, bytes: page.body.length };
 }
 
 /** @param fault what comes before the operation */

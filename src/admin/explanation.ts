@@ -88,7 +88,7 @@ export interface Explanation {
   /** What would be routed: of the absolute form without the authority. */
   readonly path: string;
   readonly generation: string;
-  /** Null when no operation has this path. */
+  /** Null when no operation has this path; it may be that of a page beside the API. */
   readonly route: RouteExplanation | null;
   readonly parameters: ParametersExplanation | null;
   /** Null when no key was named. */
@@ -98,7 +98,7 @@ export interface Explanation {
   /** What a GET would be answered; where no key was named, with a key that may do everything. */
   readonly answer: {
     readonly status: number;
-    /** Name and message of the error; null of a 200. */
+    /** Name and message of the error; null when there is none. */
     readonly fault: FaultName | null;
     readonly error: string | null;
     /** Size of the body. */

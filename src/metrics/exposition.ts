@@ -43,13 +43,23 @@ export interface Exposition {
 /** Makes what is scraped. */
 export type Expose = (accept: string | undefined) => Promise<Exposition>;
 
-/** Whether a scraper takes OpenMetrics; the type of the older format is what all others get. */
-function typeFor(accept: string | undefined): RegistryContentType {
-  const takes = accept?.split(",").some((range) => {
+/** How welcome a type is, 0 to 1: the largest weight that a scraper gives it by its name, or undefined. */
+function weightOf(accept: string, wanted: string): number | undefined {
+  const weights = accept.split(",").flatMap((range) => {
     const [type, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    return type === "application/openmetrics-text" && !parameters.some((one) => /^q=0(\.0*)?$/.test(one));
+    if (type !== wanted) return [];
+    const weight = Number(parameters.find((one) => one.startsWith("q="))?.slice(2) ?? 1);
+    return [weight >= 0 && weight <= 1 ? weight : 0];
   });
-  return takes ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE;
+  return weights.length === 0 ? undefined : Math.max(...weights);
+}
+
+/** OpenMetrics where it is named and no less welcome than the older format, which all others get. */
+function typeFor(accept = ""): RegistryContentType {
+  const weight = weightOf(accept, "application/openmetrics-text") ?? 0;
+  return weight > 0 && weight >= (weightOf(accept, "text/plain") ?? 0)
+    ? Registry.OPENMETRICS_CONTENT_TYPE
+    : Registry.PROMETHEUS_CONTENT_TYPE;
 }
 
 /** The process and Node, as far as the runtime tells. */
