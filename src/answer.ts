@@ -23,6 +23,7 @@ import {
   untaggedHeaders,
 } from "./headers.ts";
 import type { Ask, Reply } from "./message.ts";
+import type { RequestCounters } from "./metrics/counters.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
 import type { Call, Outcome, Route } from "./routes/route.ts";
@@ -36,6 +37,8 @@ export interface State {
   readonly observe: Observe;
   /** Whether every request is observed. */
   readonly accessLog: boolean;
+  /** Where adapters count requests; absent when nobody asks for metrics. */
+  readonly requestCounters?: RequestCounters | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
   generation: Generation;
 }

@@ -17,6 +17,7 @@ export type ThreadRole = "search" | "serving" | "similar";
 /** Everything that can be observed. Durations are milliseconds. */
 export type Observation =
   | { kind: "listening"; url: string; generation: string }
+  | { kind: "admin-listening"; url: string }
   | { kind: "stopping"; signal: string }
   | { kind: "stopped"; ms: number }
   | {
@@ -104,6 +105,28 @@ export type Observation =
   | { kind: "keys-loaded"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {
+      /** The counts of the running window were taken up from the file of `--state`. */
+      kind: "state-restored";
+      file: string;
+      /** With a count in the window. */
+      keys: number;
+      /** When the window ends, in seconds since the epoch. */
+      reset: number;
+    }
+  | {
+      /** That file cannot be used; counting begins anew, and the file is replaced. */
+      kind: "state-refused";
+      file: string;
+      problem: string;
+      /** Nothing is wrong with it but its age. */
+      isOld?: true;
+    }
+  /** Counts cannot be written; told once for the same problem. */
+  | { kind: "state-failed"; file: string; problem: string }
+  | { kind: "state-recovered"; file: string }
+  /** A server that was started earlier writes the same file; its counts are taken over, and the file when it stops. */
+  | { kind: "state-shared"; file: string }
+  | {
       kind: "request";
       /** Sent as `X-Request-Id`, too. */
       id: string;
@@ -126,6 +149,10 @@ export type Observation =
     }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
+  /** The file of the log was opened again by its name. */
+  | { kind: "log-reopened" }
+  /** It could not be; lines go to the file before. */
+  | { kind: "log-reopen-failed"; problem: string }
   /** An environment variable that looks like a setting and is none, and the one that may be meant. */
   | { kind: "variable-unknown"; variable: string; meant?: string }
   /** Settings that were given and do nothing on this runtime: flags and variables. */

@@ -115,6 +115,35 @@ export const SETTINGS: readonly Setting[] = [
     commands: ["serve"],
   },
   {
+    flag: "admin",
+    kind: "text",
+    value: "[HOST:]PORT|off",
+    meaning:
+      "Listen there for operators: health checks, metrics, a dashboard and more (docs/admin.md). HOST is 127.0.0.1 when " +
+      "absent. Default: off; 8788 for `demo`.",
+    commands: SERVING,
+  },
+  {
+    flag: "admin-token-file",
+    kind: "text",
+    value: "FILE",
+    meaning:
+      "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-age",
+    kind: "number",
+    value: "SECONDS",
+    default: "0",
+    min: 0,
+    max: 31_536_000,
+    meaning:
+      "Age of the snapshot at which `/readyz` of `--admin` answers 503, counted from the last check that found it current; " +
+      "0 for never.",
+    commands: SERVING,
+  },
+  {
     flag: "rate-limit",
     kind: "integer",
     value: "N",
@@ -132,6 +161,14 @@ export const SETTINGS: readonly Setting[] = [
     max: 315_360_000,
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
     commands: SERVING,
+  },
+  {
+    flag: "state",
+    kind: "text",
+    value: "FILE",
+    meaning:
+      "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
+    commands: ["serve"],
   },
   {
     flag: "cors",
@@ -228,6 +265,34 @@ export const SETTINGS: readonly Setting[] = [
     flag: "access-log",
     kind: "flag",
     meaning: "Log every request.",
+    commands: SERVING,
+  },
+  {
+    flag: "access-log-sample",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 1,
+    max: 1_000_000_000,
+    meaning:
+      "Of the access log write one line in N; requests that were answered with a 5xx and slow ones are always written.",
+    commands: SERVING,
+  },
+  {
+    flag: "slow-ms",
+    kind: "number",
+    value: "MS",
+    default: "500",
+    min: 0,
+    max: 3_600_000,
+    meaning: "From how many milliseconds on a request is slow.",
+    commands: SERVING,
+  },
+  {
+    flag: "log-file",
+    kind: "text",
+    value: "FILE",
+    meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
     commands: SERVING,
   },
   {

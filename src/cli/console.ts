@@ -1,14 +1,18 @@
 /** What a server says: its log on standard error, a line or two on standard output. Neither ever holds it up. */
 
 import { fstatSync } from "node:fs";
+import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import type { LogSink } from "../serve/log/log.ts";
+import { openLogFile } from "../serve/log/log-file.ts";
 import { createSink, EXIT_PATIENCE_MS } from "../serve/log/sink.ts";
+import { systemErrorText } from "../system-error.ts";
+import { CommandError } from "./options.ts";
 import { CLEAR_LINE } from "./progress.ts";
 
 /** The outputs of a server. */
 export interface Console {
-  /** Standard error. On a terminal a status line stays below the lines of the log. */
+  /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
   readonly log: LogSink & { readonly isTTY: boolean };
   /** Replaces the status line, given with what clears it; {@link CLEAR_LINE} alone takes it away. For terminals. */
   readonly status: (text: string) => void;
@@ -16,6 +20,8 @@ export interface Console {
   readonly announce: (text: string) => Promise<void>;
   /** Whether both are the same terminal, where nothing needs saying twice. */
   readonly isOneTerminal: boolean;
+  /** Opens the file of the log again; resolves with why it could not. Undefined when the log goes to standard error. */
+  readonly reopenLog: (() => Promise<string | undefined>) | undefined;
   /** Resolves when everything is written, or when its readers had their time. */
   readonly flush: () => Promise<void>;
 }
@@ -43,21 +49,41 @@ function isOneTerminal(): boolean {
   return isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
 }
 
-/** Opens the process's outputs as a server's. */
-export function openConsole(): Console {
+/** @throws {CommandError} */
+function openFile(file: string) {
+  try {
+    return openLogFile(resolve(file));
+  } catch (error) {
+    const words = systemErrorText(error);
+    if (words === undefined) throw error;
+    throw new CommandError(`cannot open the log file ${file}: ${words}`);
+  }
+}
+
+/**
+ * Opens the process's outputs as a server's.
+ *
+ * @param logFile where the log goes instead of standard error
+ * @throws {CommandError} when that cannot be opened
+ */
+export function openConsole(logFile?: string): Console {
+  const file = logFile === undefined ? undefined : openFile(logFile);
   const errors = createSink(2);
   const output = createSink(1);
   const { write, status } = keepStatusBelow(errors.write);
   return {
-    log: { isTTY: errors.isTTY, write, onDropped: errors.onDropped },
+    log: file ?? { isTTY: errors.isTTY, write, onDropped: errors.onDropped },
     status,
     async announce(text) {
       if (errors.isTTY) await errors.flush(EXIT_PATIENCE_MS);
       output.write(text);
     },
-    isOneTerminal: isOneTerminal(),
+    isOneTerminal: file === undefined && isOneTerminal(),
+    reopenLog: file?.reopen,
     async flush() {
-      await Promise.all([errors.flush(EXIT_PATIENCE_MS), output.flush(EXIT_PATIENCE_MS)]);
+      await Promise.all(
+        [errors, output, ...(file ? [file] : [])].map((sink) => sink.flush(EXIT_PATIENCE_MS)),
+      );
     },
   };
 }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sampleFolder } from "../package.ts";
 import { systemErrorText } from "../system-error.ts";
+import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { makeKey } from "./new-key.ts";
@@ -30,18 +31,23 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
   }
 }
 
+/** Where its listener for operators listens; several demos may run at the same time. */
+const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
+
 /** Runs the command. */
 export async function demo(options: Options, world: World): Promise<void> {
+  const admin = await readAdminSettings(options, ADMIN);
   const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
-  const console = openConsole();
+  const console = openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   reportWithoutEffect(options, observe);
-  const settings = serverOptions(options, sample, keys, observe);
+  const settings = { ...serverOptions(options, sample, keys, observe), admin };
   const server = await start(settings, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
+  if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
   await stopped;
   await console.flush();

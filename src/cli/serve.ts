@@ -6,10 +6,16 @@ import { limitsFrom } from "../serve/listen/http.ts";
 import { whyNoSharing } from "../serve/listen/port.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { createLog } from "../serve/log/log.ts";
-import { IGNORED_SIGNALS, releaseSignals, STOP_SIGNALS } from "../serve/process/early-signals.ts";
-import { type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import {
+  IGNORED_SIGNALS,
+  REOPEN_SIGNAL,
+  releaseSignals,
+  STOP_SIGNALS,
+} from "../serve/process/early-signals.ts";
+import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
+import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
@@ -74,8 +80,10 @@ export async function start(
     });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    if (error instanceof KeysFileError || error instanceof ServingThreadError)
-      throw new CommandError(error.message);
+    const isTold = [KeysFileError, ServingThreadError, AdminListenError].some(
+      (kind) => error instanceof kind,
+    );
+    if (isTold) throw new CommandError((error as Error).message);
     const words = systemErrorText(error);
     if (words !== undefined) {
       const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
@@ -123,7 +131,14 @@ export function takeSignals(world: World, observe: Observe, console: Console): S
     });
   }
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
-  for (const signal of IGNORED_SIGNALS) process.on(signal, ignore);
+  const { reopenLog } = console;
+  const reopen = async (): Promise<void> => {
+    const problem = await reopenLog?.();
+    observe(problem === undefined ? { kind: "log-reopened" } : { kind: "log-reopen-failed", problem });
+  };
+  for (const signal of IGNORED_SIGNALS) {
+    process.on(signal, signal === REOPEN_SIGNAL && reopenLog !== undefined ? reopen : ignore);
+  }
   for (const signal of releaseSignals()) ignore(signal);
   return {
     handTo(running) {
@@ -178,13 +193,15 @@ export function reportWithoutEffect(
 
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
-  const console = openConsole();
+  const console = openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const settings = {
     ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
+    countsFile: options.optional("state"),
+    admin: await readAdminSettings(options),
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);

@@ -10,6 +10,7 @@ import { createRouter, splitTarget } from "../derive/router.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
 import type { Peer, Reply } from "../message.ts";
+import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
 import type { Route } from "../routes/route.ts";
 import { ROUTES } from "../routes.ts";
@@ -135,6 +136,7 @@ function bareReply(fault: FaultName, more: string): Reply {
 /** Makes the adapter to a state. */
 export function createBunAdapter(state: State): BunAdapter {
   const respond = createBunResponder();
+  const { requestCounters: counters } = state;
   let draining = false;
   let givesUpWork = false;
 
@@ -152,6 +154,7 @@ export function createBunAdapter(state: State): BunAdapter {
 
   function refuse(fault: FaultName, request: Request, target: string, peer: Peer | undefined): Response {
     const { method } = request;
+    if (counters !== undefined) countRefused(counters, method, FAULTS[fault].status, fault);
     const closes = !isLong(request.headers);
     const bare = bareReply(fault, "");
     if (!state.accessLog) return send(bare, method === "HEAD", closes);
@@ -160,8 +163,17 @@ export function createBunAdapter(state: State): BunAdapter {
     return send(bareReply(fault, more), method === "HEAD", closes);
   }
 
+  function count(request: Request, { route, status, fault }: Reply, began: number): void {
+    if (counters === undefined) return;
+    // The signal is made when it is first asked for: only what was waited for can have been left.
+    if (status === FAULTS.busy.status && request.signal.aborted) {
+      countAborted(counters, began, request.method, route);
+    } else countAnswered(counters, began, request.method, route, status, fault);
+  }
+
   function handler(targetOf: TargetOf): BunHandler {
     return (request, server) => {
+      const began = counters === undefined ? 0 : performance.now();
       const { method } = request;
       const headers = request.headers as BunHeaders;
       const target = targetOf(request.url);
@@ -171,6 +183,7 @@ export function createBunAdapter(state: State): BunAdapter {
       if (fault !== undefined) return refuse(fault, request, target, peer);
       const isHead = method === "HEAD";
       const closes = (withBody && !isLong(headers)) || asksToClose(headers);
+      if (counters !== undefined) countBegun(counters);
       const reply = answer(
         {
           method,
@@ -184,9 +197,12 @@ export function createBunAdapter(state: State): BunAdapter {
         },
         state,
       );
-      return reply instanceof Promise
-        ? reply.then((later) => send(later, isHead, closes))
-        : send(reply, isHead, closes);
+      const sendCounted = (whole: Reply): Response => {
+        const response = send(whole, isHead, closes);
+        count(request, whole, began);
+        return response;
+      };
+      return reply instanceof Promise ? reply.then(sendCounted) : sendCounted(reply);
     };
   }
 

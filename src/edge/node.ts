@@ -10,6 +10,7 @@ import { answer, type State } from "../answer.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
 import type { Ask, Reply } from "../message.ts";
+import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
 import {
   type Connection,
   type Connections,
@@ -50,6 +51,7 @@ export function createNodeAdapter(
   respond: Respond = respondByHead,
 ): NodeAdapter {
   const connections = createConnections();
+  const { requestCounters: counters } = state;
   let givesUpWork = false;
 
   function watch(connection: Connection): () => boolean {
@@ -74,21 +76,27 @@ export function createNodeAdapter(
     });
   }
 
-  function send(connection: Connection, response: ServerResponse, reply: Reply): void {
+  /** @param began when the request came, where requests are counted */
+  function send(connection: Connection, response: ServerResponse, reply: Reply, began: number): void {
     endIfDrained(connection, response);
     respond(response, reply, connection.last === response);
     connection.unsent += reply.body.length;
     connection.wasRefused = reply.status >= 400;
+    if (counters === undefined) return;
+    const { method } = response.req;
+    if (connection.state === "gone") countAborted(counters, began, method!, reply.route);
+    else countAnswered(counters, began, method!, reply.route, reply.status, reply.fault);
   }
 
   function handle(request: IncomingMessage, response: ServerResponse, refusal?: FaultName): void {
+    const began = counters === undefined ? 0 : performance.now();
     const connection = connectionOf(connections, request.socket);
     // A response that is the last one says so, which cannot be known before what was read is parsed.
     const mustWait = !isFree(connection) || (connections.isDraining && isCatchingUp(connection));
-    if (mustWait) queue(connection, () => answerOne(connection, request, response, refusal));
+    if (mustWait) queue(connection, () => answerOne(connection, request, response, refusal, began));
     else if (mustStepBack(connection))
-      stepBack(connection, () => answerOne(connection, request, response, refusal));
-    else answerOne(connection, request, response, refusal);
+      stepBack(connection, () => answerOne(connection, request, response, refusal, began));
+    else answerOne(connection, request, response, refusal, began);
   }
 
   function answerOne(
@@ -96,8 +104,10 @@ export function createNodeAdapter(
     request: IncomingMessage,
     response: ServerResponse,
     refusal: FaultName | undefined,
+    began: number,
   ): void {
     if (!take(connection, response)) return;
+    if (counters !== undefined) countBegun(counters);
     connection.isGone ??= watch(connection);
     const head = readHead(request.rawHeaders);
     const fault = inspect(request, head) ?? refusal;
@@ -106,7 +116,7 @@ export function createNodeAdapter(
       const reply = bareReply(fault, request.method === "HEAD");
       const heard = { method: request.method!, target: request.url! };
       const more = observe(fault, reply, request.socket, heard);
-      send(connection, response, { ...reply, headers: reply.headers + more });
+      send(connection, response, { ...reply, headers: reply.headers + more }, began);
       return;
     }
     if (head.hasBody || !response.shouldKeepAlive || connection.requests >= maxRequests) {
@@ -123,14 +133,17 @@ export function createNodeAdapter(
       isGone: connection.isGone,
     };
     const reply = answer(ask, state);
-    if (reply instanceof Promise) void reply.then((later) => send(connection, response, later));
-    else send(connection, response, reply);
+    if (reply instanceof Promise) void reply.then((later) => send(connection, response, later, began));
+    else send(connection, response, reply, began);
   }
 
   return {
     connections,
     handle,
-    onRefusal: (fault, socket) => observe(fault, bareReply(fault, false), socket, undefined),
+    onRefusal(fault, socket) {
+      if (counters !== undefined) countRefused(counters, "", FAULTS[fault].status, fault);
+      return observe(fault, bareReply(fault, false), socket, undefined);
+    },
     startDraining: () => drain(connections),
     giveUpWork() {
       givesUpWork = true;
@@ -142,5 +155,12 @@ export function createNodeAdapter(
 function bareReply(fault: FaultName, isHead: boolean): Reply {
   const body = FAULT_BODIES[fault];
   const { status } = FAULTS[fault];
-  return { status, headers: BARE_FAULT_HEADERS[fault], body: isHead ? "" : body, route: "", keyId: "" };
+  return {
+    status,
+    headers: BARE_FAULT_HEADERS[fault],
+    body: isHead ? "" : body,
+    route: "",
+    keyId: "",
+    fault,
+  };
 }

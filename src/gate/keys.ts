@@ -30,6 +30,7 @@ export interface KeyRecord {
 export interface Key {
   readonly id: string;
   readonly kind: KeyKind;
+  readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly limit: number | null;
   readonly active: boolean;
@@ -48,6 +49,7 @@ export class KeyRing {
    * token at each request would take a tenth of the time of a lookup.
    */
   readonly #used = new Map<string, Key>();
+  #bySlot: readonly (Key | undefined)[] | undefined;
 
   constructor(byHash: ReadonlyMap<string, Key> = new Map()) {
     this.byHash = byHash;
@@ -55,6 +57,16 @@ export class KeyRing {
 
   get size(): number {
     return this.byHash.size;
+  }
+
+  /** Keys by their places in the counters; made when it is first asked for. */
+  get bySlot(): readonly (Key | undefined)[] {
+    if (this.#bySlot === undefined) {
+      const bySlot: (Key | undefined)[] = [];
+      for (const key of this.byHash.values()) bySlot[key.slot] = key;
+      this.#bySlot = bySlot;
+    }
+    return this.#bySlot;
   }
 
   find(token: string): Key | undefined {
@@ -160,6 +172,7 @@ export function createKeyRing(records: readonly KeyRecord[], counters: Counters)
     byHash.set(record.sha256.toLowerCase(), {
       id: record.id,
       kind: record.kind,
+      name: record.name,
       scopes: new Set(SCOPES.filter((scope) => record.scopes.includes(scope))),
       limit: record.limit,
       active: record.active,

@@ -92,6 +92,11 @@ export function slotOf(counters: Counters, keyId: string): number {
   return slot;
 }
 
+/** The window, counted from the epoch, that is running. @param now milliseconds since the epoch */
+export function windowAt({ windowSeconds, split }: Counters, now: number): number {
+  return Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+}
+
 /** Halves of two cells, as read and as it shall be: BigInts would allocate at each step of a calculation. */
 const halves = new Uint32Array(4);
 const whole = new BigUint64Array(halves.buffer);
@@ -104,7 +109,7 @@ const whole = new BigUint64Array(halves.buffer);
  */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
   const { cells, split, windowSeconds } = counters;
-  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  const current = windowAt(counters, now);
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
@@ -124,4 +129,67 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
       return { passed: true, limit, remaining: limit - count, reset };
     }
   }
+}
+
+/** What a key has used. */
+export interface Usage {
+  /** Newest window that it was used in, counted from the epoch; 0 for none. */
+  readonly window: number;
+  /** Requests that passed in that window. */
+  readonly used: number;
+}
+
+/** Reads a counter. */
+export function usageOf({ cells, split }: Counters, slot: number): Usage {
+  whole[0] = Atomics.load(cells, slot);
+  const upper = halves[1]!;
+  return { window: Math.floor(upper / split), used: (upper % split) * HALF + halves[0]! };
+}
+
+/**
+ * Counts requests that passed elsewhere, whatever the limit. Nothing happens when
+ * the counter is in a newer window; a full one stays full.
+ *
+ * @param more how many, a whole number of at least 1
+ */
+export function addUsage(counters: Counters, slot: number, window: number, more: number): void {
+  const { cells, split } = counters;
+  for (;;) {
+    const cell = Atomics.load(cells, slot);
+    whole[0] = cell;
+    const before = Math.floor(halves[1]! / split);
+    if (before > window) return;
+    const used = before === window ? (halves[1]! % split) * HALF + halves[0]! : 0;
+    const count = Math.min(used + more, split * HALF - 1, Number.MAX_SAFE_INTEGER);
+    halves[2] = count % HALF;
+    halves[3] = window * split + Math.floor(count / HALF);
+    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) return;
+  }
+}
+
+/** Counts of the window that is under way, by slot. */
+export interface WindowCounts {
+  /** Epoch seconds at which the window ends. */
+  readonly reset: number;
+  /** Requests that a key has counted in it. */
+  readonly usedBy: (slot: number) => number;
+}
+
+/**
+ * What was counted by now, without counting anything. A count that changes meanwhile may be missed.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function readCounts({ cells, split, windowSeconds }: Counters, now: number): WindowCounts {
+  // Numbers in place of BigInts: all keys may be looked at.
+  const view = new Uint32Array(cells.buffer);
+  const current = Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
+  return {
+    reset: (current + 1) * windowSeconds,
+    usedBy(slot) {
+      const upper = view[slot * 2 + 1]!;
+      // A clock that stepped back does not open an older window.
+      return Math.floor(upper / split) < current ? 0 : (upper % split) * HALF + view[slot * 2]!;
+    },
+  };
 }

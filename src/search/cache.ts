@@ -18,6 +18,18 @@ export interface CacheCounts {
   readonly bytes: number;
 }
 
+/**
+ * @internal What became of one search: `cached`, answered from the cache; `joined`, waited for the same one, which was
+ * running; `searched`; `busy`, refused since too many wait; `dropped`, since who asked was gone.
+ */
+export type SearchOutcome = "cached" | "joined" | "searched" | "busy" | "dropped";
+
+/** @internal What is searched. Those for similar names are searches that were answered as such. */
+export type SearchKind = "users" | "worlds" | "similar_users" | "similar_worlds";
+
+/** @internal Told of each search once, when it is over. One that failed with an error is none. */
+export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
+
 /** @internal Tells what became of the searches of a generation, if there were any. */
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
   if (counts.hits + counts.joined + counts.misses === 0) return;
@@ -27,6 +39,8 @@ export function observeSearches(observe: Observe, generation: string, counts: Ca
 /** @internal A search behind a cache. */
 export interface CachedSearch extends Search {
   readonly counts: () => CacheCounts;
+  /** Whether a page would be answered from the cache. */
+  readonly holds: (table: "users" | "worlds", term: string, page: PageOf) => boolean;
 }
 
 /** @internal Finds what matches a query, or as much of it as a page takes. */
@@ -42,8 +56,16 @@ export interface UncachedSearch {
   readonly worlds: FindResults;
 }
 
+/** In front of the terms of each search. */
+const PREFIXES = { users: "u ", worlds: "w " } as const;
+
 type FindPage = Search["users"];
 type Answer = ReturnType<FindPage>;
+
+/** @internal What a search that was not answered came to. */
+export function whyBusy(caller: Caller): SearchOutcome {
+  return caller.isGone() ? "dropped" : "busy";
+}
 
 function pageOrBusy(results: ResultSet | Busy, page: PageOf): Found | Busy {
   return results === BUSY ? BUSY : pageOf(results, page);
@@ -60,12 +82,14 @@ interface UnderWay {
  *
  * @param maxBytes memory for results; 0 keeps none
  * @param pending bounds those that wait for searches of others
+ * @param count told of each search
  * @internal
  */
 export function withCache(
   search: UncachedSearch,
   maxBytes: number,
   pending: PendingSearches = UNBOUNDED,
+  count?: CountSearch,
 ): CachedSearch {
   const cache = createResultCache(maxBytes);
   /**
@@ -77,17 +101,23 @@ export function withCache(
   let joined = 0;
   let misses = 0;
 
-  function cached(find: FindResults, prefix: string): FindPage {
+  function cached(name: "users" | "worlds", find: FindResults, prefix: string): FindPage {
+    /** Counts what it came to, and gives it on. */
+    function tell<What>(found: What | Busy, caller: Caller, outcome: SearchOutcome): What | Busy {
+      count?.(name, found === BUSY ? whyBusy(caller) : outcome);
+      return found;
+    }
+
     function search(key: string, term: string, page: PageOf, caller: Caller): Answer {
       misses++;
       const callers = [caller];
       const found = find(term, page, { key: caller.key, isGone: () => callers.every((one) => one.isGone()) });
-      if (found === BUSY) return BUSY;
+      if (found === BUSY) return tell(BUSY, caller, "busy");
       if (!(found instanceof Promise)) {
         cache.keep(key, found, page);
-        return pageOf(found, page);
+        return tell(pageOf(found, page), caller, "searched");
       }
-      if (maxBytes === 0) return found.then((results) => pageOrBusy(results, page));
+      if (maxBytes === 0) return found.then((results) => tell(pageOrBusy(results, page), caller, "searched"));
       const joint = `${caller.key} ${key}`;
       const result = found
         .then((results) => {
@@ -98,7 +128,7 @@ export function withCache(
           if (underWay.get(joint)?.result === result) underWay.delete(joint);
         });
       underWay.set(joint, { result, callers });
-      return result.then((results) => pageOrBusy(results, page));
+      return result.then((results) => tell(pageOrBusy(results, page), caller, "searched"));
     }
 
     function join(
@@ -108,13 +138,13 @@ export function withCache(
       caller: Caller,
     ): Busy | Promise<Found | Busy> {
       const leave = pending.enter(caller.key);
-      if (leave === undefined) return BUSY;
+      if (leave === undefined) return tell(BUSY, caller, "busy");
       joined++;
       callers.push(caller);
       return result.finally(leave).then((results) => {
         // What came may be another page; of all who wait for this one the first asks for it.
-        if (results !== BUSY && results.has(page)) return pageOf(results, page);
-        return caller.isGone() ? BUSY : findPage(term, page, caller);
+        if (results !== BUSY && results.has(page)) return tell(pageOf(results, page), caller, "joined");
+        return caller.isGone() ? tell(BUSY, caller, "busy") : findPage(term, page, caller);
       });
     }
 
@@ -123,7 +153,7 @@ export function withCache(
       const known = cache.find(key, page);
       if (known !== undefined) {
         hits++;
-        return known;
+        return tell(known, caller, "cached");
       }
       const coming = underWay.size > 0 ? underWay.get(`${caller.key} ${key}`) : undefined;
       return coming === undefined ? search(key, term, page, caller) : join(coming, term, page, caller);
@@ -132,8 +162,9 @@ export function withCache(
   }
 
   return {
-    users: cached(search.users, "u "),
-    worlds: cached(search.worlds, "w "),
+    users: cached("users", search.users, PREFIXES.users),
+    worlds: cached("worlds", search.worlds, PREFIXES.worlds),
+    holds: (table, term, page) => cache.holds(PREFIXES[table] + term, page),
     counts: () => ({ hits, joined, misses, ...cache.size() }),
   };
 }

@@ -12,6 +12,8 @@ const ENTRY_BYTES = 200;
 export interface ResultCache {
   /** A page of a kept result; undefined when it is not known. */
   find(key: string, page: PageOf): Found | undefined;
+  /** Whether a page is known; asking leaves everything as it is. */
+  holds(key: string, page: PageOf): boolean;
   /** @param page the one that was asked for */
   keep(key: string, results: ResultSet, page: PageOf): void;
   /** How many are kept, and the memory they take. */
@@ -86,6 +88,7 @@ export function createResultCache(maxBytes: number): ResultCache {
       const known = cache.get(key);
       return known?.results.has(page) ? pageOfEntry(key, known, page) : undefined;
     },
+    holds: (key, page) => cache.peek(key)?.results.has(page) ?? false,
     keep,
     size: () => ({ entries: cache.size, bytes: cache.calculatedSize }),
   };

@@ -1,8 +1,11 @@
 /** The running server: the state, kept current, behind a listener. */
 
 import type { AddressInfo } from "node:net";
+import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../answer.ts";
+import { createRequestCells } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
+import { codeOf, systemErrorText } from "../system-error.ts";
 import { createListener } from "./listen/create-listener.ts";
 import type { HttpLimits } from "./listen/http.ts";
 import { type Sharing, tryPort } from "./listen/port.ts";
@@ -21,12 +24,24 @@ export interface ServerOptions extends OpenStateOptions {
   readonly servingThreads?: number;
   /** Whether other processes may listen on the same port, if they share it as well; false when absent. */
   readonly sharePort?: boolean;
+  /** The listener for operators; none when absent. */
+  readonly admin?: AdminSettings | undefined;
 }
+
+/** The listener for operators cannot listen. */
+export class AdminListenError extends Error {
+  override name = "AdminListenError";
+}
+
+/** Connections that are left for the listener for operators. */
+const ADMIN_CONNECTIONS = 32;
 
 /** A server that accepts requests. */
 export interface RunningServer {
   /** Base URL of the API. */
   readonly url: string;
+  /** Of the listener for operators, where there is one. */
+  readonly adminUrl: string | undefined;
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** Reads keys and snapshot again. */
@@ -38,9 +53,60 @@ export interface RunningServer {
 /**
  * Loads, listens, and keeps everything current.
  *
- * @throws {KeysFileError} {@link SnapshotError}, a `ServingThreadError` or an error of the system, when it cannot start
+ * @throws {KeysFileError} {@link SnapshotError}, {@link AdminListenError}, a `ServingThreadError` or an error of the
+ *   system, when it cannot start
  */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
+export async function startServer(given: ServerOptions): Promise<RunningServer> {
+  const { admin, options } = await withAdmin(given);
+  try {
+    return await startWith(options, admin);
+  } catch (error) {
+    await admin?.close();
+    throw error;
+  }
+}
+
+/** Starts the listener for operators, which tells of all that comes behind it. */
+async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
+  const { admin: settings, observe } = given;
+  if (settings === undefined) return { options: given };
+  const { servingThreads = 1, searchCacheBytes, rateWindow, onProgress } = given;
+  const requestCells = createRequestCells(servingThreads);
+  // Imported when it is needed: most of it is for operators alone.
+  const { startAdmin } = await import("../admin/admin.ts");
+  const admin = await startAdmin({
+    ...settings,
+    servingThreads,
+    searchCacheBytes,
+    rateWindow,
+    requestCells,
+    observe,
+  }).catch((error: unknown) => {
+    const { host, port } = settings.address;
+    const why =
+      codeOf(error) === "EADDRINUSE"
+        ? "the port is in use; choose another with --admin"
+        : (systemErrorText(error) ?? String(error));
+    throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+  });
+  observe({ kind: "admin-listening", url: admin.url });
+  const options: ServerOptions = {
+    ...given,
+    requestCells,
+    snapshotEvents: admin.snapshotEvents,
+    onProgress(share) {
+      admin.onProgress(share);
+      onProgress?.(share);
+    },
+    observe(observation) {
+      admin.observe(observation);
+      observe(observation);
+    },
+  };
+  return { admin, options };
+}
+
+async function startWith(options: ServerOptions, admin: Admin | undefined): Promise<RunningServer> {
   const { observe } = options;
   const count = options.servingThreads ?? 1;
   // A load can take minutes, and all of them would be for nothing.
@@ -56,8 +122,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sharedCounters: count > 1,
   });
   const { state } = opened;
+  admin?.takeState(opened);
   const listener = await (count > 1
-    ? listenInThreads(count, options, opened)
+    ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state)
   ).catch((error: unknown) => {
     opened.stop();
@@ -70,16 +137,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
   opened.beginSimilar();
+  opened.beginSaving();
   return {
     url,
+    adminUrl: admin?.url,
     generation,
     reload: opened.reload,
     async stop(why) {
       const began = performance.now();
+      admin?.startDraining();
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
+      await opened.saveCounts();
       opened.close();
+      await admin?.close();
       observe({ kind: "stopped", ms: Math.round(performance.now() - began) });
     },
   };
@@ -91,10 +163,11 @@ interface Listening {
 }
 
 async function listenHere(
-  { host, port, http: limits, observe, sharePort }: ServerOptions,
+  { host, port, http: limits, observe, sharePort, admin }: ServerOptions,
   state: State,
 ): Promise<Listening> {
-  const listener = await createListener(state, { maxConnections: connectionLimit(1), ...limits }, observe);
+  const maxConnections = connectionLimit(1, admin ? ADMIN_CONNECTIONS : 0);
+  const listener = await createListener(state, { maxConnections, ...limits }, observe);
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
     address,
@@ -105,8 +178,23 @@ async function listenHere(
   };
 }
 
-async function listenInThreads(count: number, options: ServerOptions, opened: OpenState): Promise<Listening> {
-  const { host, port, prefixes, rateLimit, cors, accessLog, observe, similar = false } = options;
+async function listenInThreads(
+  count: number,
+  options: ServerOptions,
+  opened: OpenState,
+  admin: Admin | undefined,
+): Promise<Listening> {
+  const {
+    host,
+    port,
+    prefixes,
+    rateLimit,
+    cors,
+    accessLog,
+    requestCells,
+    observe,
+    similar = false,
+  } = options;
   const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
   const sharing: Sharing = options.sharePort ? "anybody" : "threads";
   const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
@@ -114,16 +202,20 @@ async function listenInThreads(count: number, options: ServerOptions, opened: Op
     host,
     port,
     sharing,
-    http: { maxConnections: connectionLimit(count), ...options.http },
+    http: { maxConnections: connectionLimit(count, admin ? ADMIN_CONNECTIONS : 0), ...options.http },
     prefixes,
     rateLimit,
     cors,
     accessLog,
+    requestCells,
+    tellsFigures: requestCells !== undefined,
     similar,
     cacheBytes,
     maxPendingSearches,
   };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./threads/serving-threads.ts");
-  return await startServingThreads(count, settings, opened, observe);
+  const threads = await startServingThreads(count, settings, opened, observe);
+  admin?.takeThreads(threads.tell);
+  return threads;
 }

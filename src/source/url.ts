@@ -53,6 +53,8 @@ export interface Source {
    * @throws {SourceError} when it is damaged and the source cannot be used; the signal's reason
    */
   readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Milliseconds since it was last known that the copy is what the source has; 0 while the source can be used. */
+  readonly ageMs: () => number;
 }
 
 /** How often a file or manifest is tried in one go; where there is a copy, nobody has to wait for long. */
@@ -86,6 +88,8 @@ export function createUrlSource(options: UrlSourceOptions): Source {
   const copies = new Copies(placeOf(options.cache, options.address), base.href);
   /** Since when the source has failed, how often in a row, with what, and when it is asked again. */
   let failing = { since: 0, times: 0, problem: "", askAgain: 0 };
+  /** When the source last confirmed the copy, while it cannot be used; milliseconds since the epoch. */
+  let confirmed: number | undefined;
   let isCleared = false;
 
   /** Brings what a manifest lists. */
@@ -129,6 +133,7 @@ export function createUrlSource(options: UrlSourceOptions): Source {
       observe({ kind: "source-recovered", ms: Math.round(performance.now() - failing.since) });
     }
     failing = { since: 0, times: 0, problem: "", askAgain: 0 };
+    confirmed = undefined;
   }
 
   /** Notes a failure; tells of it unless it is the same as before. */
@@ -139,6 +144,7 @@ export function createUrlSource(options: UrlSourceOptions): Source {
     const retryMs = Math.max(pauseAfter(times + 2, timing), Math.min(wanted, timing.mostRetryAfterMs));
     const isKnown = times > 0 && failing.problem === problem && occasion === "watch";
     failing = { since: times === 0 ? now : since, times: times + 1, problem, askAgain: now + retryMs };
+    confirmed = copy?.confirmed;
     if (copy === undefined || isKnown) return;
     const ageSeconds = Math.max(0, Math.round((Date.now() - copy.confirmed) / 1000));
     const { generation } = copy.manifest;
@@ -185,6 +191,7 @@ export function createUrlSource(options: UrlSourceOptions): Source {
 
   return {
     refresh,
+    ageMs: () => (confirmed === undefined ? 0 : Math.max(0, Date.now() - confirmed)),
     async repair(folder, signal) {
       const copy = await copies.current().catch(() => undefined);
       // Another process has published, and this one has come too late.

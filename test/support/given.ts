@@ -14,5 +14,5 @@ export async function startGiven(
     ...["--rate-limit", String(rateLimit), "--rate-window", String(rateWindow)],
     ...["--api-key-prefix", apiPrefix, "--cli-token-prefix", cliPrefix],
   ]);
-  return { url, generation: () => generation, reload: async () => {}, stop };
+  return { adminUrl: undefined, url, generation: () => generation, reload: async () => {}, stop };
 }

@@ -43,9 +43,12 @@ export async function killAll(): Promise<void> {
   await Promise.all(ends);
 }
 
-/** Starts the program. */
-export function start(args: readonly string[], variables: Variables = {}): Program {
-  const [file, ...first] = COMMAND;
+/** Starts the program. @param command what starts it: a file and its first arguments */
+export function start(
+  args: readonly string[],
+  variables: Variables = {},
+  [file, ...first]: readonly [string, ...string[]] = COMMAND,
+): Program {
   const child = spawn(file, [...first, ...args], {
     cwd: ROOT,
     env: environment(variables),

@@ -1,7 +1,13 @@
 /** The generation that is served: its searches, and how the next one takes its place. */
 
 import type { Observe } from "../../observe.ts";
-import { type CacheCounts, observeSearches, withCache } from "../../search/cache.ts";
+import {
+  type CacheCounts,
+  type CachedSearch,
+  type CountSearch,
+  observeSearches,
+  withCache,
+} from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
@@ -18,6 +24,8 @@ export interface ServedOptions {
   readonly onReleased?: () => void;
   /** Bounds the searches that wait for others; no bound when absent. */
   readonly pending?: PendingSearches;
+  /** Told of each search. */
+  readonly countSearch?: CountSearch;
   readonly observe: Observe;
 }
 
@@ -31,7 +39,7 @@ export class ServedGeneration {
   #serving: Serving | undefined;
   #similar: OpenSimilar | undefined;
   #retire = (): void => {};
-  #searchCounts = (): CacheCounts => NO_SEARCHES;
+  #search: CachedSearch | undefined;
 
   /** @param onGeneration called with every generation, the first included */
   constructor(options: ServedOptions, onGeneration: (generation: Generation, index: SearchIndex) => void) {
@@ -50,22 +58,25 @@ export class ServedGeneration {
 
   /** What became of the searches of this generation. */
   searchCounts(): CacheCounts {
-    return this.#searchCounts();
+    return this.#search?.counts() ?? NO_SEARCHES;
   }
+
+  /** Whether a page of a search would be answered from its cache. */
+  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#search?.holds(...asked) ?? false;
 
   /** Serves what was loaded, and lets go of what was served before. */
   replace(loaded: LoadedSearchable): void {
     const { store, kept, index } = loaded;
-    const { onReleased, pending, observe } = this.#options;
+    const { onReleased, pending, countSearch, observe } = this.#options;
     const before = this.#generation?.store;
-    const search = withCache(loaded.search, loaded.cacheBytes, pending);
+    const search = withCache(loaded.search, loaded.cacheBytes, pending, countSearch);
     const retireSimilar = this.#replaceSimilar(store, index);
     const next = createGeneration(store, search, this.#similar?.search);
     if (before) {
       for (const shrunk of shrunkTables(before, store)) observe(shrunk);
       this.#observeSearches();
     }
-    this.#searchCounts = search.counts;
+    this.#search = search;
     this.#generation = next;
     this.#serving = { store, kept, index };
     this.#onGeneration(next, index);
@@ -101,6 +112,6 @@ export class ServedGeneration {
   }
 
   #observeSearches(): void {
-    observeSearches(this.#options.observe, this.#generation!.store.id, this.#searchCounts());
+    observeSearches(this.#options.observe, this.#generation!.store.id, this.searchCounts());
   }
 }

@@ -24,6 +24,11 @@ export class SnapshotFolder {
     return this.#source !== undefined;
   }
 
+  /** Milliseconds since it was last known to be what its source has. */
+  get ageMs(): number {
+    return this.#source?.ageMs() ?? 0;
+  }
+
   /**
    * Has the source bring what it has; to be called before the folder is looked at.
    *

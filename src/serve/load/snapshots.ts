@@ -5,7 +5,7 @@
  * load is under way becomes one more load behind it, however often it comes.
  */
 
-import type { CacheCounts } from "../../search/cache.ts";
+import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
@@ -28,6 +28,17 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly load: Loader;
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
+  readonly events?: SnapshotEvents;
+}
+
+/** Who is told of what is not worth a line in a log. */
+export interface SnapshotEvents {
+  /** A load begins. */
+  readonly began: () => void;
+  /** It is over. */
+  readonly ended: () => void;
+  /** What is served is what there is. @param ageMs how long ago that was so, in milliseconds */
+  readonly confirmed: (ageMs: number) => void;
 }
 
 /** The first load failed. */
@@ -56,6 +67,8 @@ export interface SnapshotKeeper {
   readonly stop: () => void;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
+  /** Whether a page of a search would be answered from the cache. */
+  readonly searchHolds: CachedSearch["holds"];
   /**
    * Stops, ends a load that is under way, and lets go of what the generation's search holds; nothing can be loaded
    * or searched after it.
@@ -80,11 +93,13 @@ export async function keepSnapshot(
   options: SnapshotOptions,
   onGeneration: (generation: Generation, index: SearchIndex) => void,
 ): Promise<SnapshotKeeper> {
-  const { observe } = options;
+  const { observe, events } = options;
   const folder = new SnapshotFolder(options.folder, options.source);
   const served = new ServedGeneration(options, onGeneration);
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   let loadedFingerprint: string | undefined;
+  /** Whether that is what is served. */
+  let isServed = false;
   let running: Promise<void> | undefined;
   let queued: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -112,6 +127,15 @@ export async function keepSnapshot(
   }
 
   async function load(): Promise<void> {
+    events?.began();
+    try {
+      await loadNow();
+    } finally {
+      events?.ended();
+    }
+  }
+
+  async function loadNow(): Promise<void> {
     clearTimeout(retry);
     const { generation } = served;
     try {
@@ -124,6 +148,7 @@ export async function keepSnapshot(
       return;
     }
     const began = performance.now();
+    const { ageMs } = folder;
     // A load that dies cannot say what it read; it is that, or something newer.
     loadedFingerprint = await fingerprintOf(folder.path, options.files).catch(() => UNSEEN);
     const result = await loadOnce();
@@ -136,10 +161,14 @@ export async function keepSnapshot(
       loadedFingerprint = result.fingerprint;
       pauses.reset();
     }
+    isServed = result.ok;
     if (!result.ok) {
       if (generation === undefined) throw new SnapshotError(result.problems);
       tellOfRefused(result, generation.store.id, retryMs);
-    } else if (result.store.id === generation?.store.id) {
+      return;
+    }
+    events?.confirmed(ageMs);
+    if (result.store.id === generation?.store.id) {
       observe(unchangedObservation(result, performance.now() - began));
     } else {
       served.replace(result);
@@ -200,6 +229,7 @@ export async function keepSnapshot(
     // What comes from a source is whole when it comes.
     const settled = seen === lastSeen || folder.isSettled;
     lastSeen = seen;
+    if (seen === loadedFingerprint && isServed) events?.confirmed(folder.ageMs);
     if (settled && seen !== loadedFingerprint) await reload();
   }
 
@@ -227,6 +257,7 @@ export async function keepSnapshot(
     },
     stop,
     searchCounts: () => served.searchCounts(),
+    searchHolds: served.searchHolds,
     close() {
       if (closing.signal.aborted) return;
       stop();

@@ -7,6 +7,7 @@ type Level = "info" | "warn" | "error";
 
 const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   listening: "info",
+  "admin-listening": "info",
   stopping: "info",
   stopped: "info",
   "snapshot-loaded": "info",
@@ -25,8 +26,15 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "connections-refused": "warn",
   "keys-loaded": "info",
   "keys-refused": "error",
+  "state-restored": "info",
+  "state-refused": "warn",
+  "state-failed": "error",
+  "state-recovered": "info",
+  "state-shared": "info",
   request: "info",
   "log-lines-dropped": "warn",
+  "log-reopened": "info",
+  "log-reopen-failed": "error",
   "variable-unknown": "warn",
   "settings-without-effect": "warn",
   "signal-ignored": "info",
@@ -36,6 +44,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
 function levelOf(observation: Observation): Level {
   // Nobody gets in.
   if (observation.kind === "keys-loaded" && observation.keys === 0) return "warn";
+  // The server was off for a while.
+  if (observation.kind === "state-refused" && observation.isOld) return "info";
   // Nothing is wrong yet.
   if (observation.kind === "snapshot-refused" && observation.changing) return "warn";
   return LEVELS[observation.kind];
@@ -45,6 +55,8 @@ function messageOf(observation: Observation): string {
   switch (observation.kind) {
     case "listening":
       return "listening";
+    case "admin-listening":
+      return "admin listener listening";
     case "stopping":
       return `stopping on ${observation.signal}`;
     case "stopped":
@@ -85,10 +97,24 @@ function messageOf(observation: Observation): string {
         : "keys loaded";
     case "keys-refused":
       return "keys file refused, the previous keys stay in force";
+    case "state-restored":
+      return "counts of the running window taken up";
+    case "state-refused":
+      return "the file of counts cannot be used and will be replaced, counting anew";
+    case "state-failed":
+      return "counts cannot be saved, trying again";
+    case "state-recovered":
+      return "counts are saved again";
+    case "state-shared":
+      return "another server writes the file of counts, taking over what it counts";
     case "request":
       return "request";
     case "log-lines-dropped":
       return "log lines were dropped";
+    case "log-reopened":
+      return "log file opened";
+    case "log-reopen-failed":
+      return "log file cannot be opened again, going on with the one before";
     case "variable-unknown":
       return `${observation.variable} is not a setting${observation.meant === undefined ? "" : `; did you mean ${observation.meant}?`}`;
     case "settings-without-effect":

@@ -9,7 +9,7 @@
  * where a write fails, so neither would the process.
  */
 
-import { write } from "node:fs";
+import { closeSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { openWithoutBlocking, writeWhole } from "./descriptor.ts";
 
@@ -48,7 +48,27 @@ export const EXIT_PATIENCE_MS = 500;
 
 /** Makes the sink of standard output or standard error. */
 export function createSink(fd: 1 | 2): Sink {
-  const own = openWithoutBlocking(fd);
+  return createSinkTo(openWithoutBlocking(fd));
+}
+
+/** A sink whose lines can be sent elsewhere. */
+export interface MovableSink extends Sink {
+  /** From the next line on all goes to another descriptor; the one before is closed. */
+  readonly moveTo: (fd: number) => void;
+}
+
+const NEWLINE = 10;
+
+/**
+ * Makes a sink.
+ *
+ * @param own a descriptor that does not block; undefined when there is none yet
+ */
+export function createSinkTo(own: number | undefined): MovableSink {
+  /** The descriptor that takes its place before anything else is written. */
+  let next: number | undefined;
+  /** Whether a part of the rest's first line is written. */
+  let isInLine = false;
   const chunks: string[] = [];
   /** Bytes of the last chunk. */
   let lastBytes = 0;
@@ -64,8 +84,35 @@ export function createSink(fd: 1 | 2): Sink {
   let listener = (_lines: number): void => {};
   const flushed = new Set<() => void>();
 
+  /** Ends the line that was begun, if that can be done at once: its end is worth nothing elsewhere. */
+  function endLine(fd: number): void {
+    if (!isInLine) return;
+    isInLine = false;
+    const end = rest.subarray(0, rest.indexOf(NEWLINE) + 1);
+    rest = rest.subarray(end.length);
+    waiting -= end.length;
+    try {
+      if (writeSync(fd, end) === end.length) return;
+    } catch {
+      // It is lost.
+    }
+    dropped++;
+  }
+
+  function move(): void {
+    if (next === undefined) return;
+    const before = own;
+    own = next;
+    next = undefined;
+    if (before === undefined) return;
+    endLine(before);
+    closeSync(before);
+  }
+
   function writeNext(): void {
-    if (writing || pausing) return;
+    if (writing) return;
+    move();
+    if (pausing || own === undefined) return;
     if (rest.length === 0) {
       const chunk = chunks.shift();
       if (chunk === undefined) return;
@@ -86,6 +133,7 @@ export function createSink(fd: 1 | 2): Sink {
       }, pause).unref();
       return;
     }
+    isInLine = bytes < rest.length && (bytes === 0 ? isInLine : rest[bytes - 1] !== NEWLINE);
     rest = rest.subarray(bytes);
     waiting -= bytes;
     if (waiting < RESUME_BYTES) tellOfDropped();
@@ -105,16 +153,23 @@ export function createSink(fd: 1 | 2): Sink {
   process.on("exit", () => {
     // What is under way is written by another thread, which the end waits for.
     const left = Buffer.concat([writing ? Buffer.alloc(0) : rest, Buffer.from(chunks.join(""))]);
-    if (left.length === 0) return;
+    const fd = next ?? own;
+    if (left.length === 0 || fd === undefined) return;
     try {
-      writeWhole(own, left, exitPatience);
+      writeWhole(fd, left, exitPatience);
     } catch {
       // As far as possible.
     }
   });
 
   return {
-    isTTY: isatty(own),
+    isTTY: own !== undefined && isatty(own),
+    moveTo(fd) {
+      if (next !== undefined) closeSync(next);
+      next = fd;
+      // What failed there may be taken here.
+      writeNext();
+    },
     write(text, isBulk = false) {
       const bytes = Buffer.byteLength(text);
       if (isBulk ? skipping || waiting + bytes > MAX_BULK_BYTES : waiting + bytes > MAX_BYTES) {

@@ -29,13 +29,14 @@ function freeDescriptors(): number | undefined {
  * Most connections of one listener.
  *
  * @param listeners threads that listen, this one if it is 1
+ * @param others connections that are to be left for another listener
  * @returns undefined where the system does not tell its limit, or has none; at least 1
  */
-export function connectionLimit(listeners: number): number | undefined {
+export function connectionLimit(listeners: number, others = 0): number | undefined {
   const free = freeDescriptors();
   if (free === undefined) return undefined;
   const threads = listeners > 1 ? listeners * THREAD_RESERVE : 0;
-  return Math.max(1, Math.floor((free - RESERVE - threads) / listeners));
+  return Math.max(1, Math.floor((free - RESERVE - others - threads) / listeners));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The similar search of one generation: what it is, wherever it is done, its bound, and what its thread says. */
 
 import type { Observe } from "../../observe.ts";
+import { type CountSearch, whyBusy } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import {
@@ -8,6 +9,7 @@ import {
   type Busy,
   type Caller,
   type Found,
+  type FoundSimilar,
   type PageOf,
   type SimilarSearch,
   type Store,
@@ -46,13 +48,26 @@ export interface SimilarEngine {
 /**
  * Bounds searches that wait, as any others. What is always asked of another thread, or done in slices, waits until it
  * is answered.
+ *
+ * @param count told of each search that is answered as one for similar names
  */
-export function boundedSimilar(ask: AskSimilar, pending: PendingSearches): SimilarSearch {
+export function boundedSimilar(
+  ask: AskSimilar,
+  pending: PendingSearches,
+  count?: CountSearch,
+): SimilarSearch {
   const search =
     (name: SearchName): SimilarSearch["users"] =>
     (term, page, caller) => {
+      const tell = (found: FoundSimilar): FoundSimilar => {
+        const outcome = found === BUSY ? whyBusy(caller) : "searched";
+        if (found !== undefined) count?.(`similar_${name}`, outcome);
+        return found;
+      };
       const leave = pending.enter(caller.key);
-      return leave === undefined ? BUSY : ask(name, term, page, caller).finally(leave);
+      if (leave === undefined) return tell(BUSY);
+      const answer = ask(name, term, page, caller).finally(leave);
+      return count === undefined ? answer : answer.then(tell);
     };
   return { users: search("users"), worlds: search("worlds") };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Observe } from "../../observe.ts";
+import type { CountSearch } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { SimilarSearch, Store } from "../../store/generation.ts";
@@ -33,12 +34,14 @@ export interface SimilarSearching {
  * @param threads whether there are threads
  * @param cacheBytes memory for the results of a generation
  * @param pending bounds the searches that wait
+ * @param count told of each search
  */
 export async function createSimilarSearching(
   threads: boolean,
   cacheBytes: number,
   pending: PendingSearches,
   observe: Observe,
+  count?: CountSearch,
 ): Promise<SimilarSearching> {
   // Imported when it is needed: with threads only they need what indexes.
   const openHere = threads ? undefined : (await import("./local-similar.ts")).openSimilarHere;
@@ -53,7 +56,7 @@ export async function createSimilarSearching(
       const engine: SimilarEngine = openHere?.(options) ?? new SimilarThread(options);
       void begun.then(() => engine.start());
       return {
-        search: boundedSimilar(engine.ask, pending),
+        search: boundedSimilar(engine.ask, pending, count),
         serveAs(id) {
           generation = id;
         },

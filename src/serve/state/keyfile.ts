@@ -25,6 +25,8 @@ const realKeyFiles: KeyFiles = {
 export interface KeysKeeper {
   /** Reads the file again, changed or not. */
   readonly reload: () => Promise<void>;
+  /** Why the last reading changed nothing; undefined when it went well. */
+  readonly problem: () => string | undefined;
   /** Stops looking. */
   readonly stop: () => void;
 }
@@ -119,6 +121,7 @@ export async function keepKeys(
   }
   return {
     reload,
+    problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
     stop() {
       stopped = true;
       clearTimeout(timer);

@@ -5,8 +5,9 @@ import { createKeyRing, type KeyRecord, KeyRing } from "../../gate/keys.ts";
 import { createCounters, createSharedCounters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
+import { countersOf, type RequestCells, searchCounter } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
-import type { CacheCounts } from "../../search/cache.ts";
+import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { defaultOf } from "../../settings.ts";
@@ -15,7 +16,7 @@ import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
-import { keepSnapshot } from "../load/snapshots.ts";
+import { keepSnapshot, type SnapshotEvents } from "../load/snapshots.ts";
 import { createThreadedLoader } from "../load/threaded-loader.ts";
 import { keepKeys } from "./keyfile.ts";
 
@@ -64,8 +65,14 @@ export interface OpenStateOptions {
   readonly onReleased?: () => void;
   /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
   readonly searchesHere?: boolean;
+  /** File in which the counts of the running window outlive a restart; none when absent. */
+  readonly countsFile?: string | undefined;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
+  /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
+  readonly requestCells?: RequestCells | undefined;
+  /** Told of loads and looks. */
+  readonly snapshotEvents?: SnapshotEvents;
   readonly observe: Observe;
 }
 
@@ -86,10 +93,18 @@ export interface OpenState {
   readonly reload: () => Promise<void>;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
   readonly beginSimilar: () => void;
+  /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
+  readonly beginSaving: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
+  /** Saves the counts for the last time; to be called when the last request was answered. */
+  readonly saveCounts: () => Promise<void>;
+  /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
+  readonly keysProblem: () => string | undefined;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
+  /** Whether a page of a search would be answered from the cache. */
+  readonly searchHolds: CachedSearch["holds"];
   /** Ends the threads; to be called when the last request was answered. */
   readonly close: () => void;
 }
@@ -150,11 +165,19 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         })
       : undefined;
   if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
+  const countsKeeper =
+    options.countsFile === undefined
+      ? undefined
+      : await (await import("./keep-counts.ts")).keepCounts({ file: options.countsFile, counters, observe });
   // Threads that ask for long searches keep the bound themselves.
   const pending =
     options.searchesHere === false
       ? UNBOUNDED
       : createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES);
+  // Of the searches that other threads ask for they know themselves what became of them.
+  const isServing = options.searchesHere !== false;
+  const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
+  const countSearch = requestCounters && searchCounter(requestCounters);
   const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
   // Imported when it is needed, as what loads.
   const similar = options.similar
@@ -163,6 +186,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
         similarBytes,
         pending,
         observe,
+        countSearch,
       )
     : undefined;
   const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
@@ -178,7 +202,9 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       allowShrink: options.allowShrink ?? false,
       ...(options.onReleased ? { onReleased: options.onReleased } : {}),
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+      ...(options.snapshotEvents ? { events: options.snapshotEvents } : {}),
       pending,
+      ...(countSearch ? { countSearch } : {}),
       observe,
     },
     (generation, index) => {
@@ -194,6 +220,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     headers: createFixedHeaders(options.cors),
     observe,
     accessLog: options.accessLog,
+    requestCounters,
     generation: snapshots.current(),
   };
   if (options.watch > 0) snapshots.watch(options.watch * 1000);
@@ -207,11 +234,17 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },
     beginSimilar: () => similar?.begin(),
+    beginSaving: () => countsKeeper?.begin(),
     stop() {
       keys?.stop();
       snapshots.stop();
     },
+    async saveCounts() {
+      await countsKeeper?.stop();
+    },
+    keysProblem: () => keys?.problem(),
     searchCounts: snapshots.searchCounts,
+    searchHolds: snapshots.searchHolds,
     close: snapshots.close,
   };
 }

@@ -5,12 +5,14 @@ import type { MessagePort } from "node:worker_threads";
 import type { Key } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import type { Prefixes } from "../../gate/token.ts";
+import type { RequestCells } from "../../metrics/counters.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Store } from "../../store/generation.ts";
 import type { HttpLimits } from "../listen/http.ts";
 import type { Sharing } from "../listen/port.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
+import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
 
 /** A store, what its searches run over, and where those are asked for that take long. */
 export interface StoreToServe {
@@ -30,6 +32,10 @@ export interface ServingTask {
   readonly rateLimit: number;
   readonly cors: boolean;
   readonly accessLog: boolean;
+  /** Where requests are counted, in shared memory; nothing is when absent. */
+  readonly requestCells: RequestCells | undefined;
+  /** Whether it is going to be asked for its figures. */
+  readonly tellsFigures: boolean;
   /** Whether there is a search for similar names. */
   readonly similar: boolean;
   /** Memory for search results. */
@@ -46,6 +52,7 @@ export interface ServingTask {
 
 /** To a serving thread. */
 export type ToServing =
+  | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
   /** A batch of observations was taken. */
@@ -60,4 +67,5 @@ export type FromServing =
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   | { readonly kind: "stopped-listening" }
   | ({ readonly kind: "observations" } & ObservationBatch)
+  | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };

@@ -8,17 +8,20 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
 import { createFixedHeaders } from "../../headers.ts";
-import { observeSearches, withCache } from "../../search/cache.ts";
+import { countersOf, searchCounter } from "../../metrics/counters.ts";
+import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
 import { createListener } from "../listen/create-listener.ts";
 import { collectGarbage, RELEASE_MS } from "../process/collect.ts";
+import { watchEventLoop } from "../process/event-loop.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 import { type AskSimilar, boundedSimilar } from "../search/similar-engine.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { createAsker } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+import { figuresOfThread } from "./thread-figures.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
@@ -32,6 +35,12 @@ const { observe } = observations;
 
 const pending = sharePending(task.pending, task.thread);
 
+const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
+const countSearch = requestCounters && searchCounter(requestCounters);
+
+const eventLoop = task.tellsFigures ? watchEventLoop() : () => ({ utilization: null, delay: null });
+
+let cached: CachedSearch;
 let tellOfCache = (): void => {};
 /** Lets go of the generation before. */
 let retire = (): void => {};
@@ -47,9 +56,10 @@ function take({ questions, store, index }: StoreToServe): Generation {
       asker.ask(name, term, page, caller, isSimilar);
   const offloaded = createOffloadedSearch(searches, ask(false));
   const inline = createInlineSearch(searches, offloaded, pending);
-  const search = withCache(inline, task.cacheBytes, pending);
+  const search = withCache(inline, task.cacheBytes, pending, countSearch);
+  cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  const similar = task.similar ? boundedSimilar(ask(true), pending) : undefined;
+  const similar = task.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
   return createGeneration(reviveStore(store), search, similar);
 }
 
@@ -64,6 +74,7 @@ const state: State = {
   headers: createFixedHeaders(task.cors),
   observe,
   accessLog: task.accessLog,
+  requestCounters,
   generation: take(task.generation),
 };
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
@@ -74,6 +85,12 @@ const started = startListening();
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
+    case "tell": {
+      const { number, asked } = message;
+      const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
+      say({ kind: "told", number, figures: figuresOfThread(eventLoop(), cached.counts(), holds) });
+      break;
+    }
     case "keys":
       state.gate.keys = new KeyRing(message.keys);
       break;

@@ -10,6 +10,7 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { MessageChannel, type Worker } from "node:worker_threads";
+import { forgetActive } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -21,6 +22,7 @@ import type { OpenState } from "../state/open.ts";
 import { takeBatch } from "./observation-batches.ts";
 import { answerFrom } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
 
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;
@@ -51,6 +53,18 @@ export interface ServingThreads {
   readonly address: AddressInfo;
   /** Stops all of them without losing a request. */
   readonly drain: () => Promise<void>;
+  /**
+   * Asks all of them for their figures; in order of their numbers.
+   *
+   * @returns undefined for one that does not answer within a fifth of a second
+   */
+  readonly tell: (asked?: CacheQuestion) => Promise<readonly ToldFigures[]>;
+}
+
+/** What came of asking one thread. */
+export interface ToldFigures {
+  readonly number: number;
+  readonly figures: ThreadFigures | undefined;
 }
 
 interface Thread {
@@ -60,7 +74,12 @@ interface Thread {
   /** Whether it has stopped listening. */
   stopped: boolean;
   drained: boolean;
+  /** Who waits for its figures. */
+  readonly told: Map<number, (figures: ThreadFigures | undefined) => void>;
 }
+
+/** How long a thread has to tell its figures, in milliseconds. */
+const TELL_MS = 200;
 
 /**
  * Starts threads.
@@ -126,7 +145,7 @@ export async function startServingThreads(
         generation: toServe(state.generation, searchIndex()),
       };
       const worker = startWorker("serving-thread", task, [task.generation.questions]);
-      const thread: Thread = { worker, number, stopped: false, drained: false };
+      const thread: Thread = { worker, number, stopped: false, drained: false, told: new Map() };
       threads.add(thread);
       let listening = false;
       let cause = "";
@@ -149,6 +168,9 @@ export async function startServingThreads(
             thread.stopped = true;
             checkAgain();
             break;
+          case "told":
+            thread.told.get(message.number)?.(message.figures);
+            break;
           case "drained":
             thread.drained = true;
             checkAgain();
@@ -159,13 +181,33 @@ export async function startServingThreads(
         cause = causeOfDeath("serving-thread", error);
       });
       worker.on("exit", (status) => {
-        if (threads.delete(thread)) releasePending(pending, number);
+        if (threads.delete(thread)) {
+          releasePending(pending, number);
+          if (settings.requestCells) forgetActive(settings.requestCells, number);
+        }
+        for (const resolve of thread.told.values()) resolve(undefined);
         checkAgain();
         reject(new ServingThreadError(cause || `exit status ${status}`));
         if (!listening || draining) return;
         observe({ kind: "thread-died", role: "serving", cause: cause || `exit status ${status}` });
         void replace();
       });
+    });
+  }
+
+  let asks = 0;
+
+  function ask(thread: Thread, asked: CacheQuestion | undefined): Promise<ToldFigures> {
+    const question = asks++;
+    return new Promise((resolve) => {
+      const answered = (figures: ThreadFigures | undefined): void => {
+        clearTimeout(timer);
+        thread.told.delete(question);
+        resolve({ number: thread.number, figures });
+      };
+      const timer = setTimeout(answered, TELL_MS, undefined);
+      thread.told.set(question, answered);
+      tell(thread, { kind: "tell", number: question, asked });
     });
   }
 
@@ -200,6 +242,8 @@ export async function startServingThreads(
   });
   return {
     address,
+    tell: (asked) =>
+      Promise.all([...threads].sort((a, b) => a.number - b.number).map((thread) => ask(thread, asked))),
     async drain() {
       draining = true;
       // Clients that one thread tells to leave come back at once, to the listener of another. So all stop listening

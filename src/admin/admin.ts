@@ -1,0 +1,183 @@
+/** The admin listener of one server, put together: it listens before anything is loaded, and until the last request is answered. */
+
+import type { RequestCells } from "../metrics/counters.ts";
+import type { Observe } from "../observe.ts";
+import type { SnapshotEvents } from "../serve/load/snapshots.ts";
+import { watchEventLoop } from "../serve/process/event-loop.ts";
+import type { OpenState } from "../serve/state/open.ts";
+import type { ServingThreads } from "../serve/threads/serving-threads.ts";
+import { type CacheQuestion, figuresOfThread } from "../serve/threads/thread-figures.ts";
+import type { AdminAddress } from "./address.ts";
+import { createExplainer } from "./explain.ts";
+import type { SearchExplanation } from "./explanation.ts";
+import { History } from "./history.ts";
+import { listenForAdmin } from "./listener.ts";
+import { Rates } from "./rates.ts";
+import { ReadinessKeeper } from "./readiness.ts";
+import { type AdminAsk, type AdminReply, errorReply } from "./request.ts";
+import { createAdminRouter } from "./router.ts";
+import { adminRows } from "./rows.ts";
+import type { LoadStatus, ReloadReply } from "./status.ts";
+import { type AskedThread, createStatus } from "./status-reply.ts";
+import { createTokenCheck } from "./token.ts";
+
+/** What an operator sets of it. */
+export interface AdminSettings {
+  readonly address: AdminAddress;
+  /** Asked for where it is given; visible ASCII. */
+  readonly token?: string | undefined;
+  /** Seconds until a generation that nothing confirmed is stale; 0 for never. */
+  readonly maxAgeSeconds: number;
+}
+
+/** What it tells of. */
+export interface AdminOptions extends AdminSettings {
+  readonly servingThreads: number;
+  readonly searchCacheBytes: number;
+  /** Seconds a window. */
+  readonly rateWindow: number;
+  /** Where requests are counted. */
+  readonly requestCells: RequestCells;
+  readonly observe: Observe;
+}
+
+/** An admin listener that listens. */
+export interface Admin {
+  /** Ends with a slash. */
+  readonly url: string;
+  /** To be told of all that is observed. */
+  readonly observe: Observe;
+  readonly snapshotEvents: SnapshotEvents;
+  /** @param share of a snapshot that was read, 0 to 1 */
+  readonly onProgress: (share: number) => void;
+  /** From now on there is something to tell of. */
+  readonly takeState: (opened: OpenState) => void;
+  /** The threads that serve, where there are several. */
+  readonly takeThreads: (tell: ServingThreads["tell"]) => void;
+  /** The server stops: no more requests should be sent. */
+  readonly startDraining: () => void;
+  /** Stops listening. */
+  readonly close: () => Promise<void>;
+}
+
+const LOST_LOAD: Omit<LoadStatus, "at" | "generation"> = {
+  result: "refused",
+  durationMs: null,
+  phases: null,
+  rows: null,
+  read: [],
+  kept: [],
+  problems: ["the load ended without a result; see the log"],
+  retryMs: null,
+};
+
+/** Reads keys and snapshot again; undefined when a load is under way. */
+function createReload(
+  opened: () => OpenState | undefined,
+  history: History,
+  readiness: ReadinessKeeper,
+): () => Promise<ReloadReply> | undefined {
+  let isReloading = false;
+  async function reload({ reload: reloadAll, keysProblem, state }: OpenState): Promise<ReloadReply> {
+    const began = performance.now();
+    const [before] = history.loads;
+    try {
+      await reloadAll();
+    } finally {
+      isReloading = false;
+    }
+    const [newest] = history.loads;
+    const generation = history.served?.id ?? null;
+    const lost = { ...LOST_LOAD, at: new Date().toISOString(), generation };
+    const problem = keysProblem();
+    return {
+      keys: {
+        result: problem === undefined ? "loaded" : "refused",
+        total: state.gate.keys.size,
+        problem: problem ?? null,
+      },
+      snapshot: newest === undefined || newest === before ? lost : newest,
+      durationMs: Math.round(performance.now() - began),
+    };
+  }
+  return () => {
+    const now = opened();
+    if (now === undefined || isReloading || readiness.loading !== null) return undefined;
+    isReloading = true;
+    return reload(now);
+  };
+}
+
+/**
+ * Listens.
+ *
+ * @throws the error of the system, such as EADDRINUSE
+ */
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const { address, token, maxAgeSeconds, observe, servingThreads } = options;
+  const history = new History();
+  const readiness = new ReadinessKeeper(history, maxAgeSeconds);
+  const rates = new Rates(options.requestCells);
+  const eventLoop = watchEventLoop();
+  let opened: OpenState | undefined;
+  let tell: ServingThreads["tell"] = async () => [];
+  let explain = async (_ask: AdminAsk): Promise<AdminReply> =>
+    errorReply(503, "The first snapshot is being loaded");
+
+  async function askThreads(asked?: CacheQuestion): Promise<readonly AskedThread[]> {
+    const holds = asked !== undefined && (opened?.searchHolds(asked.table, asked.term, asked.page) ?? false);
+    const searches = opened?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+    const main: AskedThread = {
+      role: "main",
+      number: 0,
+      figures: figuresOfThread(eventLoop(), searches, holds),
+    };
+    const told = await tell(asked);
+    return [
+      main,
+      ...told.map(({ number, figures }): AskedThread => ({ role: "serving", number: number + 1, figures })),
+    ];
+  }
+
+  async function holding(question: CacheQuestion): Promise<SearchExplanation["cache"]> {
+    const threads = await askThreads(question);
+    const serving = threads.filter(({ role }) => servingThreads === 1 || role === "serving");
+    return { holding: serving.filter(({ figures }) => figures?.holds).length, asked: serving.length };
+  }
+
+  const status = createStatus({
+    history,
+    readiness,
+    rates,
+    opened: () => opened,
+    servingThreads,
+    searchCacheBytes: options.searchCacheBytes,
+    windowSeconds: options.rateWindow,
+    askThreads: () => askThreads(),
+  });
+  const rows = adminRows({
+    readiness: () => readiness.readiness(),
+    status,
+    explain: (ask) => explain(ask),
+    reload: createReload(() => opened, history, readiness),
+  });
+  const checkToken = token === undefined ? undefined : createTokenCheck(token);
+  const answer = createAdminRouter(rows, { boundHost: address.host, checkToken });
+  const listener = await listenForAdmin(address, answer, observe);
+  const { family, address: host, port } = listener.address;
+  return {
+    url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
+    observe: (observation) => history.observe(observation),
+    snapshotEvents: readiness,
+    onProgress: (share) => readiness.progress(share),
+    takeState(state) {
+      opened = state;
+      explain = createExplainer({ ...state, holding });
+    },
+    takeThreads(tellFigures) {
+      tell = tellFigures;
+    },
+    startDraining: () => readiness.drain(),
+    close: listener.close,
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * The reply of `GET /explain?target=…[&key=ID]`: how a request target of the API would be answered by the generation
+ * that is served. Nothing is counted and nothing is kept for it.
+ */
+
+import type { FaultName } from "../fault.ts";
+import type { Period, Scope } from "../model.ts";
+
+/** The operation that a path belongs to. */
+export interface RouteExplanation {
+  /** As in the OpenAPI document: `searchWorlds`. */
+  readonly name: string;
+  /** Path pattern below the API's base path: `/worlds/:id`. */
+  readonly path: string;
+  /** What an API key needs; null when any valid key will do. */
+  readonly scope: Scope | null;
+  readonly summary: string;
+}
+
+/** Parameters as they would be applied; those that the operation does not take are absent. */
+export interface ParametersExplanation {
+  /** The text in place of `:id`. */
+  readonly id?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly q?: string;
+  readonly match?: "exact" | "similar";
+  readonly period?: Period;
+  readonly worldId?: string;
+}
+
+/** What the gate would say of a key, and what is left of its window. */
+export interface KeyExplanation {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "api" | "cli";
+  /** Why it would be turned away, the scope included; null when it would be let in. */
+  readonly fault: FaultName | null;
+  readonly scopes: readonly Scope[];
+  /** When its validity ends; null for never. */
+  readonly expiresAt: string | null;
+  /** Null of a CLI token, which has no limit. */
+  readonly quota: {
+    readonly used: number;
+    readonly limit: number;
+    readonly remaining: number;
+    /** Seconds since the epoch. */
+    readonly resetEpochSeconds: number;
+  } | null;
+}
+
+/** How many matches are of one rank class. */
+export interface ClassExplanation {
+  /** 0 comes first. */
+  readonly rank: number;
+  /** Such as "name equal to the query". */
+  readonly meaning: string;
+  readonly matches: number;
+}
+
+/** How a search would be answered. */
+export interface SearchExplanation {
+  readonly table: "users" | "worlds";
+  /** `exact` also where similar names were asked for and there is no index of them. */
+  readonly match: "exact" | "similar";
+  /** The query as it is compared: folded and trimmed. */
+  readonly term: string;
+  /** The parts of which all must be contained: one for users. */
+  readonly terms: readonly string[];
+  /** All matches; null when the search took too long to be finished for an explanation. */
+  readonly total: number | null;
+  /** Null of a search for similar names, and when `total` is. */
+  readonly classes: readonly ClassExplanation[] | null;
+  readonly cache: {
+    /** Threads that hold the page of this request. */
+    readonly holding: number;
+    /** Threads that have a cache and were asked. */
+    readonly asked: number;
+  };
+  /** Time that the search took without the cache, on the thread that explains; null when `total` is. */
+  readonly durationMs: number | null;
+}
+
+/** The whole reply. */
+export interface Explanation {
+  /** As it was given. */
+  readonly target: string;
+  /** What would be routed: of the absolute form without the authority. */
+  readonly path: string;
+  readonly generation: string;
+  /** Null when no operation has this path. */
+  readonly route: RouteExplanation | null;
+  readonly parameters: ParametersExplanation | null;
+  /** Null when no key was named. */
+  readonly key: KeyExplanation | null;
+  /** Null when it is no search, or one without a query. */
+  readonly search: SearchExplanation | null;
+  /** What a GET would be answered; where no key was named, with a key that may do everything. */
+  readonly answer: {
+    readonly status: number;
+    /** Name and message of the error; null of a 200. */
+    readonly fault: FaultName | null;
+    readonly error: string | null;
+    /** Size of the body. */
+    readonly bytes: number;
+  };
+  /** Time that making this explanation took. */
+  readonly durationMs: number;
+}

@@ -1,0 +1,44 @@
+/** The table of the admin listener: every path that it answers, and by what. */
+
+import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
+import { errorReply, jsonReply } from "./request.ts";
+import type { Readiness, ReloadReply, Status } from "./status.ts";
+
+/** What the rows tell of, and do. */
+export interface Administered {
+  readonly readiness: () => Readiness;
+  readonly status: () => Promise<Status>;
+  readonly explain: (ask: AdminAsk) => Promise<AdminReply>;
+  /** Undefined when a load is under way already. */
+  readonly reload: () => Promise<ReloadReply> | undefined;
+}
+
+const LIVE: AdminReply = {
+  status: 200,
+  headers: { "Content-Type": "text/plain; charset=utf-8" },
+  body: "ok",
+};
+
+function readyReply(ready: Readiness): AdminReply {
+  return jsonReply(ready.status === "ready" ? 200 : 503, ready);
+}
+
+async function reloadReply({ readiness, reload }: Administered): Promise<AdminReply> {
+  if (readiness().status === "draining") return errorReply(503, "The server is stopping");
+  const reloaded = await reload();
+  return reloaded === undefined ? errorReply(409, "A load is under way") : jsonReply(200, reloaded);
+}
+
+/** Makes the table. */
+export function adminRows(administered: Administered): readonly AdminRow[] {
+  const { readiness, status, explain } = administered;
+  return [
+    { method: "GET", path: "/livez", isOpen: true, answer: () => LIVE },
+    { method: "GET", path: "/readyz", isOpen: true, answer: () => readyReply(readiness()) },
+    { method: "GET", path: "/status", answer: async () => jsonReply(200, await status()) },
+    { method: "GET", path: "/explain", answer: explain },
+    { method: "POST", path: "/reload", isAction: true, answer: () => reloadReply(administered) },
+    // ...metricsRows(…): GET /metrics
+    // ...pageRows(…): GET / and what the page loads
+  ];
+}

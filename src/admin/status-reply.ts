@@ -1,0 +1,146 @@
+/** Makes the reply of `/status` from what the server knows. */
+
+import { packageJson } from "../package.ts";
+import type { OpenState } from "../serve/state/open.ts";
+import type { ThreadFigures } from "../serve/threads/thread-figures.ts";
+import { busiestKeys } from "./busiest.ts";
+import type { History } from "./history.ts";
+import type { Rates } from "./rates.ts";
+import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
+import type { KeysStatus, SearchCacheStatus, Status, ThreadStatus, ThreadsStatus } from "./status.ts";
+
+/** One thread as it was asked. */
+export interface AskedThread {
+  readonly role: ThreadStatus["role"];
+  readonly number: number;
+  /** Undefined when it did not answer in time. */
+  readonly figures: ThreadFigures | undefined;
+}
+
+/** Where a status comes from. */
+export interface StatusSources {
+  readonly history: History;
+  readonly readiness: ReadinessKeeper;
+  readonly rates: Rates;
+  /** Undefined until the first snapshot is loaded. */
+  readonly opened: () => Pick<OpenState, "state" | "keysProblem" | "searchCounts"> | undefined;
+  /** Threads that answer requests when all are well. */
+  readonly servingThreads: number;
+  readonly searchCacheBytes: number;
+  readonly windowSeconds: number;
+  /** The main thread first. */
+  readonly askThreads: () => Promise<readonly AskedThread[]>;
+}
+
+/** Replies younger than this, in milliseconds, are told again. */
+const FRESH_MS = 200;
+
+function versionOf(): string {
+  return (JSON.parse(packageJson()) as { version: string }).version;
+}
+
+function runtimeOf(): string {
+  const { bun, deno, node } = process.versions as Record<string, string | undefined>;
+  if (bun !== undefined) return `bun ${bun}`;
+  return deno === undefined ? `node ${node}` : `deno ${deno}`;
+}
+
+function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStatus {
+  const now = opened();
+  const gate = now?.state.gate;
+  return {
+    total: gate?.keys.size ?? 0,
+    loadedAt: history.keysLoadedAt,
+    problem: now?.keysProblem() ?? null,
+    windowSeconds,
+    busiest: gate ? busiestKeys(gate.keys, gate.counters, gate.defaultLimit, Date.now()) : [],
+  };
+}
+
+/** Of several threads the main one searches for the others only: what it did is counted by those that asked. */
+function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): SearchCacheStatus {
+  const isAlone = threads.length === 1;
+  const sum = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+  for (const { role, figures } of threads) {
+    if (figures === undefined) continue;
+    const { hits, joined, misses, entries, bytes } = figures.searches;
+    sum.entries += entries;
+    sum.bytes += bytes;
+    if (role === "main" && !isAlone) continue;
+    sum.hits += hits;
+    sum.joined += joined;
+    sum.misses += misses;
+  }
+  return { ...sum, maxBytes };
+}
+
+function threadsStatus(
+  threads: readonly AskedThread[],
+  { servingThreads, history }: StatusSources,
+): ThreadsStatus {
+  return {
+    serving: servingThreads,
+    all: threads.map(({ role, number, figures }) => ({
+      role,
+      number,
+      isAnswering: figures !== undefined,
+      heapUsedBytes: figures?.heapUsedBytes ?? null,
+      eventLoop: figures?.eventLoop ?? null,
+    })),
+    restarts: { ...history.restarts },
+  };
+}
+
+/** Makes what tells the status. Who asks within a moment of another is told the same. */
+export function createStatus(sources: StatusSources): () => Promise<Status> {
+  const version = versionOf();
+  const runtime = runtimeOf();
+  const { history, readiness, rates } = sources;
+
+  async function make(): Promise<Status> {
+    const threads = await sources.askThreads();
+    const ready = readiness.readiness();
+    const { ageSeconds } = ready;
+    const { rss, external, arrayBuffers } = process.memoryUsage();
+    const sum = (of: (figures: ThreadFigures) => number): number =>
+      threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
+    return {
+      version,
+      runtime,
+      pid: process.pid,
+      now: new Date().toISOString(),
+      startedAt: new Date(performance.timeOrigin).toISOString(),
+      uptimeSeconds: Math.round(performance.now() / 100) / 10,
+      ready: {
+        ...ready,
+        reason: reasonOf(ready, readiness.maxAgeSeconds),
+        maxAgeSeconds: readiness.maxAgeSeconds,
+      },
+      url: history.url,
+      threads: threadsStatus(threads, sources),
+      generation: history.served && { ...history.served, ageSeconds: ageSeconds ?? 0 },
+      loading: readiness.loading,
+      loads: history.loads,
+      requests: rates.requests(),
+      keys: keysStatus(sources),
+      searchCache: searchCacheStatus(threads, sources.searchCacheBytes),
+      memory: {
+        rssBytes: rss,
+        heapUsedBytes: sum((figures) => figures.heapUsedBytes),
+        heapTotalBytes: sum((figures) => figures.heapTotalBytes),
+        externalBytes: external,
+        arrayBuffersBytes: arrayBuffers,
+      },
+    };
+  }
+
+  let latest: Promise<Status> | undefined;
+  let madeAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (latest === undefined || performance.now() - madeAt > FRESH_MS) {
+      madeAt = performance.now();
+      latest = make();
+    }
+    return latest;
+  };
+}

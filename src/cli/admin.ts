@@ -1,0 +1,44 @@
+/** The settings of the listener for operators. */
+
+import { type AdminAddress, isLoopback, parseAdminAddress } from "../admin/address.ts";
+import type { AdminSettings } from "../admin/admin.ts";
+import { SourceError } from "../source/problem.ts";
+import { readToken } from "../source/token.ts";
+import { CommandError, type Options, UsageError } from "./options.ts";
+
+async function tokenIn(file: string): Promise<string> {
+  try {
+    return await readToken(file);
+  } catch (error) {
+    if (error instanceof SourceError) throw new CommandError(error.message);
+    throw error;
+  }
+}
+
+/**
+ * Reads them.
+ *
+ * @param spare where it listens when nothing is said; off when absent
+ * @returns undefined when it is off
+ * @throws {UsageError} when an address is none, or others could reach it without a token
+ */
+export async function readAdminSettings(
+  options: Options,
+  spare?: AdminAddress,
+): Promise<AdminSettings | undefined> {
+  const text = options.optional("admin");
+  const name = options.nameOf("admin");
+  if (text === undefined ? spare === undefined : text === "off") return undefined;
+  const address = text === undefined ? spare : parseAdminAddress(text);
+  if (address === undefined) {
+    throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
+  }
+  const file = options.optional("admin-token-file");
+  if (file === undefined && !isLoopback(address.host)) {
+    throw new UsageError(
+      `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
+    );
+  }
+  const token = file === undefined ? undefined : await tokenIn(file);
+  return { address, token, maxAgeSeconds: options.number("max-age") };
+}

@@ -1,0 +1,105 @@
+/** Counting requests: what every thread that serves adds to, and nobody else. */
+
+import type { FaultName } from "../fault.ts";
+import type { CountSearch } from "../search/cache.ts";
+import {
+  ACTIVE,
+  BUCKETS,
+  bucketOf,
+  DURATIONS,
+  NO_STATUS,
+  REJECTED,
+  REQUESTS,
+  reasonOf,
+  SECONDS,
+  SLICE,
+  searchCell,
+  seriesOf,
+} from "./layout.ts";
+
+/** The counters of all threads, a slice each; handed to another thread they are the same counters. */
+export type RequestCells = Float64Array<SharedArrayBuffer>;
+
+/** The counters of one thread. Only that thread writes to them. */
+export type RequestCounters = Float64Array<SharedArrayBuffer>;
+
+/** Makes the counters of so many threads. Of one that died the next of the same number goes on with them. */
+export function createRequestCells(threads: number): RequestCells {
+  return new Float64Array(new SharedArrayBuffer(threads * SLICE * Float64Array.BYTES_PER_ELEMENT));
+}
+
+/** The counters of a thread. @param thread from 0 on */
+export function countersOf(cells: RequestCells, thread: number): RequestCounters {
+  return cells.subarray(thread * SLICE, (thread + 1) * SLICE);
+}
+
+/** What had begun in a thread that died is over. */
+export function forgetActive(cells: RequestCells, thread: number): void {
+  cells[thread * SLICE + ACTIVE] = 0;
+}
+
+/** A request begins to be answered. */
+export function countBegun(counters: RequestCounters): void {
+  counters[ACTIVE]!++;
+}
+
+/**
+ * A request that had begun was answered.
+ *
+ * @param began when it came, by `performance.now()`
+ * @param route pattern as in a reply; "" for none
+ */
+export function countAnswered(
+  counters: RequestCounters,
+  began: number,
+  method: string,
+  route: string,
+  status: number,
+  fault: FaultName | undefined,
+): void {
+  counters[ACTIVE]!--;
+  countRequest(counters, performance.now() - began, method, route, status);
+  if (fault !== undefined) countRejected(counters, fault);
+}
+
+/** A request that had begun will not be answered: its peer is gone. */
+export function countAborted(counters: RequestCounters, began: number, method: string, route: string): void {
+  counters[ACTIVE]!--;
+  countRequest(counters, performance.now() - began, method, route, NO_STATUS);
+}
+
+/** Something was refused before it was a request: nobody knows when it began, nor mostly its method. */
+export function countRefused(
+  counters: RequestCounters,
+  method: string,
+  status: number,
+  fault: FaultName,
+): void {
+  countRequest(counters, 0, method, "", status);
+  countRejected(counters, fault);
+}
+
+function countRequest(
+  counters: RequestCounters,
+  ms: number,
+  method: string,
+  route: string,
+  status: number,
+): void {
+  const series = seriesOf(method, route, status);
+  counters[REQUESTS + series]!++;
+  counters[SECONDS + series]! += ms / 1000;
+  counters[DURATIONS + series * BUCKETS + bucketOf(ms)]!++;
+}
+
+function countRejected(counters: RequestCounters, fault: FaultName): void {
+  const reason = reasonOf(fault);
+  if (reason !== undefined) counters[REJECTED + reason]!++;
+}
+
+/** What counts searches in a thread. */
+export function searchCounter(counters: RequestCounters): CountSearch {
+  return (search, outcome) => {
+    counters[searchCell(search, outcome)]!++;
+  };
+}

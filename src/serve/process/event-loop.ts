@@ -1,0 +1,65 @@
+/**
+ * How late the event loop of the calling thread is: a timer that is due every
+ * 20 ms tells. Node's own histogram of that leaves out the first delay behind
+ * each reset, cannot forget otherwise, and other runtimes have none.
+ */
+
+import { performance } from "node:perf_hooks";
+
+/** Delays of about the last ten seconds, and how busy the loop was of late. */
+export interface EventLoopFigures {
+  /** Share of the last 5 to 10 seconds in which it was busy, 0 to 1; null where the runtime does not tell. */
+  readonly utilization: number | null;
+  readonly delay: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number } | null;
+}
+
+const INTERVAL_MS = 20;
+/** Ten seconds of them. */
+const SAMPLES = 512;
+/** Delays between two marks of the utilization: five seconds. */
+const MARK = 256;
+
+type Utilization = ReturnType<typeof performance.eventLoopUtilization>;
+
+function utilization(): Utilization | undefined {
+  try {
+    return performance.eventLoopUtilization();
+  } catch {
+    return undefined;
+  }
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+/**
+ * Begins to watch, for good. The timer keeps no process.
+ *
+ * @param onDelay told of each delay, in milliseconds
+ */
+export function watchEventLoop(onDelay: (ms: number) => void = () => {}): () => EventLoopFigures {
+  const delays = new Float64Array(SAMPLES);
+  let count = 0;
+  let last = performance.now();
+  let before = utilization();
+  let mark = before;
+  setInterval(() => {
+    const now = performance.now();
+    const delay = Math.max(0, now - last - INTERVAL_MS);
+    delays[count++ % SAMPLES] = delay;
+    last = now;
+    onDelay(delay);
+    if (count % MARK !== 0) return;
+    before = mark;
+    mark = utilization();
+  }, INTERVAL_MS).unref();
+  return () => {
+    const seen = delays.slice(0, Math.min(count, SAMPLES)).sort();
+    const at = (share: number): number => rounded(seen[Math.floor(share * (seen.length - 1))]!);
+    const delay = seen.length === 0 ? null : { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
+    if (before === undefined) return { utilization: null, delay };
+    const busy = performance.eventLoopUtilization(before).utilization;
+    return { utilization: Number.isFinite(busy) ? Math.round(busy * 1000) / 1000 : null, delay };
+  };
+}

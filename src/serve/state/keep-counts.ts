@@ -1,0 +1,247 @@
+/**
+ * Keeping the counts of the running window in a file (`--state`), so that a restart gives no key a new window.
+ *
+ * Two servers may run with the same file, for a moment, when one takes the other's place. Then the one that was started
+ * first writes it. The other adds what that one has counted since to its own counts, and writes as soon as the file
+ * says that it was the last, or no longer changes. So counts pass on whole, none twice, and no lock outlives a process.
+ */
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { addUsage, type Counters, slotOf, windowAt } from "../../gate/limit.ts";
+import type { Observe } from "../../observe.ts";
+import { codeOf, systemErrorText } from "../../system-error.ts";
+import {
+  behindLinks,
+  readCounts,
+  readHead,
+  removeLeftOvers,
+  sumOfCounts,
+  writeCounts,
+} from "./counts-file.ts";
+import { CountsFileError, type CountsHead } from "./counts-format.ts";
+
+/** Between two files. Writing one takes time, too, and a kill may cost the counts of five seconds. */
+const EVERY_MS = 4500;
+/** How long a stop waits for the last file. */
+const LAST_MS = 2000;
+/** Keys of the file that the keys file does not have at the moment, and may have again; of more the counts are dropped. */
+const MAX_UNKNOWN = 65_536;
+/** Above so many keys no unknown ones are added. */
+const MAX_SLOTS = 1_000_000;
+
+/** The keeper of one file. */
+export interface CountsKeeper {
+  /** From now on writes the file; to be called when requests are accepted. */
+  readonly begin: () => void;
+  /** Writes it for the last time; to be called when all requests were answered. */
+  readonly stop: () => Promise<void>;
+}
+
+/** How to keep counts. */
+export interface KeepCountsOptions {
+  readonly file: string;
+  readonly counters: Counters;
+  readonly observe: Observe;
+  /** Between two files, in milliseconds. */
+  readonly everyMs?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof CountsFileError) return error.message;
+  return systemErrorText(error) ?? String(error);
+}
+
+/** Counts of files that are in the counters already, by slot. */
+interface Taken {
+  windows: Float64Array;
+  used: Float64Array;
+}
+
+function enlarged(values: Float64Array, length: number): Float64Array {
+  if (length <= values.length) return values;
+  const larger = new Float64Array(Math.max(length, values.length * 2));
+  larger.set(values);
+  return larger;
+}
+
+/** Makes what takes up the counts of files. */
+function createTaker(counters: Counters, now: () => number): (file: string) => Promise<TakenFile> {
+  const taken: Taken = { windows: new Float64Array(0), used: new Float64Array(0) };
+
+  function checkHead({ windowSeconds, window }: CountsHead): void {
+    if (windowSeconds !== counters.windowSeconds) {
+      throw new CountsFileError(`is of windows of ${windowSeconds} s, not of ${counters.windowSeconds} s`);
+    }
+    const current = windowAt(counters, now());
+    // A count may be one window ahead of its file.
+    if (window < current - 1) throw new CountsFileError("is of a window that is over", true);
+    // A clock that was set back a little gives nothing back. One that is further behind was wrong before.
+    if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
+  }
+
+  /** Adds what was not taken before. */
+  function add(slot: number, window: number, used: number): void {
+    taken.windows = enlarged(taken.windows, slot + 1);
+    taken.used = enlarged(taken.used, slot + 1);
+    const known = taken.windows[slot] === window ? taken.used[slot]! : 0;
+    if (used <= known || window < taken.windows[slot]!) return;
+    addUsage(counters, slot, window, used - known);
+    taken.windows[slot] = window;
+    taken.used[slot] = used;
+  }
+
+  return async (file) => {
+    const current = windowAt(counters, now());
+    const slots: number[] = [];
+    const windows: number[] = [];
+    const used: number[] = [];
+    const unknown: { id: string; window: number; used: number }[] = [];
+    const head = await readCounts(file, checkHead, (count, { window: base }) => {
+      const window = base + count.ahead;
+      if (window !== current && window !== current + 1) return;
+      const slot = counters.slots.get(count.id);
+      if (slot !== undefined) {
+        slots.push(slot);
+        windows.push(window);
+        used.push(count.used);
+      } else if (unknown.length < MAX_UNKNOWN && counters.slots.size + unknown.length < MAX_SLOTS) {
+        unknown.push({ id: count.id, window, used: count.used });
+      }
+    });
+    const keys = slots.length + unknown.length;
+    if (keys === 0 && head.window < current) throw new CountsFileError("is of a window that is over", true);
+    for (const [at, slot] of slots.entries()) add(slot, windows[at]!, used[at]!);
+    for (const count of unknown) add(slotOf(counters, count.id), count.window, count.used);
+    return { head, keys };
+  };
+}
+
+/** What was taken up: the file's first line, and how many keys have counts of the running window. */
+interface TakenFile {
+  readonly head: CountsHead;
+  readonly keys: number;
+}
+
+/** Whether a server that has the file was started before another. */
+function isOlder(one: CountsHead, other: Pick<CountsHead, "started" | "writer">): boolean {
+  return one.started < other.started || (one.started === other.started && one.writer < other.writer);
+}
+
+/**
+ * Takes up the counts of a file and makes its keeper.
+ *
+ * Never rejects: a file that cannot be used is observed and later replaced.
+ */
+export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeeper> {
+  const { counters, observe, everyMs = EVERY_MS, now = Date.now } = options;
+  const file = await behindLinks(options.file);
+  const self = { writer: randomBytes(8).toString("hex"), started: now() };
+  const take = createTaker(counters, now);
+  let sequence = 0;
+  /** The newest file of another server that was looked at. */
+  let seen = "";
+  /** Window and sum of what was written last. */
+  let saved = "";
+  let problem = "";
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+
+  const nameOf = ({ writer, sequence: number, last }: CountsHead): string => `${writer} ${number} ${last}`;
+
+  /** Takes up what another server wrote; gives its first line when it goes on writing. */
+  async function follow(): Promise<CountsHead | undefined> {
+    const head = await readHead(file).catch(() => undefined);
+    if (head === undefined) {
+      // Gone, or damaged: it must be written again.
+      saved = "";
+      return undefined;
+    }
+    if (head.writer === self.writer || nameOf(head) === seen) return undefined;
+    saved = "";
+    seen = nameOf(head);
+    if (!isOlder(head, self)) return undefined;
+    const found = await take(file).catch(() => undefined);
+    if (found === undefined) return undefined;
+    seen = nameOf(found.head);
+    return found.head.last ? undefined : found.head;
+  }
+
+  async function write(last: boolean): Promise<void> {
+    const window = windowAt(counters, now());
+    const sum = `${window} ${await sumOfCounts(counters, window)} ${last}`;
+    if (sum === saved) return;
+    const { windowSeconds } = counters;
+    await writeCounts(file, { windowSeconds, window, ...self, sequence: ++sequence, last }, counters);
+    saved = sum;
+  }
+
+  let followed = "";
+  async function save(last: boolean): Promise<void> {
+    try {
+      const other = await follow();
+      if (other !== undefined) {
+        if (followed !== other.writer) observe({ kind: "state-shared", file });
+        followed = other.writer;
+        return;
+      }
+      await write(last);
+      if (problem !== "") observe({ kind: "state-recovered", file });
+      problem = "";
+    } catch (error) {
+      const before = problem;
+      problem = problemOf(error);
+      if (problem !== before) observe({ kind: "state-failed", file, problem });
+    }
+  }
+
+  /** One at a time. */
+  let saving: Promise<void> = Promise.resolve();
+  function saveNext(last: boolean): Promise<void> {
+    saving = saving
+      .then(() => save(last))
+      .catch((error: unknown) => observe({ kind: "defect", where: "state", error }));
+    return saving;
+  }
+
+  async function tick(): Promise<void> {
+    const began = performance.now();
+    await saveNext(false);
+    if (!isOver) timer = setTimeout(tick, Math.max(0, everyMs - (performance.now() - began)));
+  }
+
+  /** Whether somebody may be about to write the file that was found. */
+  let mayBeShared = false;
+  try {
+    const { head, keys } = await take(file);
+    seen = nameOf(head);
+    mayBeShared = !head.last;
+    const reset = (windowAt(counters, now()) + 1) * counters.windowSeconds;
+    observe({ kind: "state-restored", file, keys, reset });
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") {
+      const isOld = error instanceof CountsFileError && error.isOld;
+      observe({ kind: "state-refused", file, problem: problemOf(error), ...(isOld ? { isOld } : {}) });
+    }
+  }
+  await removeLeftOvers(file);
+  return {
+    begin() {
+      timer = setTimeout(tick, mayBeShared ? everyMs : 0);
+    },
+    async stop() {
+      isOver = true;
+      clearTimeout(timer);
+      if (timer === undefined) return;
+      // A disk that hangs must not hold up the end.
+      const patience = new AbortController();
+      await Promise.race([
+        saveNext(true),
+        sleep(LAST_MS, undefined, { signal: patience.signal }).catch(() => {}),
+      ]);
+      patience.abort();
+    },
+  };
+}

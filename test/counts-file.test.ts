@@ -1,0 +1,384 @@
+/** The file of counts (`--state`): what it keeps, what it refuses, and how it passes from one server to the next. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { crc32 } from "node:zlib";
+import {
+  type Counters,
+  countRequest,
+  createCounters,
+  createSharedCounters,
+  slotOf,
+  usageOf,
+  windowAt,
+} from "../src/gate/limit.ts";
+import type { Observation } from "../src/observe.ts";
+import { type CountsKeeper, keepCounts } from "../src/serve/state/keep-counts.ts";
+import { until } from "./support/process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-counts-"));
+const keepers = new Set<CountsKeeper>();
+after(async () => {
+  for (const keeper of keepers) await keeper.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const HOUR = 3600;
+/** The middle of a window. */
+const NOW = Date.parse("2026-01-01T00:30:00Z");
+const IDS = ["key_1", "__proto__", "constructor", "é\u2028😀", 'a"\\\n', "x".repeat(5000), ""];
+
+let files = 0;
+const newFile = (): string => join(folder, `state-${++files}`);
+
+interface Server {
+  readonly counters: Counters;
+  readonly observations: Observation[];
+  readonly keeper: CountsKeeper;
+  readonly use: (id: string, times: number, now?: number) => void;
+  readonly used: (id: string) => number;
+  readonly kinds: () => string[];
+}
+
+/** A server's counters with their file. */
+async function open(
+  file: string,
+  now: () => number = () => NOW,
+  ids: readonly string[] = IDS,
+  seconds = HOUR,
+  everyMs = 5,
+): Promise<Server> {
+  const counters = createCounters(seconds);
+  for (const id of ids) slotOf(counters, id);
+  const observations: Observation[] = [];
+  const keeper = await keepCounts({ file, counters, observe: (one) => observations.push(one), everyMs, now });
+  keepers.add(keeper);
+  return {
+    counters,
+    observations,
+    keeper,
+    use(id, times, at = now()) {
+      for (let n = 0; n < times; n++) countRequest(counters, slotOf(counters, id), 1e9, at);
+    },
+    used: (id) => usageOf(counters, slotOf(counters, id)).used,
+    kinds: () => observations.map(({ kind }) => kind),
+  };
+}
+
+/** A file as a server leaves it. */
+async function saved(
+  file: string,
+  uses: Readonly<Record<string, number>>,
+  now = NOW,
+  seconds = HOUR,
+): Promise<void> {
+  const server = await open(file, () => now, Object.keys(uses), seconds);
+  for (const [id, times] of Object.entries(uses)) server.use(id, times);
+  server.keeper.begin();
+  await server.keeper.stop();
+}
+
+describe("a file of counts", () => {
+  it("keeps counts of any id over a restart, for its owner alone", async () => {
+    const file = newFile();
+    const first = await open(file);
+    for (const [at, id] of IDS.entries()) first.use(id, at + 1);
+    first.keeper.begin();
+    await first.keeper.stop();
+    assert.deepEqual(first.observations, []);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const second = await open(file);
+    assert.deepEqual(
+      IDS.map(second.used),
+      IDS.map((_, at) => at + 1),
+    );
+    const reset = (windowAt(second.counters, NOW) + 1) * HOUR;
+    assert.deepEqual(second.observations, [{ kind: "state-restored", file, keys: IDS.length, reset }]);
+  });
+
+  it("keeps counts of keys that are not there at the moment", async () => {
+    const file = newFile();
+    await saved(file, { gone: 7, key_1: 1 });
+    const second = await open(file, () => NOW, ["key_1"]);
+    assert.equal(second.used("gone"), 7);
+  });
+
+  it("is written again while counts grow or the file is gone, and only then", async () => {
+    const file = newFile();
+    const server = await open(file);
+    server.keeper.begin();
+    await until(() => existsSync(file), "the first file");
+    server.use("key_1", 3);
+    await until(() => readFileSync(file, "utf8").includes('["key_1",3]'), "the count");
+    const { ino } = statSync(file);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(statSync(file).ino, ino, "nothing has changed");
+    rmSync(file);
+    await until(() => existsSync(file), "the file again");
+    await server.keeper.stop();
+    assert.deepEqual(server.observations, []);
+  });
+
+  it("gives other keys their turn while it is written", async () => {
+    const file = newFile();
+    const ids = Array.from({ length: 100_000 }, (_, at) => `key_${at}`);
+    const server = await open(file, () => NOW, ids);
+    for (const id of ids) server.use(id, 1);
+    let turns = 0;
+    const counting = setInterval(() => turns++, 0);
+    server.keeper.begin();
+    await server.keeper.stop();
+    clearInterval(counting);
+    assert.ok(turns > 10, `${turns} turns of the event loop`);
+    assert.equal(readFileSync(file, "utf8").split("\n").length, ids.length + 3);
+  });
+
+  it("takes away what servers left that were killed while they wrote, and nothing else", async () => {
+    const file = newFile();
+    const names = [".0123456789abcdef.tmp", ".123.tmp", ".0123456789abcdef.tmp.old"].map((end) => file + end);
+    const young = `${file}.fedcba9876543210.tmp`;
+    for (const name of [...names, young]) writeFileSync(name, "x");
+    for (const name of names) utimesSync(name, 1e9, 1e9);
+    await open(file);
+    assert.deepEqual(
+      [...names, young].map((name) => existsSync(name)),
+      [false, true, true, true],
+    );
+    for (const name of [...names.slice(1), young]) rmSync(name);
+  });
+
+  it("works with the counters of threads", async () => {
+    const file = newFile();
+    await saved(file, { key_1: 5 });
+    const counters = createSharedCounters(HOUR);
+    slotOf(counters, "key_1");
+    await keepCounts({ file, counters, observe: () => {}, now: () => NOW });
+    assert.equal(countRequest(counters, 0, 6, NOW).remaining, 0);
+    assert.equal(countRequest(counters, 0, 6, NOW).passed, false);
+  });
+
+  it("holds ids alone of what is known of keys", async () => {
+    const file = newFile();
+    await saved(file, { key_1: 5 });
+    const lines = readFileSync(file, "utf8").split("\n");
+    assert.match(
+      lines[0]!,
+      /^\{"format":"orrery-counts\/1","windowSeconds":3600,"window":\d+,"writer":"[0-9a-f]{16}","started":\d+,"sequence":\d+,"last":true\}$/,
+    );
+    assert.deepEqual(lines.slice(1, 2), ['["key_1",5]']);
+    assert.match(lines[2]!, /^\{"keys":1,"crc32":"[0-9a-f]{8}"\}$/);
+  });
+});
+
+/** A file with a right checksum. */
+function sealed(head: string, ...lines: readonly string[]): string {
+  const text = `${[head, ...lines].join("\n")}\n`;
+  return `${text}{"keys":${lines.length},"crc32":"${crc32(text).toString(16).padStart(8, "0")}"}\n`;
+}
+
+function headOf(change: Readonly<Record<string, unknown>> = {}): string {
+  const window = Math.floor(NOW / 1000 / HOUR);
+  return JSON.stringify({
+    format: "orrery-counts/1",
+    windowSeconds: HOUR,
+    window,
+    writer: "w",
+    started: 1,
+    sequence: 1,
+    last: true,
+    ...change,
+  });
+}
+
+describe("a file of counts that cannot be used", () => {
+  const whole = sealed(headOf(), '["key_1",5]', '["key_2",6]');
+  const cases: Readonly<Record<string, [make: (file: string) => void, problem: RegExp]>> = {
+    empty: [(file) => writeFileSync(file, ""), /is empty/],
+    "no JSON": [(file) => writeFileSync(file, "hello\n"), /no file of counts/],
+    "an object with a prototype": [
+      (file) => writeFileSync(file, '{"__proto__":{"format":"orrery-counts/1"}}\n'),
+      /no file of counts/,
+    ],
+    "a line of a megabyte": [(file) => writeFileSync(file, "[".repeat(1_000_000)), /has no end/],
+    "JSON a thousand deep": [(file) => writeFileSync(file, sealed(headOf(), "[".repeat(60_000))), /no count/],
+    "another version": [
+      (file) => writeFileSync(file, sealed(headOf({ format: "orrery-counts/2" }))),
+      /another version/,
+    ],
+    "a head of wrong types": [(file) => writeFileSync(file, sealed(headOf({ window: "1" }))), /first line/],
+    "another window length": [
+      (file) => writeFileSync(file, sealed(headOf({ windowSeconds: 60 }))),
+      /windows of 60 s, not of 3600 s/,
+    ],
+    "an older window": [
+      (file) => writeFileSync(file, sealed(headOf({ window: 5 }), '["key_1",5]')),
+      /window that is over/,
+    ],
+    "the window before": [
+      (file) =>
+        writeFileSync(file, sealed(headOf({ window: Math.floor(NOW / 1000 / HOUR) - 1 }), '["key_1",5]')),
+      /window that is over/,
+    ],
+    "a window of next year": [
+      (file) => writeFileSync(file, sealed(headOf({ window: 1e9 }), '["key_1",5]')),
+      /far from having begun/,
+    ],
+    "a negative count": [(file) => writeFileSync(file, sealed(headOf(), '["key_1",-5]')), /no count/],
+    "a count that is no number": [
+      (file) => writeFileSync(file, sealed(headOf(), '["key_1",1e999]')),
+      /no count/,
+    ],
+    "an object for a count": [
+      (file) => writeFileSync(file, whole.replace('["key_2",6]', '{"a":1}')),
+      /behind its end/,
+    ],
+    truncated: [(file) => writeFileSync(file, whole.slice(0, -10)), /no end/],
+    "cut at a line": [(file) => writeFileSync(file, whole.slice(0, whole.lastIndexOf("{"))), /no end/],
+    "a changed digit": [(file) => writeFileSync(file, whole.replace('"key_1",5', '"key_1",4')), /checksum/],
+    "trailing bytes": [(file) => writeFileSync(file, `${whole}x\n`), /behind its end/],
+    "a gigabyte": [
+      (file) => {
+        writeFileSync(file, whole);
+        truncateSync(file, 2 ** 30);
+      },
+      /too large/,
+    ],
+    zeros: [
+      (file) => {
+        writeFileSync(file, "");
+        truncateSync(file, 2 ** 26);
+      },
+      /has no end/,
+    ],
+    "a FIFO": [(file) => execFileSync("mkfifo", [file]), /not a regular file/],
+  };
+  for (const [name, [make, problem]] of Object.entries(cases)) {
+    it(`is told of and replaced: ${name}`, async () => {
+      const file = newFile();
+      make(file);
+      const server = await open(file);
+      assert.equal(server.observations.length, 1);
+      const [told] = server.observations;
+      assert.equal(told!.kind, "state-refused");
+      assert.match((told as { problem: string }).problem, problem);
+      assert.equal("isOld" in told!, String(problem).includes("is over"));
+      assert.ok(
+        IDS.every((id) => server.used(id) === 0),
+        "nothing of it is taken",
+      );
+      server.use("key_1", 2);
+      server.keeper.begin();
+      await server.keeper.stop();
+      const next = await open(file);
+      assert.equal(next.used("key_1"), 2);
+      assert.deepEqual(server.observations.slice(1), []);
+    });
+  }
+
+  it("is told of once, though it is never replaced: a folder, a missing folder, which may come", async () => {
+    const file = newFile();
+    mkdirSync(join(file, "x"), { recursive: true });
+    const server = await open(file);
+    server.keeper.begin();
+    await until(() => server.observations.length === 2, "the failure");
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    assert.deepEqual(server.kinds(), ["state-refused", "state-failed"]);
+    rmSync(file, { recursive: true });
+    await until(() => server.observations.length === 3, "the recovery");
+    assert.equal(server.kinds()[2], "state-recovered");
+    await server.keeper.stop();
+
+    const away = newFile();
+    const other = await open(join(away, "state"));
+    other.keeper.begin();
+    await until(() => other.observations.length === 1, "the failure");
+    mkdirSync(away);
+    await until(() => other.observations.length === 2, "the recovery");
+    assert.deepEqual(other.kinds(), ["state-failed", "state-recovered"]);
+    await other.keeper.stop();
+    assert.deepEqual(readdirSync(away), ["state"]);
+    assert.equal(readdirSync(folder).filter((name) => name.endsWith(".tmp")).length, 0);
+  });
+});
+
+describe("a clock", () => {
+  it("that goes on to the next window leaves the counts behind", async () => {
+    const file = newFile();
+    await saved(file, { key_1: 5 });
+    const next = await open(file, () => NOW + HOUR * 1000);
+    assert.equal(next.used("key_1"), 0);
+    assert.deepEqual(next.kinds(), ["state-refused"]);
+  });
+
+  it("that is set back into the window before gives no request back", async () => {
+    const file = newFile();
+    await saved(file, { key_1: 5 }, NOW + HOUR * 1000);
+    const back = await open(file);
+    back.use("key_1", 1);
+    assert.deepEqual(usageOf(back.counters, 0), { window: windowAt(back.counters, NOW) + 1, used: 6 });
+    // Written while the clock is behind, read when it is right again.
+    back.use("key_2", 2);
+    back.keeper.begin();
+    await back.keeper.stop();
+    const right = await open(file, () => NOW + HOUR * 1000);
+    assert.deepEqual([right.used("key_1"), right.used("key_2")], [6, 0]);
+  });
+});
+
+describe("two servers with one file", () => {
+  it("pass the counts on, all of them and none twice", async () => {
+    const file = newFile();
+    let time = NOW;
+    const old = await open(file, () => time);
+    old.use("key_1", 10);
+    old.keeper.begin();
+    await until(() => existsSync(file) && readFileSync(file, "utf8").includes('"key_1",10'), "its file");
+    time += 1;
+    const next = await open(file, () => time);
+    assert.equal(next.used("key_1"), 10);
+    next.keeper.begin();
+    for (let round = 1; round <= 20; round++) {
+      old.use("key_1", 2);
+      next.use("key_1", 3);
+      const total = 10 + 2 * round + 3 * round;
+      await until(() => next.used("key_1") === total, `${total} requests, ${next.used("key_1")}`);
+      assert.equal(old.used("key_1"), 10 + 2 * round);
+    }
+    await old.keeper.stop();
+    await until(() => readFileSync(file, "utf8").includes('"key_1",110'), "the file of the next");
+    await next.keeper.stop();
+    assert.deepEqual(next.kinds(), ["state-restored", "state-shared"]);
+    assert.deepEqual(old.kinds(), []);
+    const third = await open(file, () => time);
+    assert.equal(third.used("key_1"), 110);
+  });
+
+  it("leave the file to the younger when the older was killed", async () => {
+    const file = newFile();
+    writeFileSync(file, sealed(headOf({ last: false, started: NOW - 1 }), '["key_1",10]'));
+    const next = await open(file);
+    next.use("key_1", 1);
+    next.keeper.begin();
+    await until(() => readFileSync(file, "utf8").includes('"key_1",11'), "the file of the next");
+    // It was only slow.
+    writeFileSync(file, sealed(headOf({ last: false, started: NOW - 1, sequence: 2 }), '["key_1",12]'));
+    await until(() => next.used("key_1") === 13, "what the older has counted since");
+    await until(() => readFileSync(file, "utf8").includes('"key_1",13'), "the file of the next");
+    await next.keeper.stop();
+  });
+});

@@ -1,0 +1,190 @@
+/** Counting requests, and the figures that are told of it. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { FAULTS, type FaultName } from "../src/fault.ts";
+import {
+  countAborted,
+  countAnswered,
+  countBegun,
+  countersOf,
+  countRefused,
+  createRequestCells,
+  forgetActive,
+  searchCounter,
+} from "../src/metrics/counters.ts";
+import { figuresOf, quantile, readTotals } from "../src/metrics/figures.ts";
+import {
+  BOUNDS_MS,
+  BUCKETS,
+  bucketOf,
+  METHODS,
+  REASONS,
+  ROUTE_NAMES,
+  SERIES,
+  STATUSES,
+  seriesAt,
+  seriesOf,
+} from "../src/metrics/layout.ts";
+
+/** Of durations that are to be these. */
+const agoMs = (ms: number): number => performance.now() - ms;
+
+describe("a series", () => {
+  it("is one of its own for each route, method and status", () => {
+    const seen = new Set<number>();
+    for (const route of ROUTE_NAMES) {
+      for (const method of METHODS) {
+        for (const status of STATUSES) {
+          const series = seriesOf(method, route, status);
+          assert.deepEqual(seriesAt(series), { route, method, status });
+          seen.add(series);
+        }
+      }
+    }
+    assert.equal(seen.size, SERIES);
+    assert.equal(Math.max(...seen), SERIES - 1);
+  });
+
+  it("never says what a client made up", () => {
+    for (const method of ["get", "BREW", "svc_sk_token", "", "__proto__", "constructor"]) {
+      const { method: shown } = seriesAt(seriesOf(method, "/svc_sk_token", 404));
+      assert.equal(shown, "_OTHER");
+    }
+    assert.equal(seriesAt(seriesOf("GET", "/worlds/1", 200)).route, "");
+    assert.equal(seriesAt(seriesOf("GET", "/worlds", 299)).status, 0);
+  });
+
+  it("exists for the status of every error", () => {
+    for (const { status } of Object.values(FAULTS)) assert.ok(STATUSES.includes(status), String(status));
+  });
+});
+
+describe("figures", () => {
+  it("are sums over the threads", () => {
+    const cells = createRequestCells(3);
+    for (const thread of [0, 1, 2]) {
+      const counters = countersOf(cells, thread);
+      countBegun(counters);
+      countBegun(counters);
+      countAnswered(counters, agoMs(3), "GET", "/worlds", 200, undefined);
+      countRefused(counters, "", 400, "badRequest");
+      searchCounter(counters)("worlds", "cached");
+    }
+    const figures = figuresOf(readTotals(cells));
+    assert.equal(figures.total, 6);
+    assert.equal(figures.active, 3);
+    assert.deepEqual(figures.byStatus, { 200: 3, 400: 3 });
+    assert.deepEqual(figures.rejected, { bad_request: 3 });
+    assert.deepEqual(
+      figures.routes.map(({ route, total, byStatus }) => ({ route, total, byStatus })),
+      [
+        { route: "", total: 3, byStatus: { 400: 3 } },
+        { route: "/worlds", total: 3, byStatus: { 200: 3 } },
+      ],
+    );
+    const { p50Ms, p99Ms } = figures.routes[1]!.latency!;
+    assert.ok(p50Ms >= 2.5 && p99Ms >= p50Ms, `${p50Ms} ${p99Ms}`);
+    assert.deepEqual(
+      figures.searches.filter(({ total }) => total > 0),
+      [{ search: "worlds", outcome: "cached", total: 3 }],
+    );
+  });
+
+  it("do not fall when a thread dies, but for what it had begun", () => {
+    const cells = createRequestCells(2);
+    const before = countersOf(cells, 1);
+    countBegun(before);
+    countBegun(before);
+    countAnswered(before, agoMs(1), "GET", "/stats", 200, undefined);
+    forgetActive(cells, 1);
+    const next = countersOf(cells, 1);
+    countBegun(next);
+    countAnswered(next, agoMs(1), "GET", "/stats", 200, undefined);
+    const { total, active } = figuresOf(readTotals(cells));
+    assert.deepEqual({ total, active }, { total: 2, active: 0 });
+  });
+
+  it("of a peer that left tell of no status and no rejection", () => {
+    const cells = createRequestCells(1);
+    const counters = countersOf(cells, 0);
+    countBegun(counters);
+    countAborted(counters, agoMs(40), "GET", "/users/search");
+    const { byStatus, rejected, active } = figuresOf(readTotals(cells));
+    assert.deepEqual({ byStatus, rejected, active }, { byStatus: { 0: 1 }, rejected: {}, active: 0 });
+  });
+
+  it("since a moment leave out what was before", () => {
+    const cells = createRequestCells(1);
+    const counters = countersOf(cells, 0);
+    const answer = (ms: number, fault?: FaultName): void => {
+      countBegun(counters);
+      const status = fault === undefined ? 200 : FAULTS[fault].status;
+      countAnswered(counters, agoMs(ms), "GET", "/worlds", status, fault);
+    };
+    for (let at = 0; at < 100; at++) answer(4000);
+    answer(1, "rateLimited");
+    const since = readTotals(cells);
+    assert.deepEqual(figuresOf(readTotals(cells), since).routes, []);
+    answer(1);
+    answer(1, "busy");
+    const { total, rejected, routes } = figuresOf(readTotals(cells), since);
+    assert.deepEqual({ total, rejected }, { total: 2, rejected: { busy: 1 } });
+    assert.ok(routes[0]!.latency!.p99Ms < 4000, `${routes[0]!.latency!.p99Ms}`);
+  });
+
+  it("count every rejection by its name, and answers of operations not", () => {
+    const cells = createRequestCells(1);
+    const counters = countersOf(cells, 0);
+    for (const name of Object.keys(FAULTS) as FaultName[])
+      countRefused(counters, "GET", FAULTS[name].status, name);
+    const { rejected } = figuresOf(readTotals(cells));
+    assert.deepEqual(Object.keys(rejected), REASONS);
+    assert.deepEqual(new Set(Object.values(rejected)), new Set([1]));
+    for (const answer of [
+      "world_missing",
+      "user_missing",
+      "instance_missing",
+      "snapshot_changed",
+      "internal",
+    ]) {
+      assert.ok(!(answer in rejected), answer);
+    }
+  });
+});
+
+describe("a quantile", () => {
+  it("lies in the bucket of the duration that it estimates", () => {
+    const durations = fc.array(fc.double({ min: 0, max: 9999, noNaN: true }), {
+      minLength: 1,
+      maxLength: 50,
+    });
+    fc.assert(
+      fc.property(durations, fc.double({ min: 0.01, max: 1, noNaN: true }), (given, share) => {
+        const buckets = new Float64Array(BUCKETS);
+        for (const ms of given) buckets[bucketOf(ms)]!++;
+        const sorted = given.toSorted((a, b) => a - b);
+        const exact = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
+        const bucket = bucketOf(exact);
+        const estimate = quantile(buckets, share)!;
+        assert.ok(estimate <= BOUNDS_MS[bucket]! + 1e-9, `${estimate} for ${exact}`);
+        assert.ok(estimate >= (bucket === 0 ? 0 : BOUNDS_MS[bucket - 1]!), `${estimate} for ${exact}`);
+      }),
+    );
+  });
+
+  it("is interpolated", () => {
+    const buckets = new Float64Array(BUCKETS);
+    buckets[bucketOf(20)] = 10;
+    assert.equal(quantile(buckets, 0.5), 17.5);
+    assert.equal(quantile(buckets, 1), 25);
+  });
+
+  it("of durations beyond the last bound is that bound, and of none there is none", () => {
+    const buckets = new Float64Array(BUCKETS);
+    assert.equal(quantile(buckets, 0.5), undefined);
+    buckets[BUCKETS - 1] = 1;
+    assert.equal(quantile(buckets, 0.5), BOUNDS_MS.at(-1));
+  });
+});

@@ -1,0 +1,26 @@
+/** A process that counts requests of a key without end and keeps the counts in a file. Says what it is about to reach. */
+
+import { writeSync } from "node:fs";
+import { addUsage, createCounters, slotOf, usageOf, windowAt } from "../../src/gate/limit.ts";
+import { keepCounts } from "../../src/serve/state/keep-counts.ts";
+
+/** So long that none ends meanwhile. */
+const WINDOW_SECONDS = 315_360_000;
+
+const counters = createCounters(WINDOW_SECONDS);
+const slot = slotOf(counters, "key_1");
+// So that writing takes a while.
+for (let key = 2; key < 3000; key++)
+  addUsage(counters, slotOf(counters, `key_${key}`), windowAt(counters, Date.now()), 1);
+const keeper = await keepCounts({
+  file: process.argv[2]!,
+  counters,
+  observe: (observation) => process.stderr.write(`${JSON.stringify(observation)}\n`),
+  everyMs: 1,
+});
+keeper.begin();
+setInterval(() => {
+  const { used } = usageOf(counters, slot);
+  writeSync(1, `${used + 10}\n`);
+  addUsage(counters, slot, windowAt(counters, Date.now()), 10);
+}, 1);
