@@ -45,6 +45,8 @@ export interface Leases {
   readonly away: Int32Array;
   /** The server's clock minus the wall clock here, in milliseconds; one value. */
   readonly clock: Float64Array;
+  /** Requests let through without a permit while the server was away, those refused then, and those that waited for it. */
+  readonly tally: BigInt64Array;
   /** Replicas that share the limit while the server is away. */
   readonly replicas: number;
   /** Whether requests without a permit are refused while the server is away. */
@@ -87,10 +89,16 @@ export function createLeases(counters: Counters, replicas: number, denies: boole
     askBelow: numbers(),
     away: new Int32Array(shared(slots * 4)),
     clock: new Float64Array(shared(8)),
+    tally: new BigInt64Array(shared(24)),
     replicas,
     denies,
   };
 }
+
+/** Places in the tally. */
+const ALONE = 0;
+const REFUSED = 1;
+export const WAITED = 2;
 
 const HALF = 2 ** 32;
 
@@ -221,8 +229,12 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
       isLeased ? Math.min(share, permitted + rest) : share,
     );
     const reset = (window + 1) * windowSeconds;
-    if (used >= most) return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+    if (used >= most) {
+      Atomics.add(leases.tally, REFUSED, 1n);
+      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+    }
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
+    if (!isLeased || !isGood || used >= permitted) Atomics.add(leases.tally, ALONE, 1n);
     return { passed: true, limit, remaining: tell(leases, slot, window, most - used - 1), reset };
   }
 }

@@ -1,7 +1,7 @@
 /** Requests of one thread that wait for permits of their keys, for a short time. */
 
 import type { Quota } from "./limit.ts";
-import { type AskAhead, type Leases, takeAlone, takePermit } from "./shared-leases.ts";
+import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./shared-leases.ts";
 
 /** How long a request waits for a permit, in milliseconds. */
 export const WAIT_MS = 45;
@@ -62,6 +62,7 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   }
 
   function wait(slot: number, limit: number, wall: number): Promise<Quota> {
+    Atomics.add(leases.tally, WAITED, 1n);
     return new Promise((settle) => {
       const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimer: ignore };
       let queue = queues.get(slot);
@@ -95,17 +96,23 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
       queues.delete(slot);
       const mono = host.mono();
       const left: Waiter[] = [];
+      let more: number | undefined;
+      // Asked for together with what is still waited for.
+      const askLater: AskAhead = (_, limit) => {
+        more = limit;
+      };
       for (const waiter of queue) {
         const { limit, wall, at } = waiter;
         // What was answered before a request came does not say what is left when it is counted.
         const isFresh = at <= sent;
-        const quota = takePermit(leases, slot, limit, mono, wall + mono - at, isFresh, askAhead);
+        const quota = takePermit(leases, slot, limit, mono, wall + mono - at, isFresh, askLater);
         if (quota === undefined) left.push(waiter);
         else finish(waiter, quota);
       }
-      if (left.length === 0) return;
-      queues.set(slot, left);
-      host.ask(slot, left[0]!.limit, left.length);
+      if (left.length > 0) {
+        queues.set(slot, left);
+        host.ask(slot, left[0]!.limit, left.length);
+      } else if (more !== undefined) askAhead(slot, more);
     },
     failed(slot) {
       const queue = queues.get(slot);

@@ -5,7 +5,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { Counters } from "../../gate/limit.ts";
-import { createLeases, type Leases, makeAsk, takeAnswer } from "../../gate/shared-leases.ts";
+import { type Asking, createAsking } from "../../gate/shared-asking.ts";
+import { createLeases, type Leases, makeAsk } from "../../gate/shared-leases.ts";
 import { createSharedLimits, type SharedLimits } from "../../gate/shared-waiting.ts";
 import type { Observe } from "../../observe.ts";
 import { type OpenConnection, openConnection } from "./connection.ts";
@@ -24,15 +25,16 @@ export interface SharedLimitsSettings {
   readonly open?: OpenConnection;
 }
 
-/** Told what became of asking for a key. @param sent when the server was asked, or undefined when it could not be */
-export type Notify = (slot: number, sent: number | undefined) => void;
-
 /** Figures of shared limits since the start. */
 export interface SharedLimitsFigures {
   /** Questions to the server, those that were not answered, and its losses. */
   readonly asks: number;
   readonly failures: number;
   readonly losses: number;
+  /** Requests that were let through without a permit, or refused, while it was away; and those that waited for it. */
+  readonly alone: number;
+  readonly refused: number;
+  readonly waited: number;
   /** Servers that cannot be asked now. */
   readonly away: number;
 }
@@ -42,8 +44,8 @@ export interface SharedLimitsKeeper {
   readonly leases: Leases;
   /** For requests of this thread. */
   readonly limits: SharedLimits;
-  /** Asks for permits of a key, once at a time; whoever asks meanwhile is told of the same answer. */
-  readonly ask: (slot: number, limit: number, want: number, notify: Notify) => void;
+  /** Asks for permits of a key. */
+  readonly ask: Asking["ask"];
   readonly figures: () => SharedLimitsFigures;
   /** Gives back what is held, as far as that is quick, and closes; to be called when the last request was answered. */
   readonly close: () => Promise<void>;
@@ -72,15 +74,9 @@ export async function keepSharedLimits(
   observe: Observe,
 ): Promise<SharedLimitsKeeper> {
   const leases = createLeases(counters, settings.replicas, settings.denies);
-  /** By slot, while it is asked for: who wants to know. */
-  const asking = new Map<number, Set<Notify>>();
-  /** Keys that were asked for, with the limit, by slot. */
-  const known = new Map<number, number>();
   /** By server that is away: since when. */
   const awaySince = new Map<string, number>();
   const names: string[] = [];
-  let asks = 0;
-  let failures = 0;
   let losses = 0;
   let isClosed = false;
 
@@ -110,32 +106,13 @@ export async function keepSharedLimits(
     settings.open ?? openConnection,
   );
 
-  function ask(slot: number, limit: number, want: number, notify: Notify): void {
-    const curious = asking.get(slot);
-    if (curious !== undefined) {
-      curious.add(notify);
-      return;
-    }
-    const told = new Set([notify]);
-    asking.set(slot, told);
-    known.set(slot, limit);
-    asks++;
-    const sent = monotonic();
-    server.lease(nameOf(slot), makeAsk(leases, slot, limit, want)).then(
-      (answer) => {
-        takeAnswer(leases, slot, limit, answer, sent, monotonic(), Date.now());
-        Atomics.store(leases.away, slot, 0);
-        asking.delete(slot);
-        for (const one of told) one(slot, sent);
-      },
-      () => {
-        failures++;
-        Atomics.store(leases.away, slot, 1);
-        asking.delete(slot);
-        for (const one of told) one(slot, undefined);
-      },
-    );
-  }
+  const { ask, known, figures } = createAsking(leases, {
+    mono: monotonic,
+    wall: Date.now,
+    lease(slot, asked, settle) {
+      server.lease(nameOf(slot), asked).then(settle, () => settle(undefined));
+    },
+  });
 
   /** What was counted alone becomes known to the others; a few keys at a time. */
   async function tellAgain(): Promise<void> {
@@ -162,7 +139,10 @@ export async function keepSharedLimits(
     leases,
     limits,
     ask,
-    figures: () => ({ asks, failures, losses, away: awaySince.size }),
+    figures() {
+      const [alone, refused, waited] = Array.from(leases.tally, Number) as [number, number, number];
+      return { ...figures(), alone, refused, waited, losses, away: awaySince.size };
+    },
     async close() {
       if (isClosed) return;
       isClosed = true;
