@@ -17,6 +17,7 @@ import { defaultOf } from "../../settings.ts";
 import { isAddress } from "../../source/address.ts";
 import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
+import type { SharedLimitsKeeper, SharedLimitsSettings } from "../limits/keep-shared.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
 import type { SnapshotEvents } from "../load/snapshot-events.ts";
@@ -77,6 +78,8 @@ export interface OpenStateOptions {
   readonly countsFile?: string | undefined;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
+  /** How limits are shared with other replicas; not at all when absent. */
+  readonly sharedLimits?: SharedLimitsSettings | undefined;
   /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
   readonly requestCells?: RequestCells | undefined;
   /** Told of loads and looks. */
@@ -105,7 +108,9 @@ export interface OpenState {
   readonly beginSaving: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
-  /** Saves the counts for the last time; to be called when the last request was answered. */
+  /** Limits that are shared with other replicas. */
+  readonly sharedLimits: SharedLimitsKeeper | undefined;
+  /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
   readonly saveCounts: () => Promise<void>;
   /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
   readonly keysProblem: () => string | undefined;
@@ -156,12 +161,23 @@ async function openSource(options: OpenStateOptions): Promise<Source | undefined
  */
 export async function openState(options: OpenStateOptions): Promise<OpenState> {
   const { observe } = options;
-  const counters = (options.sharedCounters ? createSharedCounters : createCounters)(options.rateWindow);
+  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
+  const counters = (mayShare ? createSharedCounters : createCounters)(options.rateWindow);
+  // Imported when it is needed.
+  const sharedLimits =
+    options.sharedLimits === undefined
+      ? undefined
+      : await (await import("../limits/keep-shared.ts")).keepSharedLimits(
+          options.sharedLimits,
+          counters,
+          observe,
+        );
   let follower: Follower | undefined;
   const gate: State["gate"] = {
     prefixes: options.prefixes,
     defaultLimit: options.rateLimit,
     counters,
+    shared: sharedLimits?.limits,
     keys: new KeyRing(),
     closed: false,
   };
@@ -221,6 +237,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
   ).catch((error: unknown) => {
     keys?.stop();
+    void sharedLimits?.close();
     throw error;
   });
   state = {
@@ -246,16 +263,21 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
     beginSimilar: () => similar?.begin(),
     beginSaving: () => countsKeeper?.begin(),
+    sharedLimits,
     stop() {
       keys?.stop();
       snapshots.stop();
     },
     async saveCounts() {
+      await sharedLimits?.close();
       await countsKeeper?.stop();
     },
     keysProblem: () => keys?.problem(),
     searchCounts: snapshots.searchCounts,
     searchHolds: snapshots.searchHolds,
-    close: snapshots.close,
+    close() {
+      void sharedLimits?.close();
+      snapshots.close();
+    },
   };
 }
