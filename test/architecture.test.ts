@@ -40,6 +40,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["admin/"],
   ["serve/threads/"],
   ["serve/state/"],
+  ["serve/limits/"],
   ["serve/load/"],
   ["serve/search/"],
   ["serve/listen/"],
