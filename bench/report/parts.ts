@@ -75,4 +75,5 @@ export const PARTS: readonly Part[] = [
   { name: "stops", bench: "stops.ts", args: ["--stops", "8"], minutes: 3 },
   { name: "client", bench: "client.ts", args: ["--rounds", "3"], minutes: 2 },
   { name: "limit", bench: "limit.ts", args: [], smoke: true, minutes: 1 },
+  { name: "shared", bench: "shared.ts", args: [], minutes: 2 },
 ];
