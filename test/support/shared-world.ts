@@ -176,6 +176,8 @@ export async function runHistory(history: History) {
     const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
     const merged = ask.window === running ? Math.max(known, ask.have, ask.used) : known;
     const answer = grant(state, name, ask, seconds, Math.floor(serverClock()));
+    if (ask.window === running)
+      assert.ok(answer.total >= ask.used, "what was counted alone is known from now on");
     const more = answer.total - merged;
     granted.set(running, grantedIn(running) + more);
     totals.set(`${running} ${name}`, Math.max(totals.get(`${running} ${name}`) ?? 0, answer.total));
