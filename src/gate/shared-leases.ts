@@ -272,7 +272,8 @@ export function takeAnswer(
   const all = Math.max(known, total + countOf(leases.elsewhere, slot, window, split));
   // First of all: who reads what follows beside the permits of before sees that they have changed.
   Atomics.store(permits, slot, cellOf(split, window, all));
-  const until = sent + msLeft * (1 - DRIFT);
+  // The server's clock was read in whole milliseconds.
+  const until = sent + (msLeft - 1) * (1 - DRIFT);
   leases.until[slot] = until;
   leases.wallUntil[slot] = wall + until - mono;
   leases.rest[slot] = rest;

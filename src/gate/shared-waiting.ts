@@ -8,6 +8,8 @@ export const WAIT_MS = 45;
 
 /** What waiting needs of the rest of the program; stood in for where time is simulated. */
 export interface WaitingHost {
+  /** How long a request waits; {@link WAIT_MS} when absent. */
+  readonly waitMs?: number;
   /** The monotonic clock, in milliseconds; the same in all threads. */
   readonly mono: () => number;
   /** Asks for permits. Does nothing while the key is being asked for; answered by one of the calls below. */
@@ -77,7 +79,7 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
         if (place < 0) return;
         waiting!.splice(place, 1);
         waiter.settle(countAlone(slot, waiter));
-      }, WAIT_MS);
+      }, host.waitMs ?? WAIT_MS);
       host.ask(slot, limit, queue.length);
     });
   }

@@ -136,7 +136,8 @@ export async function runHistory(history: History) {
     });
     replica.limits = createSharedLimits(leases, {
       mono: () => monoOf(replica),
-      ask: (slot, wanted, want) => replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent)),
+      ask: (slot, wanted, want) =>
+        replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent)),
       startTimer(callback, ms) {
         let isOff = false;
         later(ms / replica.rate, () => isOff || callback());
@@ -166,12 +167,17 @@ export async function runHistory(history: History) {
 
   /** The server takes a message, perhaps more than once, perhaps long after anybody waits for its answer. */
   function arrive(name: string, ask: LeaseAsk, answered: (answer: LeaseAnswer) => void): void {
-    if (isOn("hang")) return later(50, () => arrive(name, ask, answered));
+    if (isOn("hang")) {
+      later(50, () => arrive(name, ask, answered));
+      return;
+    }
     const { state } = server;
     const running = Math.max(state.window, windowAt(now));
     const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
     const merged = ask.window === running ? Math.max(known, ask.have, ask.used) : known;
     const answer = grant(state, name, ask, seconds, Math.floor(serverClock()));
+    if (ask.window === running)
+      assert.ok(answer.total >= ask.used, "what was counted alone is known from now on");
     const more = answer.total - merged;
     granted.set(running, grantedIn(running) + more);
     totals.set(`${running} ${name}`, Math.max(totals.get(`${running} ${name}`) ?? 0, answer.total));
@@ -192,7 +198,10 @@ export async function runHistory(history: History) {
       settle(answer);
     };
     const fail = (): void => end(undefined);
-    if (!replica.isUp) return later(0, fail);
+    if (!replica.isUp) {
+      later(0, fail);
+      return;
+    }
     replica.inFlight.add(fail);
     later(ANSWER_MS / replica.rate, () => isOver || lose(replica));
     const isLossy = isOn("lossy", replica.number);
@@ -215,7 +224,10 @@ export async function runHistory(history: History) {
     for (const fail of [...replica.inFlight]) fail();
     const retry = (): void => {
       replica.awayIn.add(windowAt(now));
-      if (!isReachable(replica)) return later(50 + draw() * 300, retry);
+      if (!isReachable(replica)) {
+        later(50 + draw() * 300, retry);
+        return;
+      }
       replica.isUp = true;
       for (const [slot, wanted] of replica.asking.known)
         replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
@@ -267,7 +279,10 @@ export async function runHistory(history: History) {
     const at = now;
     const before = new Map(answered);
     const quota = replica.limits.count(0, limit, wallOf(replica));
-    if (!(quota instanceof Promise)) return judge(replica, at, before, quota);
+    if (!(quota instanceof Promise)) {
+      judge(replica, at, before, quota);
+      return;
+    }
     seen.waited++;
     quota
       .then((given) => {

@@ -71,6 +71,7 @@ const MAP_PAUSE_MS = 500;
  *
  * @param seconds length of a window
  * @param replica name of this replica, unlike that of any other
+ * @param answerMs how long an answer may take; that of a link when absent
  * @throws {MissingClientError}
  */
 export async function createCounterServer(
@@ -79,6 +80,7 @@ export async function createCounterServer(
   replica: string,
   { onAway, onBack }: CounterEvents,
   open: OpenConnection,
+  answerMs?: number,
 ): Promise<CounterServer> {
   const say = (error: unknown): string => problemOf(error, target);
   const nodes = new Map<string, Link>();
@@ -101,6 +103,7 @@ export async function createCounterServer(
     const of = { ...target, host, port, path: undefined };
     const holds = (slot: number): boolean => bySlot[slot] === nodes.get(place);
     return createLink({
+      answerMs,
       open: (onLost) => open(of, onLost),
       check: (connection) => count(connection, holds),
       onAway(problem) {
@@ -148,6 +151,7 @@ export async function createCounterServer(
 
   const seedPlace = placeOf(target);
   const seed = createLink({
+    answerMs,
     open: (onLost) =>
       open(target, onLost).catch((error: unknown) => {
         if (error instanceof MissingClientError) missing = error;

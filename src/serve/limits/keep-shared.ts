@@ -23,6 +23,9 @@ export interface SharedLimitsSettings {
   readonly denies: boolean;
   /** Opens connections; tests stand in for it. */
   readonly open?: OpenConnection;
+  /** How long an answer may take and how long a request waits, in milliseconds; longer in tests on busy machines. */
+  readonly answerMs?: number;
+  readonly waitMs?: number;
 }
 
 /** Figures of shared limits since the start. */
@@ -104,6 +107,7 @@ export async function keepSharedLimits(
       },
     },
     settings.open ?? openConnection,
+    settings.answerMs,
   );
 
   const { ask, known, figures } = createAsking(leases, {
@@ -126,6 +130,7 @@ export async function keepSharedLimits(
   }
 
   const limits = createSharedLimits(leases, {
+    ...(settings.waitMs === undefined ? {} : { waitMs: settings.waitMs }),
     mono: monotonic,
     ask: (slot, limit, want) => ask(slot, limit, want, notifyHere),
     startTimer: startRealTimer,

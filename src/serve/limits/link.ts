@@ -8,8 +8,8 @@
 
 import { type Connection, ReplyError } from "./connection.ts";
 
-/** How long a command may take, in milliseconds. */
-export const ANSWER_MS = 45;
+/** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
+const ANSWER_MS = 40;
 
 /** Pauses between attempts to connect, in milliseconds; each is between half of it and all of it. */
 const FIRST_PAUSE_MS = 100;
@@ -28,6 +28,8 @@ export class AwayError extends Error {
 
 /** What a link is made of. */
 export interface LinkOptions {
+  /** How long a command may take; {@link ANSWER_MS} when absent. */
+  readonly answerMs: number | undefined;
   readonly open: (onLost: (problem: string) => void) => Promise<Connection>;
   /** Finds out whether the server can count. */
   readonly check: (connection: Connection) => Promise<void>;
@@ -52,11 +54,11 @@ export interface Link {
 const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
 
 /** Waits as long as a promise may take; what has arrived by then is looked at first. */
-function inTime<T>(promise: Promise<T>): Promise<T> {
+function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => setImmediate(() => reject(new AwayError(`no answer within ${ANSWER_MS} ms`))),
-      ANSWER_MS,
+      () => setImmediate(() => reject(new AwayError(`no answer within ${ms} ms`))),
+      ms,
     );
     promise.then(
       (value) => {
@@ -72,7 +74,8 @@ function inTime<T>(promise: Promise<T>): Promise<T> {
 }
 
 /** Makes a link, which begins to connect. */
-export function createLink({ open, check, onAway, onBack, say }: LinkOptions): Link {
+export function createLink({ answerMs = ANSWER_MS, open, check, onAway, onBack, say }: LinkOptions): Link {
+  const inTime = <T>(promise: Promise<T>): Promise<T> => within(answerMs, promise);
   let connection: Connection | undefined;
   let isClosed = false;
   /** Undefined before the first attempt has ended. */
