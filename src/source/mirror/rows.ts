@@ -34,7 +34,7 @@ function fieldOf(target: string, name: string, type: string, value: unknown): un
   }
   if (type === "string" && OPTIONAL.has(name) && (value === null || value === undefined)) return "";
   if (typeof value !== type) return fail(target, `${name} must be a ${type}`);
-  // Ids that differ in case alone are the same; every server writes them small.
+  // Ids that differ in case alone are the same; every server writes them in lower case.
   return /^(id|\w+Id)$/.test(name) ? (value as string).toLowerCase() : value;
 }
 

@@ -2,7 +2,7 @@
 
 /** Without a `Date` the end of a window is known only as well as the two clocks agree. */
 const MOST_GUESSED_MS = 3_600_000;
-/** From here on a reset is told in milliseconds, though seconds are agreed upon. */
+/** A reset from this value on is in milliseconds, though it should be in seconds. */
 export const MILLISECONDS_FROM = 1e11;
 
 /** A whole number; undefined where there is none. */
