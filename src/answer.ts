@@ -75,29 +75,10 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
     }
 
     const admission = admit(state.gate, ask.authorization, operation.scope, ask.now);
-    if (admission.fault) {
-      if (state.notices) notice(ask, state.notices, admission);
-      return refuse(ask, state, admission.fault, operation.path, admission);
-    }
-
-    const { generation } = state;
-    const { store, search, similar } = generation;
-    const call: Call = {
-      store,
-      search,
-      similar,
-      id,
-      parameters: readParameters(query, operation.parameters),
-      key: admission.slot,
-      isGone: ask.isGone ?? isNeverGone,
-    };
-    const outcome = operation.run(call);
-    return outcome instanceof Promise
-      ? outcome.then(
-          (later) => conclude(ask, state, generation, operation, admission, later),
-          (error: unknown) => defect(ask, state, operation, error),
-        )
-      : conclude(ask, state, generation, operation, admission, outcome);
+    if (!(admission instanceof Promise)) return run(ask, state, operation, id, query, admission);
+    return admission
+      .then((later) => run(ask, state, operation, id, query, later))
+      .catch((error: unknown) => defect(ask, state, operation, error));
   } catch (error) {
     return defect(ask, state, undefined, error);
   }
@@ -139,6 +120,39 @@ function notice({ peer, now }: Ask, notices: Notices, { fault, quota, keyId }: A
     const client = peer?.remoteAddress;
     if (client !== undefined) notices.badTokens(client, 1, now);
   }
+}
+
+/** What follows when it is known who asks, and whether he may. */
+function run(
+  ask: Ask,
+  state: State,
+  operation: Route,
+  id: string,
+  query: string,
+  admission: Admission,
+): Reply | Promise<Reply> {
+  if (admission.fault) {
+    if (state.notices) notice(ask, state.notices, admission);
+    return refuse(ask, state, admission.fault, operation.path, admission);
+  }
+  const { generation } = state;
+  const { store, search, similar } = generation;
+  const call: Call = {
+    store,
+    search,
+    similar,
+    id,
+    parameters: readParameters(query, operation.parameters),
+    key: admission.slot,
+    isGone: ask.isGone ?? isNeverGone,
+  };
+  const outcome = operation.run(call);
+  return outcome instanceof Promise
+    ? outcome.then(
+        (later) => conclude(ask, state, generation, operation, admission, later),
+        (error: unknown) => defect(ask, state, operation, error),
+      )
+    : conclude(ask, state, generation, operation, admission, outcome);
 }
 
 const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };

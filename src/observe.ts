@@ -165,6 +165,15 @@ export type Observation =
   | { kind: "log-reopened" }
   /** It could not be; lines go to the file before. */
   | { kind: "log-reopen-failed"; problem: string }
+  | {
+      /** A server of shared limits cannot be asked; told once. */
+      kind: "limits-away";
+      server: string;
+      problem: string;
+      /** Whether requests are counted alone meanwhile, instead of refused. */
+      alone: boolean;
+    }
+  | { kind: "limits-back"; server: string; ms: number }
   /** An environment variable that looks like a setting and is none, and the one that may be meant. */
   | { kind: "variable-unknown"; variable: string; meant?: string }
   /** Settings that were given and do nothing on this runtime: flags and variables. */

@@ -40,6 +40,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["admin/"],
   ["serve/threads/"],
   ["serve/state/"],
+  ["serve/limits/"],
   ["serve/load/"],
   ["serve/search/"],
   ["serve/listen/"],
@@ -221,6 +222,7 @@ describe("packages", () => {
     assert.deepEqual(importers("flexsearch"), ["search/similar/candidates.ts"]);
     assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
     assert.deepEqual(importers("pg"), ["source/postgres.ts"]);
+    assert.deepEqual(importers("@redis/client"), ["serve/limits/connection.ts"]);
     assert.deepEqual(importers("pg-copy-streams"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log/log.ts"]);
     assert.deepEqual(importers("prom-client"), ["metrics/exposition.ts"]);

@@ -1,9 +1,10 @@
 /** The file of counts (`--state`): what it keeps, what it refuses, and how it passes from one server to the next. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -289,6 +290,19 @@ describe("a file of counts that cannot be used", () => {
       assert.deepEqual(server.observations.slice(1), []);
     });
   }
+
+  it("is told of and left alone: a device", async (t) => {
+    const file = newFile();
+    // One of our own: a mistake here must not cost the machine its null device.
+    const { status } = spawnSync("mknod", [file, "c", "1", "3"]);
+    if (status !== 0) return t.skip("only the superuser makes devices");
+    const server = await open(file);
+    server.use("key_1", 2);
+    server.keeper.begin();
+    await server.keeper.stop();
+    assert.ok(lstatSync(file).isCharacterDevice());
+    assert.deepEqual(server.kinds(), ["state-refused", "state-failed"]);
+  });
 
   it("is told of once, though it is never replaced: a folder, a missing folder, which may come", async () => {
     const file = newFile();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { admit, type Gate } from "../src/gate/admit.ts";
+import { type Admission, admit as admitOrWait, type Gate } from "../src/gate/admit.ts";
 import {
   createKeyRing,
   hashToken,
@@ -36,6 +36,13 @@ function record(token: string, changes: Partial<KeyRecord> = {}): KeyRecord {
 function verdict(header: string | undefined, ring: KeyRing, now: number): string {
   const key = findKey(header, PREFIXES, ring);
   return typeof key === "string" ? key : (judgeKey(key, now) ?? key.id);
+}
+
+/** Limits that are not shared are judged at once. */
+function admit(...given: Parameters<typeof admitOrWait>): Admission {
+  const admission = admitOrWait(...given);
+  assert.ok(!(admission instanceof Promise));
+  return admission;
 }
 
 describe("the keys file", () => {

@@ -150,6 +150,23 @@ describe("a pace", () => {
     }
   });
 
+  it("waits a day at most, whatever is said", () => {
+    for (const said of [
+      { status: 429, headers: { "retry-after": "999999999999" } },
+      { status: 429, headers: { "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" } },
+      { status: 200, headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999" } },
+    ]) {
+      let now = 0;
+      const pace = createPace({ clock: () => now, wallClock: () => now });
+      assert.equal(pace.tryTake(), 0);
+      const headers = new Headers({ date: new Date(0).toUTCString(), ...said.headers });
+      pace.settle({ status: said.status, headers });
+      assert.equal(pace.tryTake(), 24 * HOUR, JSON.stringify(said));
+      now = 24 * HOUR;
+      assert.equal(pace.tryTake(), 0);
+    }
+  });
+
   it("says how long requests will take", () => {
     let now = 0;
     const pace = createPace({ clock: () => now, wallClock: () => now });

@@ -20,6 +20,7 @@ import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { readSharedLimits } from "./shared-limits.ts";
 import { readSourceSettings } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
@@ -86,6 +87,9 @@ export async function start(
       (kind) => error instanceof kind,
     );
     if (isTold) throw new CommandError((error as Error).message);
+    if (error instanceof Error && error.name === "MissingClientError") {
+      throw new CommandError(`--shared-limits ${error.message}`);
+    }
     const words = systemErrorText(error);
     if (words !== undefined) {
       const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
@@ -203,6 +207,7 @@ export async function serve(options: Options, world: World): Promise<void> {
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
     countsFile: options.optional("state"),
+    sharedLimits: await readSharedLimits(options),
     admin: await readAdminSettings(options),
   };
   const signals = takeSignals(world, observe, console);

@@ -2,8 +2,9 @@
 
 import { type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import type { Scope } from "../model.ts";
-import type { KeyRing } from "./keys.ts";
+import type { Key, KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
+import type { SharedLimits } from "./shared-waiting.ts";
 import { findKey, judgeKey, type Prefixes } from "./token.ts";
 
 /** What the gate needs to know; only the counters change under way. */
@@ -12,6 +13,8 @@ export interface Gate {
   /** Requests per window for keys that name no limit of their own. */
   readonly defaultLimit: number;
   readonly counters: Counters;
+  /** Counts requests that other replicas count, too; absent where limits are this replica's alone. */
+  readonly shared?: SharedLimits | undefined;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
   /** Set for good when what it leads to was closed: nobody is let in any more. */
@@ -37,22 +40,31 @@ const CLOSED: Admission = { fault: "busy", quota: undefined, keyId: "", slot: -1
  *
  * @param scope what the operation requires, or null when any key will do
  * @param now milliseconds since the epoch
+ * @returns the verdict, later when the limit is shared and somebody must be asked first
  */
 export function admit(
   gate: Gate,
   authorization: string | undefined,
   scope: Scope | null,
   now: number,
-): Admission {
+): Admission | Promise<Admission> {
   if (gate.closed) return CLOSED;
   const key = findKey(authorization, gate.prefixes, gate.keys);
   if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
   const invalid = judgeKey(key, now);
   if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: -1 };
   if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
-  const quota = countRequest(gate.counters, key.slot, key.limit ?? gate.defaultLimit, now);
-  if (!quota.passed) return { fault: "rateLimited", quota, keyId: key.id, slot: key.slot };
-  if (scope !== null && !key.scopes.has(scope))
-    return { fault: SCOPE_FAULTS[scope], quota, keyId: key.id, slot: key.slot };
-  return { fault: undefined, quota, keyId: key.id, slot: key.slot };
+  const limit = key.limit ?? gate.defaultLimit;
+  const quota =
+    gate.shared === undefined
+      ? countRequest(gate.counters, key.slot, limit, now)
+      : gate.shared.count(key.slot, limit, now);
+  if (quota instanceof Promise) return quota.then((later) => judgeQuota(key, scope, later));
+  return judgeQuota(key, scope, quota);
+}
+
+function judgeQuota({ id: keyId, slot, scopes }: Key, scope: Scope | null, quota: Quota): Admission {
+  if (!quota.passed) return { fault: "rateLimited", quota, keyId, slot };
+  if (scope !== null && !scopes.has(scope)) return { fault: SCOPE_FAULTS[scope], quota, keyId, slot };
+  return { fault: undefined, quota, keyId, slot };
 }

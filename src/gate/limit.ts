@@ -36,6 +36,8 @@ export interface Counters {
   readonly slots: Map<string, number>;
   /** By slot: newest window it was used in, counted from the epoch, and requests that passed in that window. */
   cells: BigUint64Array;
+  /** Of those the ones that {@link addUsage} added, where somebody has to know; laid out alike. */
+  elsewhere?: BigUint64Array;
 }
 
 /** What a request may tell its caller about the limit. */
@@ -163,8 +165,10 @@ export function addUsage(counters: Counters, slot: number, window: number, more:
     const count = Math.min(used + more, split * HALF - 1, Number.MAX_SAFE_INTEGER);
     halves[2] = count % HALF;
     halves[3] = window * split + Math.floor(count / HALF);
-    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) return;
+    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) break;
   }
+  const { elsewhere, ...others } = counters;
+  if (elsewhere !== undefined) addUsage({ ...others, cells: elsewhere }, slot, window, more);
 }
 
 /** Counts of the window that is under way, by slot. */

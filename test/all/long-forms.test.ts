@@ -13,6 +13,7 @@ const FILES = {
   scan: 7,
   "search-turns": 3,
   search: 8,
+  "shared-limits": 7,
 };
 
 describe("the long forms", () => {

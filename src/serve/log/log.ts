@@ -31,6 +31,8 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "state-failed": "error",
   "state-recovered": "info",
   "state-shared": "info",
+  "limits-away": "error",
+  "limits-back": "info",
   request: "info",
   "key-limited": "info",
   "bad-tokens": "warn",
@@ -109,6 +111,12 @@ function messageOf(observation: Observation): string {
       return "counts are saved again";
     case "state-shared":
       return "another server writes the file of counts, taking over what it counts";
+    case "limits-away":
+      return observation.alone
+        ? "the server of shared limits cannot be asked, counting alone within this replica's share"
+        : "the server of shared limits cannot be asked, refusing requests without a permit";
+    case "limits-back":
+      return "the server of shared limits can be asked again";
     case "request":
       return "request";
     case "key-limited":

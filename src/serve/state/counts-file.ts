@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, lstat, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
@@ -217,6 +217,14 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
   await flush();
 }
 
+/** A device is everybody's: the superuser who names `/dev/null` does not mean to replace it. */
+async function refuseDevice(file: string): Promise<void> {
+  const stats = await lstat(file).catch(() => undefined);
+  if (stats?.isCharacterDevice() || stats?.isBlockDevice()) {
+    throw new CountsFileError("is a device, which is not replaced");
+  }
+}
+
 /**
  * Replaces the file in one step, mode 0600.
  *
@@ -224,6 +232,7 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
  * @throws {CountsFileError} or the error of the system; the old file stays then
  */
 export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {
+  await refuseDevice(file);
   const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
   try {
     const handle = await open(temporary, "wx", 0o600);

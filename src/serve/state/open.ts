@@ -13,6 +13,7 @@ import { type AccessSampling, createSampling } from "../../sampling.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
+import type { SharedLimitsKeeper, SharedLimitsSettings } from "../limits/keep-shared.ts";
 import { openSource } from "../load/open-source.ts";
 import type { SnapshotEvents } from "../load/snapshot-events.ts";
 import { keepSnapshot } from "../load/snapshots.ts";
@@ -66,6 +67,8 @@ export interface OpenStateOptions {
   readonly countsFile?: string | undefined;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
+  /** How limits are shared with other replicas; not at all when absent. */
+  readonly sharedLimits?: SharedLimitsSettings | undefined;
   /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
   readonly requestCells?: RequestCells | undefined;
   /** Told of loads and looks. */
@@ -94,7 +97,9 @@ export interface OpenState {
   readonly beginSaving: () => void;
   /** Stops looking at the files. */
   readonly stop: () => void;
-  /** Saves the counts for the last time; to be called when the last request was answered. */
+  /** Limits that are shared with other replicas. */
+  readonly sharedLimits: SharedLimitsKeeper | undefined;
+  /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
   readonly saveCounts: () => Promise<void>;
   /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
   readonly keysProblem: () => string | undefined;
@@ -114,12 +119,23 @@ export interface OpenState {
  */
 export async function openState(options: OpenStateOptions): Promise<OpenState> {
   const { observe } = options;
-  const counters = (options.sharedCounters ? createSharedCounters : createCounters)(options.rateWindow);
+  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
+  const counters = (mayShare ? createSharedCounters : createCounters)(options.rateWindow);
+  // Imported when it is needed.
+  const sharedLimits =
+    options.sharedLimits === undefined
+      ? undefined
+      : await (await import("../limits/keep-shared.ts")).keepSharedLimits(
+          options.sharedLimits,
+          counters,
+          observe,
+        );
   let follower: Follower | undefined;
   const gate: State["gate"] = {
     prefixes: options.prefixes,
     defaultLimit: options.rateLimit,
     counters,
+    shared: sharedLimits?.limits,
     keys: new KeyRing(),
     closed: false,
   };
@@ -159,6 +175,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
   ).catch((error: unknown) => {
     keys?.stop();
+    void sharedLimits?.close();
     throw error;
   });
   state = {
@@ -184,16 +201,21 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     },
     beginSimilar: () => similar?.begin(),
     beginSaving: () => countsKeeper?.begin(),
+    sharedLimits,
     stop() {
       keys?.stop();
       snapshots.stop();
     },
     async saveCounts() {
+      await sharedLimits?.close();
       await countsKeeper?.stop();
     },
     keysProblem: () => keys?.problem(),
     searchCounts: snapshots.searchCounts,
     searchHolds: snapshots.searchHolds,
-    close: snapshots.close,
+    close() {
+      void sharedLimits?.close();
+      snapshots.close();
+    },
   };
 }

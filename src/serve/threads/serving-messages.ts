@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
 import type { Key } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
+import type { Leases } from "../../gate/shared-leases.ts";
 import type { Prefixes } from "../../gate/token.ts";
 import type { RequestCells } from "../../metrics/counters.ts";
 import type { AccessSampling } from "../../sampling.ts";
@@ -46,6 +47,8 @@ export interface ServingTask {
   readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
+  /** Permits of shared limits, in shared memory; absent where limits are not shared. */
+  readonly leases: Leases | undefined;
   /** Its number among those that run now. */
   readonly thread: number;
   /** The searches that wait in all threads. */
@@ -59,6 +62,8 @@ export type ToServing =
   | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
+  /** The counter server was asked for permits of a key, or could not be. */
+  | { readonly kind: "permits"; readonly slot: number; readonly sent: number | undefined }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" }
   | { readonly kind: "stop-listening" }
@@ -70,6 +75,8 @@ export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   | { readonly kind: "stopped-listening" }
+  /** Asks the counter server for permits of a key. */
+  | { readonly kind: "ask-permits"; readonly slot: number; readonly limit: number; readonly want: number }
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };

@@ -8,6 +8,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
 import { createNotices } from "../../gate/notices.ts";
+import { createSharedLimits } from "../../gate/shared-waiting.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
 import { watchVitals } from "../../metrics/vitals.ts";
@@ -17,6 +18,7 @@ import { type CachedSearch, observeSearches, withCache } from "../../search/cach
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
+import { monotonic, startRealTimer } from "../limits/monotonic.ts";
 import { createListener } from "../listen/create-listener.ts";
 import { collectGarbage, RELEASE_MS } from "../process/collect.ts";
 import { watchEventLoop } from "../process/event-loop.ts";
@@ -69,11 +71,26 @@ function take({ questions, store, index }: StoreToServe): Generation {
   return createGeneration(reviveStore(store), search, similar);
 }
 
+/** Keys that the main thread was asked to ask for. */
+const asked = new Set<number>();
+const shared =
+  task.leases &&
+  createSharedLimits(task.leases, {
+    mono: monotonic,
+    ask(slot, limit, want) {
+      if (asked.has(slot)) return;
+      asked.add(slot);
+      say({ kind: "ask-permits", slot, limit, want });
+    },
+    startTimer: startRealTimer,
+  });
+
 const state: State = {
   gate: {
     prefixes: task.prefixes,
     defaultLimit: task.rateLimit,
     counters: task.counters,
+    shared,
     keys: new KeyRing(task.keys),
     closed: false,
   },
@@ -113,6 +130,13 @@ port.on("message", async (message: ToServing) => {
       await (await listener).stopListening();
       say({ kind: "stopped-listening" });
       break;
+    case "permits": {
+      const { slot, sent } = message;
+      asked.delete(slot);
+      if (sent === undefined) shared?.failed(slot);
+      else shared?.answered(slot, sent);
+      break;
+    }
     case "observed":
       observations.taken();
       break;

@@ -43,7 +43,7 @@ export class ServingThreadError extends Error {
 
 /** What all threads are started with, but for what changes. */
 export interface ServingSettings
-  extends Omit<ServingTask, "keys" | "generation" | "counters" | "thread" | "pending"> {
+  extends Omit<ServingTask, "keys" | "generation" | "counters" | "leases" | "thread" | "pending"> {
   /** Searches that may wait in all threads. */
   readonly maxPendingSearches: number;
 }
@@ -90,7 +90,12 @@ const TELL_MS = 200;
 export async function startServingThreads(
   count: number,
   { maxPendingSearches, ...settings }: ServingSettings,
-  { state, searchIndex, follow }: Pick<OpenState, "state" | "searchIndex" | "follow">,
+  {
+    state,
+    searchIndex,
+    follow,
+    sharedLimits,
+  }: Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits">,
   observe: Observe,
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
@@ -141,6 +146,7 @@ export async function startServingThreads(
         thread: number,
         pending,
         counters: state.gate.counters,
+        leases: sharedLimits?.leases,
         keys: state.gate.keys.byHash,
         generation: toServe(state.generation, searchIndex()),
       };
@@ -149,6 +155,8 @@ export async function startServingThreads(
       threads.add(thread);
       let listening = false;
       let cause = "";
+      const onPermits = (slot: number, sent: number | undefined): void =>
+        tell(thread, { kind: "permits", slot, sent });
       worker.on("message", (message: FromServing) => {
         switch (message.kind) {
           case "listening":
@@ -163,6 +171,9 @@ export async function startServingThreads(
           case "observations":
             takeBatch(message, observe);
             tell(thread, { kind: "observed" });
+            break;
+          case "ask-permits":
+            sharedLimits?.ask(message.slot, message.limit, message.want, onPermits);
             break;
           case "stopped-listening":
             thread.stopped = true;

@@ -1,4 +1,4 @@
-/** Replies of another server as rows of a snapshot: looked at field by field, since the server may be any. */
+/** Replies of another server as rows of a snapshot: looked at field by field, since the server may be any: what would not load in the end is worth no more requests. */
 
 import { isObject } from "../../json.ts";
 import {
@@ -10,6 +10,8 @@ import {
   type World,
   type WorldStats,
 } from "../../model.ts";
+import { parseTime } from "../../time.ts";
+import { parseUuid } from "../../uuid.ts";
 import { SourceError } from "../problem.ts";
 
 /** A page of a list. */
@@ -21,6 +23,9 @@ export interface Page<Row> {
 
 /** Texts that a snapshot may lack. */
 const OPTIONAL: ReadonlySet<string> = new Set(["description", "userIconUrl"]);
+
+const TIMES: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
+const WORDS = new Uint32Array(4);
 
 /** @param target of the reply, for messages */
 function fail(target: string, what: string): never {
@@ -34,8 +39,12 @@ function fieldOf(target: string, name: string, type: string, value: unknown): un
   }
   if (type === "string" && OPTIONAL.has(name) && (value === null || value === undefined)) return "";
   if (typeof value !== type) return fail(target, `${name} must be a ${type}`);
+  if (TIMES.has(name) && Number.isNaN(parseTime(value as string)))
+    return fail(target, `${name} must be a time`);
+  if (!/^(id|\w+Id)$/.test(name)) return value;
+  if (!parseUuid(value as string, WORDS, 0)) return fail(target, `${name} must be a UUID`);
   // Ids that differ in case alone are the same; every server writes them in lower case.
-  return /^(id|\w+Id)$/.test(name) ? (value as string).toLowerCase() : value;
+  return (value as string).toLowerCase();
 }
 
 /** The fields of a row that a snapshot keeps, in their order. */

@@ -2,6 +2,8 @@
 
 /** Without a `Date` the end of a window is known only as well as the two clocks agree. */
 const MOST_GUESSED_MS = 3_600_000;
+/** Whatever a server says, it is asked again after a day: one request, where a window is longer or a header lied. */
+const MOST_MS = 86_400_000;
 /** A reset from this value on is in milliseconds, though it should be in seconds. */
 export const MILLISECONDS_FROM = 1e11;
 
@@ -11,18 +13,18 @@ export function numberOf(headers: Headers, name: string): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Milliseconds from a reply until a moment of the server's clock. */
+/** Milliseconds from a reply until a moment of the server's clock; a day at most. */
 export function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
   const date = Date.parse(headers.get("date") ?? "");
   const moment = seconds < MILLISECONDS_FROM ? seconds * 1000 : seconds;
-  if (!Number.isNaN(date)) return moment - date;
+  if (!Number.isNaN(date)) return Math.min(moment - date, MOST_MS);
   return Math.min(moment - wallNow, MOST_GUESSED_MS);
 }
 
-/** What `Retry-After` says, in milliseconds: seconds, or a date of the server's clock. */
+/** What `Retry-After` says, in milliseconds: seconds, or a date of the server's clock; a day at most. */
 export function retryAfter(headers: Headers, wallNow: number): number | undefined {
   const seconds = numberOf(headers, "retry-after");
-  if (seconds !== undefined) return Math.max(1000, seconds * 1000);
+  if (seconds !== undefined) return Math.min(Math.max(1000, seconds * 1000), MOST_MS);
   const date = Date.parse(headers.get("retry-after") ?? "");
   return Number.isNaN(date) ? undefined : Math.max(1000, untilServerTime(date / 1000, headers, wallNow));
 }

@@ -1,0 +1,153 @@
+/**
+ * How a counter server grants permits: for each key the permits that every
+ * replica was leased in the running window, in all. The same twice over: as
+ * functions, for those who calculate with it, and as a script in the language
+ * of the server, which runs as one step there.
+ *
+ * A replica says how many permits it knows of and how many it used, both as
+ * totals of the window. So an answer that was lost is made up for by the next
+ * one, a message that comes twice or late does nothing, and what a replica let
+ * through while it could not ask is counted once.
+ */
+
+import type { LeaseAnswer, LeaseAsk } from "./shared-leases.ts";
+
+/** What a server keeps of one key. */
+export interface KeyState {
+  window: number;
+  /** Permits that were leased in the window, those of replicas that have left included. */
+  granted: number;
+  /** By replica. */
+  readonly totals: Map<string, number>;
+}
+
+/**
+ * Of what is left a replica is leased a part beside what waits, which gets
+ * smaller with what is left and with the number of replicas. Where all others
+ * stop behind their first request, they hold no more than a twelfth together
+ * if they are no more than were announced.
+ */
+const PART = 12;
+
+/** Fewer permits than this are not worth it: each request asks, and its caller is told exactly what remains. */
+const FEWEST = 4;
+
+/** Permits that a replica may hold ahead. */
+export function permitsAhead(rest: number, replicas: number): number {
+  const ahead = Math.floor(rest / (PART * Math.max(2, replicas - 1)));
+  return ahead < FEWEST ? 0 : ahead;
+}
+
+/** Makes the state of a key that nobody has asked for. */
+export function createKeyState(): KeyState {
+  return { window: -1, granted: 0, totals: new Map() };
+}
+
+/** Opens the window that is running, and merges what a replica says of it. @returns permits of the replica in all */
+function merge(
+  state: KeyState,
+  replica: string,
+  { window, have, used }: LeaseAsk,
+  seconds: number,
+  now: number,
+): number {
+  const running = Math.floor(now / 1000 / seconds);
+  if (running > state.window) {
+    state.window = running;
+    state.granted = 0;
+    state.totals.clear();
+  }
+  const known = state.totals.get(replica) ?? 0;
+  const total = window === state.window ? Math.max(known, have, used) : known;
+  state.granted += total - known;
+  return total;
+}
+
+/**
+ * Leases permits.
+ *
+ * @param seconds length of a window
+ * @param now the server's clock, in milliseconds since the epoch
+ */
+export function grant(
+  state: KeyState,
+  replica: string,
+  ask: LeaseAsk,
+  seconds: number,
+  now: number,
+): LeaseAnswer {
+  let total = merge(state, replica, ask, seconds, now);
+  const used = ask.window === state.window ? ask.used : 0;
+  const rest = Math.max(0, ask.limit - state.granted);
+  state.totals.set(replica, total);
+  const ahead = permitsAhead(rest, Math.max(ask.replicas, state.totals.size));
+  const more = Math.max(0, Math.min(rest, Math.max(ask.want, ahead) - (total - used)));
+  total += more;
+  state.granted += more;
+  state.totals.set(replica, total);
+  const msLeft = (state.window + 1) * seconds * 1000 - now;
+  return { window: state.window, total, rest: rest - more, msLeft };
+}
+
+/** Takes back what a replica that has stopped did not use. */
+export function release(state: KeyState, replica: string, ask: LeaseAsk, seconds: number, now: number): void {
+  const total = merge(state, replica, ask, seconds, now);
+  if (ask.window === state.window) state.granted -= total - ask.used;
+  state.totals.delete(replica);
+}
+
+/** A key's state is kept for so long behind its window, in seconds: a clock that steps back finds it. */
+const KEPT_SECONDS = 7200;
+
+/**
+ * The script. Its key is a hash: `w` the window, `g` what was granted, and a field a replica. Numbers are written in
+ * full, since Lua would round large ones.
+ *
+ * Arguments: length of a window in seconds, replica, limit, window, have, used, want (-1: the replica stops), replicas.
+ * Returns window, total, rest, milliseconds left.
+ */
+export const LEASE_SCRIPT = `local key, seconds, me = KEYS[1], tonumber(ARGV[1]), ARGV[2]
+local limit, window, have, used, want, replicas =
+  tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local running = math.floor(now / 1000 / seconds)
+local state = redis.call('HMGET', key, 'w', 'g', me)
+local before = tonumber(state[1] or -1)
+local granted, known, is_new = 0, 0, false
+if running > before then
+  is_new = true
+else
+  running, granted, known = before, tonumber(state[2] or 0), tonumber(state[3] or 0)
+end
+local total = known
+if window == running then total = math.max(known, have, used) else used = 0 end
+granted = granted + total - known
+local rest = math.max(0, limit - granted)
+if want < 0 then
+  if window == running then granted = granted - (total - used) end
+else
+  local others = 0
+  if not is_new then
+    others = redis.call('HLEN', key) - 2
+    if state[3] then others = others - 1 end
+  end
+  local ahead = math.floor(rest / (${PART} * math.max(2, math.max(replicas, others + 1) - 1)))
+  if ahead < ${FEWEST} then ahead = 0 end
+  local more = math.max(0, math.min(rest, math.max(want, ahead) - (total - used)))
+  total, granted, rest = total + more, granted + more, rest - more
+end
+local written = string.format('%.0f', granted)
+if is_new then
+  redis.call('DEL', key)
+  redis.call('HSET', key, 'w', string.format('%.0f', running), 'g', written)
+  redis.call('EXPIRE', key, string.format('%.0f', 2 * seconds + ${KEPT_SECONDS}))
+elseif written ~= state[2] then
+  redis.call('HSET', key, 'g', written)
+end
+if want < 0 then
+  redis.call('HDEL', key, me)
+elseif is_new or not state[3] or total ~= known then
+  redis.call('HSET', key, me, string.format('%.0f', total))
+end
+return { running, total, rest, (running + 1) * seconds * 1000 - now }`;

@@ -1,0 +1,313 @@
+/**
+ * Permits that a counter server leased to this replica, and taking them.
+ *
+ * Over all replicas no more permits are leased in a window than its limit, and a
+ * request passes by taking one. What was leased and what was taken are both
+ * counts of one window that only grow, each in one 64-bit cell, as in
+ * `limit.ts`: so threads take permits without a lock, and a message that is
+ * lost, late or repeated changes nothing but what is known.
+ *
+ * Windows are those of the server's clock. An answer says how long the window
+ * still lasts; from the moment when it was asked for that is measured with a
+ * monotonic clock, so the permits end no later than the window does. Then the
+ * server is asked again: it may say that they are still good.
+ *
+ * The last permit that is held is taken only behind a new answer, unless the
+ * server has none left. So a caller is not told that nothing remains while
+ * others would still be let through.
+ */
+
+import { type Counters, type Quota, windowAt } from "./limit.ts";
+
+/** Leases of all keys, in shared memory: handed to another thread they are the same. Arrays are by the keys' slots. */
+export interface Leases {
+  readonly counters: Counters;
+  /** Window, and permits that were leased in it; a cell is laid out as one of the counters. */
+  readonly permits: BigUint64Array;
+  /**
+   * Window, and requests that are counted here but were told to the server by somebody else: by this server before it
+   * was started again, or by another that shares its file of counts. Permits and counts include them; messages do not.
+   */
+  readonly elsewhere: BigUint64Array;
+  /** Window, and the fewest remaining requests that a caller was told of in it. */
+  readonly told: BigUint64Array;
+  /** Until when the permits are good, in milliseconds of the monotonic clock, and of the wall clock, which may jump. */
+  readonly until: Float64Array;
+  readonly wallUntil: Float64Array;
+  /** What the server had left for anybody when it answered last, and the limit that it was asked with. */
+  readonly rest: Float64Array;
+  readonly limits: Float64Array;
+  /** When the server is asked again whether it still has nothing left. */
+  readonly recheck: Float64Array;
+  /** More are asked for when no more than these are held. */
+  readonly askBelow: Float64Array;
+  /** 1 while the server cannot be asked. */
+  readonly away: Int32Array;
+  /** The server's clock minus the wall clock here, in milliseconds; one value. */
+  readonly clock: Float64Array;
+  /** Requests let through without a permit while the server was away, those refused then, and those that waited for it. */
+  readonly tally: BigInt64Array;
+  /** Replicas that share the limit while the server is away. */
+  readonly replicas: number;
+  /** Whether requests without a permit are refused while the server is away. */
+  readonly denies: boolean;
+}
+
+/** What a counter server says of one key. */
+export interface LeaseAnswer {
+  /** The window that is running, counted from the epoch. */
+  readonly window: number;
+  /** Permits that this replica was leased in it, in all. */
+  readonly total: number;
+  /** Permits that are left for anybody. */
+  readonly rest: number;
+  /** Milliseconds until the window ends. */
+  readonly msLeft: number;
+}
+
+/** Asked for when a key runs out of permits; must not throw. */
+export type AskAhead = (slot: number, limit: number) => void;
+
+/** Makes leases for counters that must lie in shared memory, and that tell from now on what is added from elsewhere. */
+export function createLeases(counters: Counters, replicas: number, denies: boolean): Leases {
+  const slots = counters.cells.length;
+  const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
+  const numbers = (): Float64Array => new Float64Array(shared(slots * 8));
+  const cells = (): BigUint64Array => new BigUint64Array(shared(slots * 8));
+  const elsewhere = cells();
+  counters.elsewhere = elsewhere;
+  return {
+    counters,
+    permits: cells(),
+    elsewhere,
+    told: cells(),
+    until: numbers(),
+    wallUntil: numbers(),
+    rest: numbers(),
+    limits: numbers(),
+    recheck: numbers(),
+    askBelow: numbers(),
+    away: new Int32Array(shared(slots * 4)),
+    clock: new Float64Array(shared(8)),
+    tally: new BigInt64Array(shared(24)),
+    replicas,
+    denies,
+  };
+}
+
+/** Places in the tally. */
+const ALONE = 0;
+const REFUSED = 1;
+export const WAITED = 2;
+
+const HALF = 2 ** 32;
+
+/** Halves of a cell. */
+const halves = new Uint32Array(2);
+const whole = new BigUint64Array(halves.buffer);
+
+/** Window and count of the cell in `halves`; two functions, since an object would be garbage at each request. */
+function windowIn(split: number): number {
+  return Math.floor(halves[1]! / split);
+}
+
+function countIn(split: number): number {
+  return (halves[1]! % split) * HALF + halves[0]!;
+}
+
+function cellOf(split: number, window: number, count: number): bigint {
+  halves[0] = count;
+  halves[1] = window * split + Math.floor(count / HALF);
+  return whole[0]!;
+}
+
+/** Count of a cell if it is of the window, else 0. */
+function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
+  whole[0] = Atomics.load(cells, slot);
+  return windowIn(split) === window ? countIn(split) : 0;
+}
+
+/** What a caller is told: no more than before in this window. */
+function tell(
+  { told, counters: { split } }: Leases,
+  slot: number,
+  window: number,
+  remaining: number,
+): number {
+  for (;;) {
+    const cell = Atomics.load(told, slot);
+    whole[0] = cell;
+    const before = windowIn(split);
+    if (before > window) return 0;
+    if (before === window) {
+      const least = countIn(split);
+      if (least <= remaining) return least;
+    }
+    if (Atomics.compareExchange(told, slot, cell, cellOf(split, window, remaining)) === cell)
+      return remaining;
+  }
+}
+
+/**
+ * Counts one request against the permits that are held.
+ *
+ * @param mono milliseconds of the monotonic clock
+ * @param wall milliseconds since the epoch
+ * @param isFresh whether the server answered after the request had come: then its last word counts as of now
+ * @returns undefined when the server must be asked first
+ */
+export function takePermit(
+  leases: Leases,
+  slot: number,
+  limit: number,
+  mono: number,
+  wall: number,
+  isFresh: boolean,
+  askAhead: AskAhead,
+): Quota | undefined {
+  const { permits, counters } = leases;
+  const { cells, split, windowSeconds } = counters;
+  for (;;) {
+    const lease = Atomics.load(permits, slot);
+    const isGood = isFresh || (mono < leases.until[slot]! && wall < leases.wallUntil[slot]!);
+    const isOfLimit = leases.limits[slot] === limit;
+    const rest = leases.rest[slot]!;
+    // What was read belongs together only if no other answer came meanwhile.
+    if (Atomics.load(permits, slot) !== lease) continue;
+    if (!isGood) return undefined;
+    whole[0] = lease;
+    const window = windowIn(split);
+    const most = Math.min(countIn(split), limit);
+    const cell = Atomics.load(cells, slot);
+    whole[0] = cell;
+    const newest = windowIn(split);
+    // Counted alone in a window that the server has not reached.
+    if (newest > window) return takeAlone(leases, slot, limit, mono, wall);
+    const used = newest === window ? countIn(split) : 0;
+    const held = most - used;
+    const isLast = rest === 0 && isOfLimit;
+    const reset = (window + 1) * windowSeconds;
+    if (held <= 0) {
+      if (!isLast && used < limit) return undefined;
+      if (mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
+      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+    }
+    if (held === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
+    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
+    if (held <= leases.askBelow[slot]!) askAhead(slot, limit);
+    const remaining = Math.min(held - 1 + (isFresh ? rest : 0), limit - used - 1);
+    return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
+  }
+}
+
+/**
+ * Counts one request while the server cannot be asked: against the permits that
+ * are held, then against this replica's share of the window, what it used of
+ * that before included. No more than the server had left when it answered last.
+ */
+export function takeAlone(leases: Leases, slot: number, limit: number, mono: number, wall: number): Quota {
+  const { permits, counters } = leases;
+  const { cells, split, windowSeconds } = counters;
+  const estimate = windowAt(counters, wall + leases.clock[0]!);
+  for (;;) {
+    const lease = Atomics.load(permits, slot);
+    const isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
+    const rest = leases.rest[slot]!;
+    if (Atomics.load(permits, slot) !== lease) continue;
+    whole[0] = lease;
+    const leased = windowIn(split);
+    const permitted = Math.min(countIn(split), limit);
+    const cell = Atomics.load(cells, slot);
+    whole[0] = cell;
+    const newest = windowIn(split);
+    const window = Math.max(newest, leased, isGood ? 0 : estimate);
+    const used = newest === window ? countIn(split) : 0;
+    const share = leases.denies ? 0 : Math.floor(limit / leases.replicas);
+    const isLeased = window === leased;
+    const most = Math.max(
+      isLeased && isGood ? permitted : 0,
+      isLeased ? Math.min(share, permitted + rest) : share,
+    );
+    const reset = (window + 1) * windowSeconds;
+    if (used >= most) {
+      Atomics.add(leases.tally, REFUSED, 1n);
+      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+    }
+    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
+    if (!isLeased || !isGood || used >= permitted) Atomics.add(leases.tally, ALONE, 1n);
+    return { passed: true, limit, remaining: tell(leases, slot, window, most - used - 1), reset };
+  }
+}
+
+/** Clocks run apart by less than this share of the time. */
+const DRIFT = 2e-4;
+
+/** How long it stays true, in milliseconds, that the server has nothing left. */
+const RECHECK_MS = 1000;
+
+/** Of what is held after an answer this share is left when more is asked for. */
+const ASK_AT = 1 / 4;
+
+/**
+ * Takes what the server answered. For one thread alone: the one that asks.
+ *
+ * @param sent when the server was asked, by the monotonic clock
+ */
+export function takeAnswer(
+  leases: Leases,
+  slot: number,
+  limit: number,
+  { window, total, rest, msLeft }: LeaseAnswer,
+  sent: number,
+  mono: number,
+  wall: number,
+): void {
+  const { permits, counters } = leases;
+  const { split, windowSeconds } = counters;
+  whole[0] = Atomics.load(permits, slot);
+  const before = windowIn(split);
+  // A server whose clock went back, or that lost its memory meanwhile.
+  if (before > window) return;
+  const known = before === window ? countIn(split) : 0;
+  const all = Math.max(known, total + countOf(leases.elsewhere, slot, window, split));
+  // First of all: who reads what follows beside the permits of before sees that they have changed.
+  Atomics.store(permits, slot, cellOf(split, window, all));
+  // The server's clock was read in whole milliseconds.
+  const until = sent + (msLeft - 1) * (1 - DRIFT);
+  leases.until[slot] = until;
+  leases.wallUntil[slot] = wall + until - mono;
+  leases.rest[slot] = rest;
+  leases.limits[slot] = limit;
+  leases.recheck[slot] = mono + RECHECK_MS;
+  leases.clock[0] = (window + 1) * windowSeconds * 1000 - msLeft + (mono - sent) / 2 - wall;
+  const used = countOf(counters.cells, slot, window, split);
+  leases.askBelow[slot] = rest > 0 ? Math.floor((all - used) * ASK_AT) : 0;
+}
+
+/** What a server is told of a key, and asked for. */
+export interface LeaseAsk {
+  readonly limit: number;
+  /** Window of what follows, counted from the epoch. */
+  readonly window: number;
+  /** Permits that this replica knows to have been leased, in all. */
+  readonly have: number;
+  /** Requests that it let pass, those without a permit included. */
+  readonly used: number;
+  /** Requests that wait for a permit. */
+  readonly want: number;
+  /** Replicas that are known to share the limit. */
+  readonly replicas: number;
+}
+
+/** Makes what the server is asked. */
+export function makeAsk(leases: Leases, slot: number, limit: number, want: number): LeaseAsk {
+  const { split, cells } = leases.counters;
+  whole[0] = Atomics.load(leases.permits, slot);
+  const leased = windowIn(split);
+  whole[0] = Atomics.load(cells, slot);
+  const window = Math.max(windowIn(split), leased);
+  const elsewhere = countOf(leases.elsewhere, slot, window, split);
+  const have = Math.max(0, countOf(leases.permits, slot, window, split) - elsewhere);
+  const used = Math.max(0, countOf(cells, slot, window, split) - elsewhere);
+  return { limit, window, have, used, want, replicas: leases.replicas };
+}

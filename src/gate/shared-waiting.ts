@@ -1,0 +1,128 @@
+/** Requests of one thread that wait for permits of their keys, for a short time. */
+
+import type { Quota } from "./limit.ts";
+import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./shared-leases.ts";
+
+/** How long a request waits for a permit, in milliseconds. */
+export const WAIT_MS = 45;
+
+/** What waiting needs of the rest of the program; stood in for where time is simulated. */
+export interface WaitingHost {
+  /** How long a request waits; {@link WAIT_MS} when absent. */
+  readonly waitMs?: number;
+  /** The monotonic clock, in milliseconds; the same in all threads. */
+  readonly mono: () => number;
+  /** Asks for permits. Does nothing while the key is being asked for; answered by one of the calls below. */
+  readonly ask: (slot: number, limit: number, want: number) => void;
+  /** @returns what takes the timer back */
+  readonly startTimer: (callback: () => void, ms: number) => () => void;
+}
+
+/** Where a thread counts requests of keys that other replicas count, too. */
+export interface SharedLimits {
+  /**
+   * Counts one request.
+   *
+   * @param wall milliseconds since the epoch
+   * @returns the quota, later when the server had to be asked
+   */
+  readonly count: (slot: number, limit: number, wall: number) => Quota | Promise<Quota>;
+  /** To be called when the server has answered. @param sent when it was asked, by the monotonic clock */
+  readonly answered: (slot: number, sent: number) => void;
+  /** To be called when the server could not be asked. */
+  readonly failed: (slot: number) => void;
+}
+
+interface Waiter {
+  readonly limit: number;
+  readonly wall: number;
+  /** When it came, by the monotonic clock. */
+  readonly at: number;
+  readonly settle: (quota: Quota) => void;
+  stopTimer: () => void;
+}
+
+/** Makes the waiting room of a thread. */
+export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLimits {
+  const queues = new Map<number, Waiter[]>();
+  const askAhead: AskAhead = (slot, limit) => {
+    if (Atomics.load(leases.away, slot) === 0) host.ask(slot, limit, queues.get(slot)?.length ?? 0);
+  };
+
+  function finish(waiter: Waiter, quota: Quota): void {
+    waiter.stopTimer();
+    waiter.settle(quota);
+  }
+
+  /** Nobody answered in time, or nobody can. */
+  function countAlone(slot: number, { limit, wall, at }: Waiter): Quota {
+    const mono = host.mono();
+    const now = wall + mono - at;
+    return (
+      takePermit(leases, slot, limit, mono, now, false, ignore) ?? takeAlone(leases, slot, limit, mono, now)
+    );
+  }
+
+  function wait(slot: number, limit: number, wall: number): Promise<Quota> {
+    Atomics.add(leases.tally, WAITED, 1n);
+    return new Promise((settle) => {
+      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimer: ignore };
+      let queue = queues.get(slot);
+      if (queue === undefined) {
+        queue = [];
+        queues.set(slot, queue);
+      }
+      queue.push(waiter);
+      waiter.stopTimer = host.startTimer(() => {
+        const waiting = queues.get(slot);
+        const place = waiting?.indexOf(waiter) ?? -1;
+        if (place < 0) return;
+        waiting!.splice(place, 1);
+        waiter.settle(countAlone(slot, waiter));
+      }, host.waitMs ?? WAIT_MS);
+      host.ask(slot, limit, queue.length);
+    });
+  }
+
+  return {
+    count(slot, limit, wall) {
+      const mono = host.mono();
+      const quota = takePermit(leases, slot, limit, mono, wall, false, askAhead);
+      if (quota !== undefined) return quota;
+      if (Atomics.load(leases.away, slot) !== 0) return takeAlone(leases, slot, limit, mono, wall);
+      return wait(slot, limit, wall);
+    },
+    answered(slot, sent) {
+      const queue = queues.get(slot);
+      if (queue === undefined) return;
+      queues.delete(slot);
+      const mono = host.mono();
+      const left: Waiter[] = [];
+      let more: number | undefined;
+      // Asked for together with what is still waited for.
+      const askLater: AskAhead = (_, limit) => {
+        more = limit;
+      };
+      for (const waiter of queue) {
+        const { limit, wall, at } = waiter;
+        // What was answered before a request came does not say what is left when it is counted.
+        const isFresh = at <= sent;
+        const quota = takePermit(leases, slot, limit, mono, wall + mono - at, isFresh, askLater);
+        if (quota === undefined) left.push(waiter);
+        else finish(waiter, quota);
+      }
+      if (left.length > 0) {
+        queues.set(slot, left);
+        host.ask(slot, left[0]!.limit, left.length);
+      } else if (more !== undefined) askAhead(slot, more);
+    },
+    failed(slot) {
+      const queue = queues.get(slot);
+      if (queue === undefined) return;
+      queues.delete(slot);
+      for (const waiter of queue) finish(waiter, countAlone(slot, waiter));
+    },
+  };
+}
+
+function ignore(): void {}

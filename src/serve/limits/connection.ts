@@ -1,0 +1,192 @@
+/** One connection to a counter server, by @redis/client: no queue, no retry, no reconnect, bounded time and bytes. */
+
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { connect as connectSocket, type Socket } from "node:net";
+import { systemErrorText } from "../../system-error.ts";
+import type { RedisTarget } from "./redis-url.ts";
+
+/** The package that this needs is not installed. */
+export class MissingClientError extends Error {
+  override name = "MissingClientError";
+}
+
+/** What a server answered to a command is an error: it has done nothing. */
+export class ReplyError extends Error {
+  override name = "ReplyError";
+}
+
+/** A connection that can be used. */
+export interface Connection {
+  /** Whether the server is one of a cluster. */
+  readonly isCluster: boolean;
+  /**
+   * Runs one command, at once or never.
+   *
+   * @throws {ReplyError} the server's; any other error when it is not known whether the command has run
+   */
+  readonly run: (command: readonly string[]) => Promise<unknown>;
+  readonly close: () => void;
+}
+
+/** Opens connections. @param onLost told once when an open one can no longer be used; must not throw */
+export type OpenConnection = (target: RedisTarget, onLost: (problem: string) => void) => Promise<Connection>;
+
+/** How long a connection may take to be usable, in milliseconds. */
+const OPEN_MS = 1000;
+
+/** Bytes that a server may send for nothing, and for each command. */
+const SPARE_BYTES = 65_536;
+const REPLY_BYTES = 65_536;
+
+/** Most commands that wait for their answers. */
+const MOST_COMMANDS = 100_000;
+
+/** An error as a line without the password. */
+export function problemOf(error: unknown, { password }: Pick<RedisTarget, "password">): string {
+  const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
+  const line = text.split("\n", 1)[0]!.slice(0, 200);
+  return password === undefined ? line : line.replaceAll(password, "***");
+}
+
+/**
+ * Imports the client: an optional package, which nothing else needs.
+ *
+ * @throws {MissingClientError} naming the command that installs it
+ */
+async function importClient() {
+  try {
+    return await import("@redis/client");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
+    throw new MissingClientError("needs a package that is not installed: npm install @redis/client");
+  }
+}
+
+type Client = ReturnType<Awaited<ReturnType<typeof importClient>>["createClient"]>;
+
+/** What is told of a socket that was made. */
+const SOCKETS = "net.client.socket";
+
+/** Runs what makes a socket, and gives it, where the runtime tells of it. */
+function socketMadeBy(make: () => void): Socket | undefined {
+  let made: Socket | undefined;
+  const take = (message: unknown): void => {
+    made = (message as { readonly socket: Socket }).socket;
+  };
+  subscribe(SOCKETS, take);
+  try {
+    make();
+  } finally {
+    unsubscribe(SOCKETS, take);
+  }
+  return made;
+}
+
+function createClient(
+  { createClient: create }: Awaited<ReturnType<typeof importClient>>,
+  target: RedisTarget,
+  socket: Socket | undefined,
+): Client {
+  const { host, port, path, tls, username, password, database } = target;
+  const common = { connectTimeout: OPEN_MS, reconnectStrategy: false } as const;
+  return create({
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    database,
+    name: "orrery",
+    RESP: 3,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+    commandsQueueMaxLength: MOST_COMMANDS,
+    socket: tls
+      ? {
+          ...common,
+          tls: true,
+          host,
+          port,
+          servername: /[^\d.]/.test(host) && !host.includes(":") ? host : "",
+          ...(socket ? { socket } : {}),
+        }
+      : path === undefined
+        ? { ...common, host, port }
+        : { ...common, path },
+  }) as unknown as Client;
+}
+
+function isCluster(hello: unknown): boolean {
+  if (hello instanceof Map) return hello.get("mode") === "cluster";
+  if (Array.isArray(hello)) return hello[hello.indexOf("mode") + 1] === "cluster";
+  return (hello as { readonly mode?: unknown } | null)?.mode === "cluster";
+}
+
+/** Opens a connection with the real client. @throws {MissingClientError} or why it could not be opened */
+export const openConnection: OpenConnection = async (target, onLost) => {
+  const redis = await importClient();
+  // A socket of ours below TLS: what is made there is not told of.
+  const below = target.tls
+    ? connectSocket({ host: target.host, port: target.port, noDelay: true })
+    : undefined;
+  const client = createClient(redis, target, below);
+  let received = 0;
+  let allowed = SPARE_BYTES;
+  let isOpen = true;
+  let isUsable = false;
+  let fail: (error: Error) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {});
+  const lose = (error: Error): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    client.destroy();
+    below?.destroy();
+    fail(error);
+    if (isUsable) onLost(problemOf(error, target));
+  };
+  below?.on("error", lose);
+  client.on("error", (error: Error) => lose(error));
+  client.on("end", () => lose(new Error("the connection was closed")));
+  const timer = setTimeout(() => lose(new Error("the server did not answer in time")), OPEN_MS);
+  async function run(command: readonly string[]): Promise<unknown> {
+    allowed += REPLY_BYTES;
+    try {
+      return await client.sendCommand([...command]);
+    } catch (error) {
+      if (error instanceof redis.ErrorReply) throw new ReplyError(problemOf(error, target));
+      throw error;
+    }
+  }
+  try {
+    let connecting: Promise<unknown> = Promise.resolve();
+    const made = socketMadeBy(() => {
+      connecting = client.connect();
+      connecting.catch(() => {});
+    });
+    const socket = below ?? made;
+    socket?.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > allowed) lose(new Error("the server sent more than it was asked for"));
+    });
+    await Promise.race([connecting, failed]);
+    const hello = await Promise.race([run(["HELLO"]), failed]);
+    isUsable = true;
+    return {
+      isCluster: isCluster(hello),
+      run,
+      close() {
+        isOpen = false;
+        client.destroy();
+        below?.destroy();
+      },
+    };
+  } catch (error) {
+    lose(error as Error);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+};

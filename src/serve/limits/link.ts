@@ -1,0 +1,168 @@
+/**
+ * The way to one counter server: a connection that is opened again when it is
+ * lost, behind growing, random pauses. A server that does not answer in time, or
+ * answers that it cannot count, counts as away: nothing is sent to it until a new
+ * connection has passed a check. A command is sent once; whether one whose
+ * answer did not come has run is not known, and it is not sent again.
+ */
+
+import { type Connection, ReplyError } from "./connection.ts";
+
+/** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
+const ANSWER_MS = 40;
+
+/** Pauses between attempts to connect, in milliseconds; each is between half of it and all of it. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+
+/** Who was up for so long begins with short pauses again. */
+const STEADY_MS = 10_000;
+
+/** A server that was not asked for so long is asked whether it is there. */
+const IDLE_MS = 5000;
+
+/** The server cannot be asked now. */
+export class AwayError extends Error {
+  override name = "AwayError";
+}
+
+/** What a link is made of. */
+export interface LinkOptions {
+  /** How long a command may take; {@link ANSWER_MS} when absent. */
+  readonly answerMs: number | undefined;
+  readonly open: (onLost: (problem: string) => void) => Promise<Connection>;
+  /** Finds out whether the server can count. */
+  readonly check: (connection: Connection) => Promise<void>;
+  /** Told once at each loss and at each return; the first failure to connect is a loss. */
+  readonly onAway: (problem: string) => void;
+  readonly onBack: () => void;
+  /** An error as a line that may be shown. */
+  readonly say: (error: unknown) => string;
+}
+
+/** The way to a server. */
+export interface Link {
+  readonly isUp: () => boolean;
+  /** Runs one command. @throws {AwayError} or an error of the server's after which the link is good */
+  readonly run: (command: readonly string[]) => Promise<unknown>;
+  /** Resolves when the first attempt to connect has ended, either way. */
+  readonly tried: Promise<void>;
+  readonly close: () => void;
+}
+
+/** Errors that say something of the command, not of the server. */
+const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
+
+/** Waits as long as a promise may take; what has arrived by then is looked at first. */
+function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => setImmediate(() => reject(new AwayError(`no answer within ${ms} ms`))),
+      ms,
+    );
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error as Error);
+      },
+    );
+  });
+}
+
+/** Makes a link, which begins to connect. */
+export function createLink({ answerMs = ANSWER_MS, open, check, onAway, onBack, say }: LinkOptions): Link {
+  const inTime = <T>(promise: Promise<T>): Promise<T> => within(answerMs, promise);
+  let connection: Connection | undefined;
+  let isClosed = false;
+  /** Undefined before the first attempt has ended. */
+  let isAway: boolean | undefined;
+  let attempts = 0;
+  let upSince = 0;
+  let lastAnswer = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let wasTried = (): void => {};
+  const tried = new Promise<void>((resolve) => {
+    wasTried = resolve;
+  });
+
+  function lose(lost: Connection | undefined, problem: string): void {
+    if (isClosed || (lost !== undefined && lost !== connection)) return;
+    if (connection !== undefined && performance.now() - upSince > STEADY_MS) attempts = 0;
+    connection?.close();
+    connection = undefined;
+    clearTimeout(timer);
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts) * (1 + Math.random()) * 0.5;
+    attempts++;
+    timer = setTimeout(() => void connect(), pause);
+    if (isAway === true) return;
+    isAway = true;
+    onAway(problem);
+  }
+
+  async function connect(): Promise<void> {
+    let opened: Connection | undefined;
+    try {
+      opened = await open((problem) => lose(opened, problem));
+      if (isClosed) return opened.close();
+      await inTime(check(opened));
+    } catch (error) {
+      opened?.close();
+      lose(undefined, say(error));
+      wasTried();
+      return;
+    }
+    if (isClosed) return opened.close();
+    connection = opened;
+    upSince = performance.now();
+    lastAnswer = upSince;
+    timer = setTimeout(() => void beat(), IDLE_MS);
+    if (isAway === true) onBack();
+    isAway = false;
+    wasTried();
+  }
+
+  /** So that a server that has gone is noticed before a request waits for it. */
+  async function beat(): Promise<void> {
+    const asked = connection;
+    if (asked === undefined) return;
+    if (performance.now() - lastAnswer >= IDLE_MS) {
+      try {
+        await inTime(check(asked));
+        lastAnswer = performance.now();
+      } catch (error) {
+        return lose(asked, say(error));
+      }
+    }
+    if (asked === connection) timer = setTimeout(() => void beat(), IDLE_MS);
+  }
+
+  void connect();
+  return {
+    isUp: () => connection !== undefined,
+    async run(command) {
+      const asked = connection;
+      if (asked === undefined) throw new AwayError("away");
+      try {
+        const answer = await inTime(asked.run(command));
+        lastAnswer = performance.now();
+        return answer;
+      } catch (error) {
+        if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
+        lose(asked, say(error));
+        throw error instanceof AwayError ? error : new AwayError(say(error));
+      }
+    },
+    tried,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      connection?.close();
+      connection = undefined;
+      wasTried();
+    },
+  };
+}

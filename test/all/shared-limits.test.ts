@@ -1,0 +1,354 @@
+/** Limits shared by real servers: every way to reach them, and every way in which they fail. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { createKeyState, grant, LEASE_SCRIPT } from "../../src/gate/shared-grant.ts";
+import { freePort } from "../support/free-port.ts";
+import { need } from "../support/need.ts";
+import { assertInTime } from "../support/patience.ts";
+import { until } from "../support/process.ts";
+import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+
+const skip = need(PROGRAM, "redis-cli", "openssl");
+
+/** Replicas here are more patient than real ones, whose waiting is held to its bound in simulated time. */
+const LATEST_MS = 1000;
+
+after(endAll);
+
+const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
+const problemsOf = ({ seen }: Counting): string[] =>
+  seen.flatMap((one) => (one.kind === "limits-away" ? [one.problem] : []));
+
+/** Counts one request that must not be late. */
+async function countInTime(replica: Counting, key: string, limit: number) {
+  const began = performance.now();
+  const quota = await replica.count(key, limit);
+  assertInTime(began, LATEST_MS, "a request");
+  return quota;
+}
+
+/** Waits until the server is asked again. */
+async function untilBack(replica: Counting): Promise<void> {
+  await until(
+    () => kindsOf(replica).includes("limits-back") && replica.keeper.leases.away[0] === 0,
+    () => `the return of the server, seen: ${JSON.stringify(replica.seen)}`,
+  );
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+describe("the script", { skip }, () => {
+  it("does what the functions do", async () => {
+    const redis = await startRedis();
+    const seconds = 2 ** 28;
+    const state = createKeyState();
+    let random = 7;
+    const draw = (below: number): number => {
+      random = (random * 48_271) % 2_147_483_647;
+      return random % below;
+    };
+    const sha = redis.cli("SCRIPT", "LOAD", LEASE_SCRIPT);
+    const used = [0, 0, 0, 0];
+    for (let round = 0; round < 150; round++) {
+      const who = draw(4);
+      const limit = [10, 1000, 2 ** 53 - 1][Math.floor(round / 50)]!;
+      const now = Date.now();
+      const window = Math.floor(now / 1000 / seconds);
+      const have = draw(3) === 0 ? draw(200) : 0;
+      const ask = { limit, window, have, used: used[who]!, want: draw(4), replicas: 1 + draw(4) };
+      const expected = grant(state, `r${who}`, ask, seconds, now);
+      const values = [seconds, `r${who}`, limit, window, have, ask.used, ask.want, ask.replicas].map(String);
+      const told = redis
+        .cli("EVALSHA", sha, "1", "key", ...values)
+        .split("\n")
+        .map(Number);
+      assert.deepEqual(told.slice(0, 3), [expected.window, expected.total, expected.rest], `round ${round}`);
+      assert.ok(Math.abs(told[3]! - expected.msLeft) < 60_000);
+      used[who] = draw(expected.total + 1);
+    }
+    assert.match(redis.cli("HGETALL", "key"), /g\n\d+/);
+    assert.ok(Number(redis.cli("TTL", "key")) > seconds);
+  });
+});
+
+describe("replicas of one server", { skip }, () => {
+  it("let through the limit, whoever is asked, and give back what they do not use", async () => {
+    const redis = await startRedis(["--unixsocket", "FOLDER/socket"]);
+    const replicas = [
+      await counting(redis.url, { replicas: 3 }),
+      await counting(`${redis.url}/0`, { replicas: 3 }),
+      await counting(`unix:${join(redis.folder, "socket")}`, { replicas: 3 }),
+    ];
+    let passed = 0;
+    const told = [501, 501, 501];
+    for (let at = 0; at < 300; at++) {
+      const who = at % 7 === 0 ? at % 3 : 2;
+      const quota = await replicas[who]!.count("a", 500);
+      if (quota.passed) passed++;
+      assert.ok(quota.remaining <= 500 - passed && quota.remaining <= told[who]!);
+      told[who] = quota.remaining;
+    }
+    assert.equal(passed, 300);
+    // A clean stop gives back what is held.
+    await replicas[1]!.keeper.close();
+    const rest = await Promise.all(Array.from({ length: 300 }, () => replicas[0]!.count("a", 500)));
+    const others = await Promise.all(Array.from({ length: 100 }, () => replicas[2]!.count("a", 500)));
+    passed += [...rest, ...others].filter((quota) => quota.passed).length;
+    assert.equal(passed, 500);
+    assert.equal(redis.cli("DBSIZE"), "2");
+  });
+
+  it("reach it as a user that may do nothing else", async () => {
+    const rights = [
+      "~orrery:*",
+      "+eval",
+      "+evalsha",
+      "+time",
+      "+hmget",
+      "+hset",
+      "+hdel",
+      "+hlen",
+      "+del",
+      "+expire",
+    ];
+    const redis = await startRedis([
+      "--user",
+      "default",
+      "off",
+      "--user",
+      "orrery",
+      "on",
+      ">s:cret/",
+      "-@all",
+      ...rights,
+    ]);
+    const replica = await counting(`redis://orrery:s%3Acret%2F@127.0.0.1:${redis.port}`);
+    assert.equal((await replica.count("a", 5)).remaining, 4);
+    assert.deepEqual(kindsOf(replica), []);
+    for (const url of [`redis://orrery:wr0ng@127.0.0.1:${redis.port}`, redis.url]) {
+      const other = await counting(url, { replicas: 5 });
+      assert.match(problemsOf(other).join(), /WRONGPASS|NOAUTH/);
+      assert.doesNotMatch(JSON.stringify(other.seen), /wr0ng|s:cret/);
+      assert.equal((await countInTime(other, "a", 5)).passed, true);
+      assert.equal((await countInTime(other, "a", 5)).passed, false);
+    }
+  });
+
+  it("are refused by a certificate that nobody knows", async () => {
+    const plain = await startRedis();
+    const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(plain.folder, name)) as [string, string];
+    const request = [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-nodes",
+      "-days",
+      "1",
+    ];
+    spawnSync("openssl", [
+      ...request,
+      "-subj",
+      "/CN=localhost",
+      "-addext",
+      "subjectAltName=DNS:localhost",
+      "-keyout",
+      key,
+      "-out",
+      cert,
+    ]);
+    const files = [
+      "--tls-cert-file",
+      cert,
+      "--tls-key-file",
+      key,
+      "--tls-ca-cert-file",
+      cert,
+      "--tls-auth-clients",
+      "no",
+    ];
+    const port = await freePort();
+    const redis = await startRedis(["--port", "0", "--tls-port", String(port), ...files], port);
+    const replica = await counting(`rediss://localhost:${redis.port}`);
+    assert.match(problemsOf(replica).join(), /self.signed|certificate/i);
+    const module = new URL("../support/tls-count.ts", import.meta.url).pathname;
+    const trusting = spawnSync(
+      process.execPath,
+      ["--import", "tsx", module, `rediss://localhost:${redis.port}`],
+      {
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: cert },
+        encoding: "utf8",
+      },
+    );
+    assert.equal(trusting.stdout, "4 []\n", trusting.stderr);
+  });
+});
+
+/** What can be done to a server, and undone. */
+const FAULTS: readonly {
+  name: string;
+  fault: (redis: Redis) => unknown;
+  mend: (redis: Redis) => unknown;
+}[] = [
+  {
+    name: "hangs",
+    fault: (redis) => redis.signal("SIGSTOP"),
+    mend: (redis) => redis.signal("SIGCONT"),
+  },
+  {
+    name: "is killed",
+    fault: (redis) => redis.signal("SIGKILL"),
+    mend: (redis) => redis.restart(),
+  },
+  {
+    name: "has no memory",
+    fault: (redis) => redis.cli("CONFIG", "SET", "maxmemory", "1"),
+    mend: (redis) => redis.cli("CONFIG", "SET", "maxmemory", "0"),
+  },
+  {
+    name: "is read-only",
+    fault: (redis) => redis.cli("REPLICAOF", "127.0.0.1", "1"),
+    mend: (redis) => redis.cli("REPLICAOF", "NO", "ONE"),
+  },
+];
+
+describe("a server that", { skip }, () => {
+  for (const { name, fault, mend } of FAULTS) {
+    it(`${name} holds nobody up, and is asked again when that is over`, async () => {
+      const redis = await startRedis();
+      const [one, denying] = [
+        await counting(redis.url, { replicas: 2 }),
+        await counting(redis.url, { denies: true }),
+      ];
+      // So few that each request asks.
+      for (let at = 0; at < 5; at++) assert.ok((await one.count("a", 40)).passed);
+      await denying.count("a", 40);
+      await fault(redis);
+      const { waited } = one.keeper.figures();
+      let passed = 0;
+      for (let at = 0; at < 40; at++) if ((await countInTime(one, "a", 40)).passed) passed++;
+      assert.ok(one.keeper.figures().waited <= waited + 1, "one request finds out, the others do not wait");
+      assert.equal(passed, 15, "it counts within its share");
+      assert.equal((await countInTime(denying, "a", 40)).passed, false);
+      await mend(redis);
+      await untilBack(one);
+      await untilBack(denying);
+      // 21 are known, also to a server that has forgotten everything.
+      let more = 0;
+      for (let at = 0; at < 60; at++) if ((await denying.count("a", 40)).passed) more++;
+      assert.equal(more, 19);
+      assert.deepEqual(kindsOf(one), ["limits-away", "limits-back"]);
+      assert.equal(one.keeper.figures().losses, 1);
+    });
+  }
+
+  it("closes connections loses nothing", async () => {
+    const redis = await startRedis();
+    const replica = await counting(redis.url, { replicas: 4 });
+    await replica.count("a", 30);
+    redis.cli("CLIENT", "KILL", "TYPE", "normal");
+    await untilBack(replica);
+    let passed = 1;
+    for (let at = 0; at < 40; at++) if ((await replica.count("a", 30)).passed) passed++;
+    assert.equal(passed, 30);
+  });
+});
+
+describe("what is no counter server", { skip }, () => {
+  const HTTP = createHttpServer((_, response) => response.end("no"));
+  const SILENT = createServer((socket) => void socket.pause().on("error", () => {}));
+  const FLOOD = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.write("$1073741824\r\n");
+    const chunk = Buffer.alloc(65_536, "a");
+    const send = (): void => {
+      while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
+    };
+    socket.on("drain", send);
+    send();
+  });
+  let sent = 0;
+  after(() => {
+    HTTP.close();
+    SILENT.close();
+    FLOOD.close();
+  });
+
+  for (const [name, server] of Object.entries({
+    "an HTTP server": HTTP,
+    "one that reads nothing": SILENT,
+    "one that sends a gigabyte": FLOOD,
+  })) {
+    it(`is left alone: ${name}`, async () => {
+      const replica = await counting(`redis://127.0.0.1:${await listening(server)}`, { replicas: 2 });
+      assert.deepEqual(kindsOf(replica), ["limits-away"]);
+      assert.equal((await countInTime(replica, "a", 2)).passed, true);
+      assert.equal((await countInTime(replica, "a", 2)).passed, false);
+      await replica.keeper.close();
+      assert.ok(sent < 2 ** 27, `${sent} bytes`);
+    });
+  }
+});
+
+describe("a cluster of three", { skip }, () => {
+  it("counts each key where it lies, and goes on with two when one is gone", async () => {
+    const cluster = [
+      "--cluster-enabled",
+      "yes",
+      "--cluster-node-timeout",
+      "1000",
+      "--cluster-require-full-coverage",
+      "no",
+    ];
+    const nodes = [await startRedis(cluster), await startRedis(cluster), await startRedis(cluster)];
+    const [first, second, third] = nodes as [Redis, Redis, Redis];
+    for (const [at, node] of nodes.entries()) {
+      const from = Math.floor((16_384 * at) / 3);
+      node.cli("CLUSTER", "ADDSLOTSRANGE", String(from), String(Math.floor((16_384 * (at + 1)) / 3) - 1));
+      node.cli("CLUSTER", "MEET", "127.0.0.1", String(first.port));
+    }
+    for (const node of nodes) {
+      await until(
+        () => {
+          const info = node.cli("CLUSTER", "INFO");
+          return info.includes("cluster_state:ok") && info.includes("cluster_slots_assigned:16384");
+        },
+        () => `the cluster: ${node.cli("CLUSTER", "INFO")}`,
+      );
+    }
+    const keys = Array.from({ length: 30 }, (_, at) => `key ${at}`);
+    const replicas = [
+      await counting(first.url, { replicas: 2 }),
+      await counting(second.url, { replicas: 2 }),
+    ];
+    for (let at = 0; at < 6; at++) {
+      for (const key of keys) {
+        const quota = await replicas[at % 2]!.count(key, 4);
+        assert.equal(quota.passed, at < 4, `${key}, request ${at}: ${JSON.stringify(replicas[0]!.seen)}`);
+      }
+    }
+    for (const node of nodes) assert.ok(Number(node.cli("DBSIZE")) > 3);
+    third.signal("SIGKILL");
+    const [one] = replicas as [Counting, Counting];
+    await until(() => kindsOf(one).includes("limits-away"), "the loss");
+    let alone = 0;
+    for (let at = 0; at < 90; at++) {
+      for (let time = 0; time < 2; time++) {
+        const quota = await countInTime(one, `new ${at}`, 2);
+        if (!quota.passed) alone++;
+      }
+    }
+    // Of the keys of the server that is gone half of two pass here, of all others both.
+    assert.ok(alone > 10 && alone < 60, `${alone}`);
+  });
+});

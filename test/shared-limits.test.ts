@@ -1,0 +1,102 @@
+/** Limits shared over replicas: any history of losses, delays and clocks, held to what was promised. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { part } from "./support/long.ts";
+import { type History, type Load, runHistory, type Trouble } from "./support/shared-world.ts";
+
+const MS = 5000;
+
+/** Looking for the shortest counterexample ends after so long, too. */
+const MOST_MS = 60_000;
+
+const load: fc.Arbitrary<Load> = fc.record({
+  at: fc.integer({ min: 0, max: MS }),
+  replica: fc.nat(3),
+  count: fc.integer({ min: 1, max: 150 }),
+  every: fc.constantFrom(0, 1, 7, 30),
+});
+
+function troubleOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<Trouble> {
+  return fc.record({
+    kind: fc.constantFrom(...kinds),
+    at: fc.integer({ min: 0, max: MS }),
+    ms: fc.integer({ min: 1, max: 2500 }),
+    replica: fc.nat(3),
+  });
+}
+
+function historyOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<History> {
+  return fc.record({
+    seed: fc.nat(),
+    limit: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 41, max: 600 })),
+    window: fc.integer({ min: 1, max: 3 }),
+    replicas: fc.integer({ min: 1, max: 4 }),
+    announced: fc.integer({ min: 1, max: 5 }),
+    denies: fc.boolean(),
+    offsets: fc.array(fc.integer({ min: -4000, max: 4000 }), { minLength: 4, maxLength: 4 }),
+    loads: fc.array(load, { minLength: 1, maxLength: 10, size: "max" }),
+    troubles:
+      kinds.length === 0
+        ? fc.constant([])
+        : fc.array(troubleOf(kinds), { minLength: 1, maxLength: 6, size: "max" }),
+  });
+}
+
+const CALM: History = {
+  ...{ seed: 1, limit: 500, window: 60, replicas: 1, announced: 3, denies: false },
+  ...{ offsets: [0, 0, 0, 0], loads: [], troubles: [] },
+};
+
+describe("limits shared over replicas", () => {
+  test("are kept in every history without trouble, and nobody is refused before they are reached", async () => {
+    const all = { passed: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(historyOf([]), async (history) => {
+        const seen = await runHistory(history);
+        all.passed += seen.passed;
+        all.refused += seen.refused;
+        assert.equal(seen.alone, 0);
+      }),
+      { numRuns: part(80), interruptAfterTimeLimit: MOST_MS },
+    );
+    assert.ok(all.passed > part(7000) && all.refused > part(1500), JSON.stringify(all));
+  });
+
+  test("are kept in every history of losses, delays, restarts and clocks", async () => {
+    const all = { passed: 0, refused: 0, alone: 0, killed: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        historyOf(["partition", "hang", "empty", "kill", "slow", "lossy", "wall"]),
+        async (history) => {
+          const seen = await runHistory(history);
+          for (const name of ["passed", "refused", "alone", "killed"] as const) all[name] += seen[name];
+        },
+      ),
+      { numRuns: part(160), interruptAfterTimeLimit: MOST_MS },
+    );
+    assert.ok(all.passed > part(12_000) && all.refused > part(2500), JSON.stringify(all));
+    assert.ok(all.alone > part(300) && all.killed > part(10), JSON.stringify(all));
+  });
+
+  for (const limit of [1, 3, 50, 1000]) {
+    test(`a replica that is used alone gets all of a limit of ${limit}`, async () => {
+      for (const every of [0, 1, 40]) {
+        const count = limit + 30;
+        const loads = [{ at: 10, replica: 0, count, every }];
+        const seen = await runHistory({ ...CALM, limit, replicas: 3, loads });
+        assert.equal(seen.passed, limit);
+        assert.equal(seen.refused, 30);
+        assert.ok(limit < 1000 || every === 0 || seen.asked < limit / 4, `${seen.asked} questions`);
+      }
+    });
+  }
+
+  test("lose little to replicas that stop behind their first request", async () => {
+    const idle = [0, 1].map((replica) => ({ at: replica * 20, replica, count: 1, every: 0 }));
+    const busy = { at: 100, replica: 2, count: 1100, every: 1 };
+    const seen = await runHistory({ ...CALM, limit: 1000, replicas: 3, loads: [...idle, busy] });
+    assert.ok(seen.passed >= 900, `${seen.passed}`);
+  });
+});

@@ -1,0 +1,122 @@
+/** Real counter servers on ports of their own, and replicas that count by them. */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSharedCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
+import type { Observation } from "../../src/observe.ts";
+import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/serve/limits/keep-shared.ts";
+import { readRedisUrl } from "../../src/serve/limits/redis-url.ts";
+import { freePort } from "./free-port.ts";
+import { within } from "./patience.ts";
+
+/** The server that is there: both are. */
+export const PROGRAM =
+  spawnSync("valkey-server", ["--version"]).status === 0 ? "valkey-server" : "redis-server";
+
+/** A server under way. */
+export interface Redis {
+  readonly port: number;
+  readonly folder: string;
+  readonly url: string;
+  readonly child: () => ChildProcess;
+  /** Runs one command by the command line client. */
+  readonly cli: (...command: string[]) => string;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  /** Kills it and starts it anew, empty. */
+  readonly restart: () => Promise<void>;
+}
+
+/** On a busy machine an answer may well take longer than a request may wait. */
+const PATIENT = { answerMs: 600, waitMs: 650 };
+
+const started = new Set<ChildProcess>();
+const folders = new Set<string>();
+const keepers = new Set<SharedLimitsKeeper>();
+
+/** Ends all that was started here. */
+export async function endAll(): Promise<void> {
+  for (const keeper of keepers) await keeper.close();
+  keepers.clear();
+  for (const child of started) child.kill("SIGKILL");
+  started.clear();
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+  folders.clear();
+}
+
+async function run(folder: string, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(PROGRAM, ["--save", "", "--dir", folder, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  started.add(child);
+  let text = "";
+  await within(
+    new Promise<void>((resolve, reject) => {
+      child.stdout!.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+        if (text.includes("Ready to accept connections")) resolve();
+      });
+      child.once("exit", () => reject(new Error(`${PROGRAM} ended: ${text}`)));
+    }),
+    `${PROGRAM} to start`,
+  );
+  return child;
+}
+
+/** Starts a server. */
+export async function startRedis(more: readonly string[] = [], port?: number): Promise<Redis> {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-test-redis-"));
+  folders.add(folder);
+  const at = port ?? (await freePort());
+  const args = ["--port", String(at), ...more.map((text) => text.replaceAll("FOLDER", folder))];
+  let child = await run(folder, args);
+  return {
+    port: at,
+    folder,
+    url: `redis://127.0.0.1:${at}`,
+    child: () => child,
+    cli(...command) {
+      return spawnSync("redis-cli", ["-p", String(at), ...command], { encoding: "utf8" }).stdout.trim();
+    },
+    signal: (signal) => void child.kill(signal),
+    async restart() {
+      const isRunning = child.exitCode === null && child.signalCode === null;
+      child.kill("SIGKILL");
+      if (isRunning) await once(child, "exit");
+      started.delete(child);
+      child = await run(folder, args);
+    },
+  };
+}
+
+/** A replica in this process. */
+export interface Counting {
+  readonly keeper: SharedLimitsKeeper;
+  readonly seen: Observation[];
+  /** Counts a request of a key; how long that took, too. */
+  readonly count: (key: string, limit: number) => Promise<Quota & { readonly ms: number }>;
+}
+
+/** Starts to count by a server. */
+export async function counting(
+  url: string,
+  { replicas = 1, denies = false, window = 3600 } = {},
+): Promise<Counting> {
+  const counters = createSharedCounters(window);
+  const seen: Observation[] = [];
+  const settings = { target: readRedisUrl(url), replicas, denies, ...PATIENT };
+  const keeper = await keepSharedLimits(settings, counters, (observation) => seen.push(observation));
+  keepers.add(keeper);
+  return {
+    keeper,
+    seen,
+    async count(key, limit) {
+      const began = performance.now();
+      const quota = await keeper.limits.count(slotOf(counters, key), limit, Date.now());
+      return { ...quota, ms: performance.now() - began };
+    },
+  };
+}

@@ -1,0 +1,333 @@
+/**
+ * Replicas, a counter server and the network between them in simulated time.
+ * The replicas run the real code; the server runs the functions that the script
+ * is held to; clocks, delays, losses and restarts are made here.
+ */
+
+import assert from "node:assert/strict";
+import { createCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
+import { type Asking, createAsking } from "../../src/gate/shared-asking.ts";
+import { createKeyState, grant, type KeyState } from "../../src/gate/shared-grant.ts";
+import { createLeases, type LeaseAnswer, type LeaseAsk, type Leases } from "../../src/gate/shared-leases.ts";
+import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/gate/shared-waiting.ts";
+
+/** What goes wrong, from when on, for how long, in milliseconds. */
+export interface Trouble {
+  readonly kind: "partition" | "hang" | "empty" | "kill" | "slow" | "lossy" | "wall";
+  readonly at: number;
+  readonly ms: number;
+  readonly replica: number;
+}
+
+/** Requests at one replica. */
+export interface Load {
+  readonly at: number;
+  readonly replica: number;
+  readonly count: number;
+  /** Milliseconds between two; 0 for all at once. */
+  readonly every: number;
+}
+
+/** One history. */
+export interface History {
+  readonly seed: number;
+  readonly limit: number;
+  /** Seconds. */
+  readonly window: number;
+  readonly replicas: number;
+  /** What they are told of their number. */
+  readonly announced: number;
+  readonly denies: boolean;
+  /** By replica: how far the wall clock is off, in milliseconds. */
+  readonly offsets: readonly number[];
+  readonly loads: readonly Load[];
+  readonly troubles: readonly Trouble[];
+}
+
+const EPOCH = Date.parse("2026-01-01T00:00:00Z");
+const ANSWER_MS = 45;
+/** Clocks run apart by so much. */
+const DRIFT = 1e-4;
+
+/** What one replica let through in one window. */
+interface Used {
+  passed: number;
+  told: number;
+}
+
+interface Replica {
+  readonly number: number;
+  name: string;
+  leases: Leases;
+  limits: SharedLimits;
+  asking: Asking;
+  isUp: boolean;
+  /** Servers' windows in which it was away, at least for a moment. */
+  readonly awayIn: Set<number>;
+  readonly used: Map<number, Used>;
+  readonly begun: number;
+  wallOffset: number;
+  readonly rate: number;
+  inFlight: Set<() => void>;
+}
+
+function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Runs a history and holds every moment of it to what was promised. @returns what was seen, so that tests can demand that it was enough */
+export async function runHistory(history: History) {
+  const { limit, window: seconds, denies, troubles } = history;
+  const draw = random(history.seed);
+  /** The next one last. */
+  const events: { readonly at: number; readonly run: () => void }[] = [];
+  let now = 0;
+  const later = (ms: number, run: () => void): void => {
+    const at = now + ms;
+    let from = 0;
+    for (let to = events.length; from < to; ) {
+      const middle = (from + to) >> 1;
+      if (events[middle]!.at > at) from = middle + 1;
+      else to = middle;
+    }
+    events.splice(from, 0, { at, run });
+  };
+  const server = { state: createKeyState() as KeyState, losses: new Map<number, number>() };
+  /** By window: permits that the server granted, and by name of a replica all that it had there, counted alone or not. */
+  const granted = new Map<number, number>();
+  const totals = new Map<string, number>();
+  const grantedIn = (window: number): number => granted.get(window) ?? 0;
+  const seen = { passed: 0, refused: 0, asked: 0, alone: 0, waited: 0, killed: 0 };
+
+  const serverClock = (at = now): number => EPOCH + at;
+  const windowAt = (at: number): number => Math.floor(serverClock(at) / 1000 / seconds);
+  const isOn = (kind: Trouble["kind"], replica = -1, at = now): boolean =>
+    troubles.some(
+      (one) =>
+        one.kind === kind &&
+        at >= one.at &&
+        at < one.at + one.ms &&
+        (replica < 0 || kind === "hang" || one.replica % history.replicas === replica),
+    );
+
+  function createReplica(number: number): Replica {
+    const counters = createCounters(seconds);
+    slotOf(counters, "key");
+    const leases = createLeases(counters, history.announced, denies);
+    const replica: Replica = {
+      ...{ number, name: `r${number}`, leases, isUp: true, begun: now, inFlight: new Set() },
+      ...{ awayIn: new Set<number>(), used: new Map<number, Used>() },
+      wallOffset: history.offsets[number]!,
+      rate: 1 + (draw() * 2 - 1) * DRIFT,
+      limits: undefined as unknown as SharedLimits,
+      asking: undefined as unknown as Asking,
+    };
+    replica.asking = createAsking(leases, {
+      mono: () => monoOf(replica),
+      wall: () => wallOf(replica),
+      lease: (_, ask, settle) => send(replica, ask, settle),
+    });
+    replica.limits = createSharedLimits(leases, {
+      mono: () => monoOf(replica),
+      ask: (slot, wanted, want) =>
+        replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent)),
+      startTimer(callback, ms) {
+        let isOff = false;
+        later(ms / replica.rate, () => isOff || callback());
+        return () => {
+          isOff = true;
+        };
+      },
+    });
+    return replica;
+  }
+
+  const monoOf = (replica: Replica): number => (now - replica.begun) * replica.rate + 1e6;
+  const wallOf = (replica: Replica): number => serverClock() + replica.wallOffset;
+
+  function notify(replica: Replica, slot: number, sent: number | undefined): void {
+    if (sent === undefined) replica.limits.failed(slot);
+    else replica.limits.answered(slot, sent);
+  }
+
+  function isReachable(replica: Replica): boolean {
+    return !isOn("partition", replica.number) && !isOn("hang");
+  }
+
+  function delay(replica: Replica): number {
+    return isOn("slow", replica.number) ? draw() * 400 : 0.1 + draw() * 3;
+  }
+
+  /** The server takes a message, perhaps more than once, perhaps long after anybody waits for its answer. */
+  function arrive(name: string, ask: LeaseAsk, answered: (answer: LeaseAnswer) => void): void {
+    if (isOn("hang")) {
+      later(50, () => arrive(name, ask, answered));
+      return;
+    }
+    const { state } = server;
+    const running = Math.max(state.window, windowAt(now));
+    const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
+    const merged = ask.window === running ? Math.max(known, ask.have, ask.used) : known;
+    const answer = grant(state, name, ask, seconds, Math.floor(serverClock()));
+    if (ask.window === running)
+      assert.ok(answer.total >= ask.used, "what was counted alone is known from now on");
+    const more = answer.total - merged;
+    granted.set(running, grantedIn(running) + more);
+    totals.set(`${running} ${name}`, Math.max(totals.get(`${running} ${name}`) ?? 0, answer.total));
+    assert.ok(more === 0 || state.granted <= limit, "nothing is granted beside what was counted alone");
+    const losses = server.losses.get(running) ?? 0;
+    assert.ok(grantedIn(running) <= limit * (1 + losses), "no more permits than the limit are leased");
+    answered(answer);
+  }
+
+  function send(replica: Replica, ask: LeaseAsk, settle: (answer: LeaseAnswer | undefined) => void): void {
+    seen.asked++;
+    const { name } = replica;
+    let isOver = false;
+    const end = (answer: LeaseAnswer | undefined): void => {
+      if (isOver) return;
+      isOver = true;
+      replica.inFlight.delete(fail);
+      settle(answer);
+    };
+    const fail = (): void => end(undefined);
+    if (!replica.isUp) {
+      later(0, fail);
+      return;
+    }
+    replica.inFlight.add(fail);
+    later(ANSWER_MS / replica.rate, () => isOver || lose(replica));
+    const isLossy = isOn("lossy", replica.number);
+    if (isOn("partition", replica.number) || (isLossy && draw() < 0.2)) return;
+    const copies = isLossy && draw() < 0.2 ? 2 : 1;
+    for (let copy = 0; copy < copies; copy++) {
+      later(delay(replica), () =>
+        arrive(name, ask, (answer) => {
+          if (isOn("partition", replica.number) || (isLossy && draw() < 0.3)) return;
+          later(delay(replica), () => end(answer));
+        }),
+      );
+    }
+  }
+
+  /** A connection is given up, and tried again later. */
+  function lose(replica: Replica): void {
+    replica.isUp = false;
+    replica.awayIn.add(windowAt(now));
+    for (const fail of [...replica.inFlight]) fail();
+    const retry = (): void => {
+      replica.awayIn.add(windowAt(now));
+      if (!isReachable(replica)) {
+        later(50 + draw() * 300, retry);
+        return;
+      }
+      replica.isUp = true;
+      for (const [slot, wanted] of replica.asking.known)
+        replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
+    };
+    later(50 + draw() * 300, retry);
+  }
+
+  const replicas = Array.from({ length: history.replicas }, (_, number) => createReplica(number));
+  let problem: unknown;
+  /** Answers that were given, by window, whoever gave them. */
+  const answered = new Map<number, number>();
+
+  function judge(replica: Replica, at: number, before: ReadonlyMap<number, number>, quota: Quota): void {
+    const window = quota.reset / seconds - 1;
+    const used = replica.used.get(window) ?? { passed: 0, told: Number.POSITIVE_INFINITY };
+    replica.used.set(window, used);
+    assert.ok(quota.remaining <= used.told, `remaining rises from ${used.told} to ${quota.remaining}`);
+    used.told = quota.remaining;
+    // Of the key the server is away until it has answered; who waited for so long has found that it is.
+    const isAway = replica.leases.away[0] === 1 || (now - at) * replica.rate > WAIT_MS - 1e-6;
+    if (isAway) replica.awayIn.add(window);
+    const wasAway = replica.awayIn.has(window);
+    const isCalm = troubles.length === 0;
+    if (!quota.passed) {
+      seen.refused++;
+      if (isCalm) assert.equal(grantedIn(window), limit, "nobody is refused while permits are left");
+      return;
+    }
+    seen.passed++;
+    used.passed++;
+    answered.set(window, (answered.get(window) ?? 0) + 1);
+    const permits = totals.get(`${window} ${replica.name}`) ?? 0;
+    if (used.passed > permits) seen.alone++;
+    const share = denies ? 0 : Math.floor(limit / history.announced);
+    const most = Math.max(permits, wasAway ? share : 0);
+    assert.ok(used.passed <= most, `passes ${used.passed} in ${window} with ${permits} permits at ${now}`);
+    if (!wasAway) {
+      assert.ok(windowAt(at) <= window && window <= windowAt(now), "permits are used in their window");
+    }
+    const isKnown = replicas.every(({ awayIn }) => !awayIn.has(window)) && !server.losses.has(window);
+    if (isKnown && !wasAway && seen.killed === 0) {
+      const left = limit - 1 - (before.get(window) ?? 0);
+      assert.ok(quota.remaining <= left, `promises ${quota.remaining}, of which ${left} are left`);
+    }
+  }
+
+  function request(number: number): void {
+    const replica = replicas[number % history.replicas]!;
+    const at = now;
+    const before = new Map(answered);
+    const quota = replica.limits.count(0, limit, wallOf(replica));
+    if (!(quota instanceof Promise)) {
+      judge(replica, at, before, quota);
+      return;
+    }
+    seen.waited++;
+    quota
+      .then((given) => {
+        assert.ok((now - at) * replica.rate <= WAIT_MS + 1e-6, `a request waited for ${now - at} ms`);
+        if (replicas.includes(replica)) judge(replica, at, before, given);
+      })
+      .catch((error: unknown) => {
+        problem ??= error;
+      });
+  }
+
+  for (const { at, replica, count, every } of history.loads) {
+    for (let number = 0; number < count; number++) later(at + number * every, () => request(replica));
+  }
+  for (const { kind, at, ms, replica } of troubles) {
+    const number = replica % history.replicas;
+    if (kind === "empty")
+      later(at, () => {
+        const { window } = server.state;
+        server.losses.set(window, (server.losses.get(window) ?? 0) + 1);
+        server.state = createKeyState();
+      });
+    if (kind === "kill")
+      later(at, () => {
+        seen.killed++;
+        const next = createReplica(number);
+        next.name = `${replicas[number]!.name}'`;
+        replicas[number] = next;
+      });
+    if (kind === "wall")
+      later(at, () => {
+        replicas[number]!.wallOffset += ms * (draw() < 0.5 ? -1 : 1);
+      });
+  }
+  while (events.length > 0) {
+    const event = events.pop()!;
+    now = event.at;
+    event.run();
+    // Promises settle before anything else happens.
+    for (let turn = 0; turn < 4; turn++) await null;
+    if (problem !== undefined) throw problem;
+  }
+  for (const { state } of [server]) {
+    const totals = [...state.totals.values()].reduce((one, other) => one + other, 0);
+    if (state.window >= 0) assert.equal(state.granted, totals, "what was granted is what the replicas have");
+  }
+  return seen;
+}
