@@ -17,8 +17,9 @@
  */
 
 import { createCounters } from "../src/gate/limit.ts";
+import { makeAsk, takeAnswer } from "../src/gate/shared-answers.ts";
 import { createKeyState, grant } from "../src/gate/shared-grant.ts";
-import { createLeases, makeAsk, takeAnswer, takePermit } from "../src/gate/shared-leases.ts";
+import { createLeases, takePermit } from "../src/gate/shared-leases.ts";
 import { percentile } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, markdown, saveJson, whole } from "./support/output.ts";

@@ -40,11 +40,11 @@ export interface State {
   readonly observe: Observe;
   /** Whether every request is observed. */
   readonly accessLog: boolean;
-  /** Answers what is beside the API; absent where there are no pages. */
+  /** Answers requests for pages beside the API; absent where there are none. */
   readonly pages?: PageServer | undefined;
   /** Which requests the access log keeps; all when absent. */
   readonly keepsAccess?: Keeps | undefined;
-  /** Told of keys and addresses that are refused. */
+  /** Receives refused keys and addresses, for the log; absent where there is none. */
   readonly notices?: Notices | undefined;
   /** Where adapters count requests; absent when nobody asks for metrics. */
   readonly requestCounters?: RequestCounters | undefined;

@@ -23,7 +23,7 @@ export function parseAdminAddress(text: string): AdminAddress | undefined {
   if (host === undefined) return { host: DEFAULT_HOST, port };
   const [, inBrackets] = /^\[(.*)\]$/.exec(host) ?? [];
   if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
-  // What is all digits and dots and no address would be taken for one by some resolvers.
+  // Some resolvers take any digits and dots for an address, also where they are none.
   const isName = NAME.test(host) && !/^[\d.]+$/.test(host);
   return isIPv4(host) || isName ? { host, port } : undefined;
 }

@@ -24,7 +24,7 @@ import type { LoadStatus, ReloadReply } from "./status.ts";
 import { type AskedThread, createStatus } from "./status-reply.ts";
 import { createTokenCheck } from "./token.ts";
 
-/** What an operator sets of it. */
+/** Settings of the listener. */
 export interface AdminSettings {
   readonly address: AdminAddress;
   /** Asked for where it is given; visible ASCII. */
@@ -33,7 +33,7 @@ export interface AdminSettings {
   readonly maxAgeSeconds: number;
 }
 
-/** What it tells of. */
+/** What it is made with. */
 export interface AdminOptions extends AdminSettings {
   readonly servingThreads: number;
   readonly searchCacheBytes: number;
@@ -44,7 +44,7 @@ export interface AdminOptions extends AdminSettings {
   readonly observe: Observe;
 }
 
-/** An admin listener that listens. */
+/** A running admin listener. */
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
@@ -53,7 +53,7 @@ export interface Admin {
   readonly snapshotEvents: SnapshotEvents;
   /** @param share of a snapshot that was read, 0 to 1 */
   readonly onProgress: (share: number) => void;
-  /** From now on there is something to tell of. */
+  /** Hands over the state, when the first snapshot is loaded. */
   readonly takeState: (opened: OpenState) => void;
   /** The threads that serve, where there are several. */
   readonly takeThreads: (tell: ServingThreads["tell"]) => void;
@@ -112,7 +112,7 @@ function createReload(
 }
 
 /**
- * Listens.
+ * Starts the admin listener.
  *
  * @throws the error of the system, such as EADDRINUSE
  */

@@ -4,7 +4,7 @@ import type { KeyRing } from "../gate/keys.ts";
 import { type Counters, readCounts } from "../gate/limit.ts";
 import type { KeyStatus } from "./status.ts";
 
-/** How many are told. */
+/** How many keys are reported. */
 const MOST = 20;
 
 /** Slots with the most requests: a heap whose root is the least of them. */

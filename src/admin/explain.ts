@@ -67,62 +67,65 @@ function redacted(json: string, { api, cli }: Prefixes): string {
   return json.replace(new RegExp(`(${prefixes})(?:[\\w-]|%(?:25)*[0-9a-f]{2}){8,}`, "gi"), "$1***");
 }
 
+/** Makes the searches of a call. @param take receives a note of what a search found */
+function searchesOf(
+  { state, searchIndex }: Explained,
+  scheduler: Scheduler<CountedResults>,
+  caller: Caller,
+  take: (note: SearchNote) => void,
+) {
+  const { store, similar } = state.generation;
+  const searches = openSearch(searchIndex());
+  const exact =
+    (table: SearchedTable) =>
+    async (term: string, page: PageOf): Promise<Found | typeof BUSY> => {
+      const counted = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
+      const isDone = counted !== BUSY;
+      take({
+        table,
+        term,
+        match: "exact",
+        total: isDone ? counted.results.total : null,
+        counted: isDone ? counted : undefined,
+      });
+      return isDone ? pageOf(counted.results, page) : BUSY;
+    };
+  const like = (table: SearchedTable) => async (term: string, page: PageOf) => {
+    const found = await similar![table](term, page, caller);
+    if (found !== undefined) {
+      const total = found === BUSY ? null : found.total;
+      take({ table, term, match: "similar", total, counted: undefined });
+    }
+    return found;
+  };
+  return {
+    search: { users: exact("users"), worlds: exact("worlds") },
+    similar: similar && { users: like("users"), worlds: like("worlds") },
+  };
+}
+
+async function explainSearch(
+  { table, term, match, total, counted }: SearchNote,
+  page: PageOf,
+  holding: Explained["holding"],
+): Promise<SearchExplanation> {
+  const question = { table, term, page: { limit: page.limit, offset: page.offset } };
+  return {
+    table,
+    match,
+    term,
+    terms: termsOf(table, term),
+    total,
+    classes: counted?.classes ?? null,
+    cache: match === "exact" ? await holding(question) : { holding: 0, asked: 0 },
+    durationMs: counted === undefined ? null : Math.round(counted.ms * 1000) / 1000,
+  };
+}
+
 /** Makes what explains. */
-export function createExplainer({
-  state,
-  searchIndex,
-  holding,
-}: Explained): (ask: AdminAsk) => Promise<AdminReply> {
+export function createExplainer(explained: Explained): (ask: AdminAsk) => Promise<AdminReply> {
+  const { state, holding } = explained;
   const scheduler = new Scheduler<CountedResults>();
-
-  /** The searches of a call, which take a note of what they found. */
-  function searchesOf(caller: Caller, take: (note: SearchNote) => void) {
-    const { store, similar } = state.generation;
-    const searches = openSearch(searchIndex());
-    const exact =
-      (table: SearchedTable) =>
-      async (term: string, page: PageOf): Promise<Found | typeof BUSY> => {
-        const counted = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
-        const isDone = counted !== BUSY;
-        take({
-          table,
-          term,
-          match: "exact",
-          total: isDone ? counted.results.total : null,
-          counted: isDone ? counted : undefined,
-        });
-        return isDone ? pageOf(counted.results, page) : BUSY;
-      };
-    const like = (table: SearchedTable) => async (term: string, page: PageOf) => {
-      const found = await similar![table](term, page, caller);
-      if (found !== undefined) {
-        const total = found === BUSY ? null : found.total;
-        take({ table, term, match: "similar", total, counted: undefined });
-      }
-      return found;
-    };
-    return {
-      search: { users: exact("users"), worlds: exact("worlds") },
-      similar: similar && { users: like("users"), worlds: like("worlds") },
-    };
-  }
-
-  async function explainSearch(
-    { table, term, match, total, counted }: SearchNote,
-    page: PageOf,
-  ): Promise<SearchExplanation> {
-    const question = { table, term, page: { limit: page.limit, offset: page.offset } };
-    return {
-      table,
-      match,
-      term,
-      terms: termsOf(table, term),
-      total,
-      classes: counted?.classes ?? null,
-      cache: match === "exact" ? await holding(question) : { holding: 0, asked: 0 },
-      durationMs: counted === undefined ? null : Math.round(counted.ms * 1000) / 1000,
-    };
-  }
 
   async function explain(
     target: string,
@@ -153,7 +156,7 @@ export function createExplainer({
     const isLate = (): boolean => isGone() || performance.now() - began > PATIENCE_MS;
     const caller: Caller = { key: NO_KEY, isGone: isLate };
     let note: SearchNote | undefined;
-    const searches = searchesOf(caller, (taken) => {
+    const searches = searchesOf(explained, scheduler, caller, (taken) => {
       note = taken;
     });
     const outcome = await operation.run({ ...caller, ...searches, store, id, parameters });
@@ -166,7 +169,7 @@ export function createExplainer({
         summary: operation.summary,
       },
       parameters: parametersOf(operation, id, parameters),
-      search: note === undefined ? null : await explainSearch(note, parameters),
+      search: note === undefined ? null : await explainSearch(note, parameters, holding),
       answer: answerOf(key?.fault ?? undefined, outcome),
     });
   }

@@ -1,7 +1,7 @@
 /**
- * Which `Host` a request may name. A page of somebody else's whose name was
- * made to lead to this machine ("DNS rebinding") is of the same origin as what
- * it asks, but it cannot choose the `Host` that a browser sends with it.
+ * Which `Host` a request may name. A foreign page whose host name was made to
+ * resolve to this machine ("DNS rebinding") has the same origin as the listener,
+ * but it cannot choose the `Host` that the browser sends.
  */
 
 import { isIPv4, isIPv6 } from "node:net";

@@ -44,7 +44,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "X-Frame-Options": "DENY",
 };
 
-/** A listener that listens. */
+/** A running listener. */
 export interface AdminListener {
   readonly address: AddressInfo;
   /** Stops; replies that are under way have a moment. */
@@ -82,7 +82,7 @@ function refusalOf(request: IncomingMessage): AdminReply | undefined {
   return isLargeBody(request) ? errorReply(413, "Request body too large") : undefined;
 }
 
-/** Answers what is no HTTP, once. */
+/** Answers input that is not HTTP, once. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET" || socket.bytesWritten > 0) {
     socket.destroy();
@@ -96,7 +96,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${body.length}\r\nDate: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // Whoever goes on sending is not listened to.
+  // What a client goes on sending is not read.
   setTimeout(() => socket.destroy(), CLOSE_MS).unref();
 }
 
@@ -159,7 +159,7 @@ function createAdminServer(
   server.timeout = WRITE_MS;
   server.on("connection", (socket) => connections.add(socket));
   server.on("request", (request, response) => void handle(request, response));
-  // Nobody is told to go on with a body.
+  // No client is told to continue with a body.
   server.on("checkContinue", (request, response) => void handle(request, response));
   server.on("clientError", answerClientError);
   return {
@@ -172,7 +172,7 @@ function createAdminServer(
 }
 
 /**
- * Listens.
+ * Starts listening.
  *
  * @throws the error of the system, such as EADDRINUSE
  */

@@ -1,11 +1,11 @@
-/** Requests that cost milliseconds: one at a time, with pauses in which the thread is others'. */
+/** Requests that cost milliseconds: one at a time, with pauses that leave the thread to others. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AdminAsk, type AdminReply, type AdminRow, errorReply } from "./request.ts";
 
 /** Requests that may wait. */
 const MOST_WAITING = 32;
-/** Pauses are so many times as long as what was before them, */
+/** A pause is this many times as long as the request before it took, */
 const PAUSE = 9;
 /** but no longer than this, in milliseconds. */
 const MOST_PAUSE_MS = 100;

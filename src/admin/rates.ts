@@ -29,7 +29,7 @@ export class Rates {
   /** Oldest first. */
   readonly #samples: Sample[] = [];
 
-  /** Begins; the timer keeps no process. */
+  /** Starts sampling; the timer does not keep the process alive. */
   constructor(cells: RequestCells) {
     this.#cells = cells;
     this.#sample();
@@ -44,7 +44,7 @@ export class Rates {
   requests(): RequestsStatus {
     const [oldest] = this.#samples;
     const totals = readTotals(this.#cells);
-    // Of the first moments nothing can be said.
+    // In the first moments there are no figures yet.
     const seconds = Math.max(1, (performance.now() - oldest!.at) / 1000);
     const overall = figuresOf(totals);
     const recent = figuresOf(totals, oldest!.totals);

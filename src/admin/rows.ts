@@ -5,7 +5,7 @@ import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 import { errorReply, jsonReply } from "./request.ts";
 import type { Readiness, ReloadReply, Status } from "./status.ts";
 
-/** What the rows tell of, and do. */
+/** What the rows answer from. */
 export interface Administered {
   readonly readiness: () => Readiness;
   readonly status: () => Promise<Status>;

@@ -32,7 +32,7 @@ export interface StatusSources {
   readonly askThreads: () => Promise<readonly AskedThread[]>;
 }
 
-/** Replies younger than this, in milliseconds, are told again. */
+/** Replies younger than this, in milliseconds, are sent again. */
 const FRESH_MS = 200;
 
 function versionOf(): string {
@@ -91,7 +91,7 @@ function threadsStatus(
   };
 }
 
-/** Makes what tells the status. Who asks within a moment of another is told the same. */
+/** Makes the function that gives the status. Requests shortly after another get the same reply. */
 export function createStatus(sources: StatusSources): () => Promise<Status> {
   const version = versionOf();
   const runtime = runtimeOf();

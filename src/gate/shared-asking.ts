@@ -1,6 +1,7 @@
 /** Asking a counter server for the permits of keys, each key once at a time, and taking what it answers. */
 
-import { type LeaseAnswer, type LeaseAsk, type Leases, makeAsk, takeAnswer } from "./shared-leases.ts";
+import { type LeaseAnswer, type LeaseAsk, makeAsk, takeAnswer } from "./shared-answers.ts";
+import type { Leases } from "./shared-leases.ts";
 
 /** Told what became of asking for a key. @param sent when the server was asked, or undefined when it could not be */
 export type Notify = (slot: number, sent: number | undefined) => void;

@@ -10,7 +10,7 @@
  * through while it could not ask is counted once.
  */
 
-import type { LeaseAnswer, LeaseAsk } from "./shared-leases.ts";
+import type { LeaseAnswer, LeaseAsk } from "./shared-answers.ts";
 
 /** What a server keeps of one key. */
 export interface KeyState {

@@ -102,8 +102,8 @@ export function withCache(
   let misses = 0;
 
   function cached(name: "users" | "worlds", find: FindResults, prefix: string): FindPage {
-    /** Counts what it came to, and gives it on. */
-    function tell<What>(found: What | Busy, caller: Caller, outcome: SearchOutcome): What | Busy {
+    /** Counts a search by its outcome; returns what it found. */
+    function counted<What>(found: What | Busy, caller: Caller, outcome: SearchOutcome): What | Busy {
       count?.(name, found === BUSY ? whyBusy(caller) : outcome);
       return found;
     }
@@ -112,12 +112,13 @@ export function withCache(
       misses++;
       const callers = [caller];
       const found = find(term, page, { key: caller.key, isGone: () => callers.every((one) => one.isGone()) });
-      if (found === BUSY) return tell(BUSY, caller, "busy");
+      if (found === BUSY) return counted(BUSY, caller, "busy");
       if (!(found instanceof Promise)) {
         cache.keep(key, found, page);
-        return tell(pageOf(found, page), caller, "searched");
+        return counted(pageOf(found, page), caller, "searched");
       }
-      if (maxBytes === 0) return found.then((results) => tell(pageOrBusy(results, page), caller, "searched"));
+      if (maxBytes === 0)
+        return found.then((results) => counted(pageOrBusy(results, page), caller, "searched"));
       const joint = `${caller.key} ${key}`;
       const result = found
         .then((results) => {
@@ -128,7 +129,7 @@ export function withCache(
           if (underWay.get(joint)?.result === result) underWay.delete(joint);
         });
       underWay.set(joint, { result, callers });
-      return result.then((results) => tell(pageOrBusy(results, page), caller, "searched"));
+      return result.then((results) => counted(pageOrBusy(results, page), caller, "searched"));
     }
 
     function join(
@@ -138,13 +139,13 @@ export function withCache(
       caller: Caller,
     ): Busy | Promise<Found | Busy> {
       const leave = pending.enter(caller.key);
-      if (leave === undefined) return tell(BUSY, caller, "busy");
+      if (leave === undefined) return counted(BUSY, caller, "busy");
       joined++;
       callers.push(caller);
       return result.finally(leave).then((results) => {
         // What came may be another page; of all who wait for this one the first asks for it.
-        if (results !== BUSY && results.has(page)) return tell(pageOf(results, page), caller, "joined");
-        return caller.isGone() ? tell(BUSY, caller, "busy") : findPage(term, page, caller);
+        if (results !== BUSY && results.has(page)) return counted(pageOf(results, page), caller, "joined");
+        return caller.isGone() ? counted(BUSY, caller, "busy") : findPage(term, page, caller);
       });
     }
 
@@ -153,7 +154,7 @@ export function withCache(
       const known = cache.find(key, page);
       if (known !== undefined) {
         hits++;
-        return tell(known, caller, "cached");
+        return counted(known, caller, "cached");
       }
       const coming = underWay.size > 0 ? underWay.get(`${caller.key} ${key}`) : undefined;
       return coming === undefined ? search(key, term, page, caller) : join(coming, term, page, caller);

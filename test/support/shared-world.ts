@@ -6,9 +6,10 @@
 
 import assert from "node:assert/strict";
 import { createCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
+import type { LeaseAnswer, LeaseAsk } from "../../src/gate/shared-answers.ts";
 import { type Asking, createAsking } from "../../src/gate/shared-asking.ts";
 import { createKeyState, grant, type KeyState } from "../../src/gate/shared-grant.ts";
-import { createLeases, type LeaseAnswer, type LeaseAsk, type Leases } from "../../src/gate/shared-leases.ts";
+import { createLeases, type Leases } from "../../src/gate/shared-leases.ts";
 import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/gate/shared-waiting.ts";
 
 /** What goes wrong, from when on, for how long, in milliseconds. */

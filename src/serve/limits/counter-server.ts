@@ -1,8 +1,8 @@
 /** Leases of a Valkey or Redis server, or of a cluster of them. */
 
 import { createHash } from "node:crypto";
+import type { LeaseAnswer, LeaseAsk } from "../../gate/shared-answers.ts";
 import { LEASE_SCRIPT } from "../../gate/shared-grant.ts";
-import type { LeaseAnswer, LeaseAsk } from "../../gate/shared-leases.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
   type Connection,

@@ -5,8 +5,9 @@
 
 import { randomBytes } from "node:crypto";
 import type { Counters } from "../../gate/limit.ts";
+import { makeAsk } from "../../gate/shared-answers.ts";
 import { type Asking, createAsking } from "../../gate/shared-asking.ts";
-import { createLeases, type Leases, makeAsk } from "../../gate/shared-leases.ts";
+import { createLeases, type Leases } from "../../gate/shared-leases.ts";
 import { createSharedLimits, type SharedLimits } from "../../gate/shared-waiting.ts";
 import type { Observe } from "../../observe.ts";
 import { type OpenConnection, openConnection } from "./connection.ts";

@@ -1,7 +1,7 @@
 /**
- * How late the event loop of the calling thread is: a timer that is due every
- * 20 ms tells. Node's own histogram of that leaves out the first delay behind
- * each reset, cannot forget otherwise, and other runtimes have none.
+ * How late the event loop of the calling thread is, measured by a timer that is
+ * due every 20 ms. Node's own histogram leaves out the first delay after each
+ * reset, forgets nothing without one, and other runtimes have none.
  */
 
 import { performance } from "node:perf_hooks";
@@ -33,7 +33,7 @@ function rounded(ms: number): number {
 }
 
 /**
- * Begins to watch, for good. The timer keeps no process.
+ * Begins to watch, for good. The timer does not keep the process alive.
  *
  * @param onDelay told of each delay, in milliseconds
  */

@@ -127,7 +127,7 @@ export async function readCounts(
 }
 
 const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
-/** Older ones are nobody's: who writes one is done long before. */
+/** A temporary file older than this is abandoned: writing one takes far less. */
 const LEFT_OVER_MS = 60_000;
 
 /** Removes what servers that were killed while they wrote left beside a file. */

@@ -22,7 +22,7 @@ function enlarged(values: Float64Array, length: number): Float64Array {
   return larger;
 }
 
-/** Makes what takes up the counts of files. */
+/** Makes what adds the counts of files to the counters. */
 export function createTaker(counters: Counters, now: () => number): (file: string) => Promise<TakenFile> {
   const taken: Taken = { windows: new Float64Array(0), used: new Float64Array(0) };
 

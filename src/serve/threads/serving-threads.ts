@@ -19,10 +19,11 @@ import type { Generation } from "../../store/generation.ts";
 import type { Sharing } from "../listen/port.ts";
 import { causeOfDeath, startWorker } from "../process/worker-options.ts";
 import type { OpenState } from "../state/open.ts";
+import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";
 import { takeBatch } from "./observation-batches.ts";
 import { answerFrom } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
-import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
+import type { CacheQuestion } from "./thread-figures.ts";
 
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;
@@ -61,25 +62,14 @@ export interface ServingThreads {
   readonly tell: (asked?: CacheQuestion) => Promise<readonly ToldFigures[]>;
 }
 
-/** What came of asking one thread. */
-export interface ToldFigures {
-  readonly number: number;
-  readonly figures: ThreadFigures | undefined;
-}
-
-interface Thread {
+interface Thread extends AskedForFigures {
   readonly worker: Worker;
   /** Different from those of all others that run. */
   readonly number: number;
   /** Whether it has stopped listening. */
   stopped: boolean;
   drained: boolean;
-  /** Who waits for its figures. */
-  readonly told: Map<number, (figures: ThreadFigures | undefined) => void>;
 }
-
-/** How long a thread has to tell its figures, in milliseconds. */
-const TELL_MS = 200;
 
 /**
  * Starts threads.
@@ -206,22 +196,6 @@ export async function startServingThreads(
     });
   }
 
-  let asks = 0;
-
-  function ask(thread: Thread, asked: CacheQuestion | undefined): Promise<ToldFigures> {
-    const question = asks++;
-    return new Promise((resolve) => {
-      const answered = (figures: ThreadFigures | undefined): void => {
-        clearTimeout(timer);
-        thread.told.delete(question);
-        resolve({ number: thread.number, figures });
-      };
-      const timer = setTimeout(answered, TELL_MS, undefined);
-      thread.told.set(question, answered);
-      tell(thread, { kind: "tell", number: question, asked });
-    });
-  }
-
   async function replace(): Promise<void> {
     const began = performance.now();
     try {
@@ -254,7 +228,9 @@ export async function startServingThreads(
   return {
     address,
     tell: (asked) =>
-      Promise.all([...threads].sort((a, b) => a.number - b.number).map((thread) => ask(thread, asked))),
+      Promise.all(
+        [...threads].sort((a, b) => a.number - b.number).map((thread) => askFigures(thread, asked)),
+      ),
     async drain() {
       draining = true;
       // Clients that one thread tells to leave come back at once, to the listener of another. So all stop listening

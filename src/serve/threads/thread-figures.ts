@@ -1,4 +1,4 @@
-/** What a thread that serves tells of itself when it is asked. */
+/** Figures that a serving thread gives when it is asked. */
 
 import type { CacheCounts } from "../../search/cache.ts";
 import type { PageOf } from "../../store/generation.ts";

@@ -1,4 +1,4 @@
-/** How few requests can do. */
+/** The fewest requests that a mirror can take. */
 
 import { PAGE_SIZE } from "./lists.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What a mirror has been told so far, on disk: a line a reply, appended when it is there, each with a checksum. So a process that is
+ * The replies that a mirror has received so far, on disk: a line a reply, appended when it is there, each with a checksum. So a process that is
  * killed loses only what was under way, and the next one goes on behind it.
  *
  * A last line that was cut off is dropped. Any other damage, or another server's name at the top, begins the journal afresh:

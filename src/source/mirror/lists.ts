@@ -9,7 +9,7 @@ import type { Page, Read } from "./rows.ts";
 export const PAGE_SIZE = 50;
 /** How often lists whose data change are begun again. */
 const MOST_TRIES = 5;
-/** Rows of a list whose total is beyond belief would be asked for without end. */
+/** Most rows of a list: one with an absurd total would be read without end. */
 const MOST_ROWS = 100_000_000;
 
 /** What identifies a row. */
@@ -47,7 +47,7 @@ function problemWith(page: Page<Identified>, first: Page<Identified>, offset: nu
     : `a page has ${page.rows.length} rows in place of ${wanted}`;
 }
 
-/** Runs the works, some at once: how many is for the limit to decide. The first failure ends all that has not begun. */
+/** Runs `work` for all items, several at once: the limit decides how many. After the first failure no more begin. */
 export async function runAll<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,

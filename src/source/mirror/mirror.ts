@@ -48,7 +48,7 @@ export interface Mirror {
   readonly close: () => Promise<void>;
 }
 
-/** So long after the last reply that the work of a killed process is not gone on with, unless the server has not changed. */
+/** When the last reply is older than this, the work of a killed process is continued only if the server has not changed. */
 const STALE_MS = 3_600_000;
 /** Journal of a round that ended well. */
 const DONE = "done";
@@ -151,7 +151,7 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
         const published = await publishCollected(collected, options);
         const { generation: etag } = collected;
         const value: Done = { generation: published.generation, etag: etag ?? "", searches };
-        // Without a name for what it is of, nobody can say later that it is still so.
+        // Without an ETag nobody can find out later whether this is still current.
         if (etag === undefined) await journal.clear();
         else await journal.put(DONE, { at: Date.now(), etag, value });
         return { ...published, requests: requests(), collected };

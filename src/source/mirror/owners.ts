@@ -2,13 +2,13 @@
  * The profiles of some users in few requests. A request for one user gives one; a page of a search gives fifty, of which some are
  * wanted.
  *
- * A search for a letter lists the names that begin with it first. So in scripts of few letters the beginnings part the users, and
+ * A search for a letter lists the names that begin with it first. So in scripts of few letters the first letters divide the users, and
  * nobody has to be seen twice. In scripts of many letters too few names begin with the same: there, letters are searched for that
- * many names hold anywhere. Which letters, the names that were seen tell, and at first those of the worlds. A search is gone through as
+ * many names hold anywhere. They are chosen by the names that were seen, and at first by those of worlds. A search is read on as
  * long as its pages show more than one user that is wanted and not known yet; when searches are of no more use, the others are asked
  * for one by one. A server that orders its searches otherwise makes this longer, not wrong.
  *
- * What is asked next follows from what was answered before alone: a mirror that goes on from its journal takes the same way.
+ * What is asked next follows from what was answered before alone: a mirror that goes on from its journal asks the same.
  */
 
 import type { User, World } from "../../model.ts";
@@ -74,7 +74,7 @@ function nextLetter({ users, wanted, worldNames, tried }: Hunt, way: Way): strin
   return seen.find(isNew) ?? byFrequency(ofWorlds).find(isNew);
 }
 
-/** How the names of a page lie to the letter that was searched for. */
+/** Where the names of a page stand relative to the letter that was searched for. */
 function beginningsIn(rows: readonly User[], letter: string): "all" | "first" | "mixed" {
   const begin = rows.map(({ displayName }) => fold(displayName).startsWith(letter));
   const others = begin.indexOf(false);

@@ -43,7 +43,7 @@ function fieldOf(target: string, name: string, type: string, value: unknown): un
     return fail(target, `${name} must be a time`);
   if (!/^(id|\w+Id)$/.test(name)) return value;
   if (!parseUuid(value as string, WORDS, 0)) return fail(target, `${name} must be a UUID`);
-  // Ids that differ in case alone are the same; every server writes them small.
+  // Ids that differ in case alone are the same; every server writes them in lower case.
   return (value as string).toLowerCase();
 }
 

@@ -4,7 +4,7 @@
 const MOST_GUESSED_MS = 3_600_000;
 /** Whatever a server says, it is asked again after a day: one request, where a window is longer or a header lied. */
 const MOST_MS = 86_400_000;
-/** From here on a reset is told in milliseconds, though seconds are agreed upon. */
+/** A reset from this value on is in milliseconds, though it should be in seconds. */
 export const MILLISECONDS_FROM = 1e11;
 
 /** A whole number; undefined where there is none. */

@@ -5,7 +5,7 @@
  * whatever order replies arrive in; near the end of them one at a time, so that others who use the same key cost one refusal
  * at most. What is not known (at the beginning, behind a refusal, in a new window) is found out by one request alone.
  *
- * Times are milliseconds of a clock that does not jump. When a window ends is reckoned from the reply's own `Date`, so that the
+ * Times are milliseconds of a clock that does not jump. The end of a window is computed from the reply's own `Date`, so that the
  * two machines' clocks may differ.
  */
 

@@ -61,9 +61,9 @@ export interface Upstream {
 
 const MOST_ATTEMPTS = 5;
 const MOST_REFUSALS = 10;
-/** Waits that are too short to be told. */
+/** Shorter waits are not reported. */
 const TELL_MS = 2000;
-/** Timers take no longer one, and the clock may have been stopped meanwhile. */
+/** Longest sleep at a time: timers have a limit, and the machine may have been suspended meanwhile. */
 const LONGEST_WAIT_MS = 60_000;
 /** Every status that ends an exchange: what each means is decided here. */
 const EVERY_STATUS: readonly number[] = Array.from({ length: 400 }, (_, at) => 200 + at);
