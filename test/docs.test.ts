@@ -155,7 +155,7 @@ describe("flags and variables", () => {
     for (const { name, text } of DOCUMENTS) {
       // What other programs printed and take: the results of the benches, bundlers, services.
       if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
-      const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|useradd|install|curl) [^`]*$/gm, "");
+      const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
         // Of every command, of npm and node, of the benches.
         if (

@@ -115,7 +115,7 @@ function faultReplies(names: readonly FaultName[]): Record<string, Json> {
     const faults = names.filter((name) => FAULTS[name].status === status);
     const examples = faults.map((name) => [
       name,
-      { summary: FAULTS[name].when, value: { error: FAULTS[name].message } },
+      { summary: FAULTS[name].when.replaceAll("`", ""), value: { error: FAULTS[name].message } },
     ]);
     replies[status] = {
       description: faults.map((name) => FAULTS[name].message).join("; "),

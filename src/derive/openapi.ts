@@ -67,7 +67,8 @@ function operationOf(route: Route): Json {
   return {
     operationId: route.name,
     tags: [route.path.split("/")[1]],
-    summary: route.summary,
+    // Plain text, unlike descriptions.
+    summary: route.summary.replaceAll("`", ""),
     description:
       route.scope === null ? "Any valid token will do." : `API keys need the scope \`${route.scope}\`.`,
     // Scopes in their own words: tools know those of OAuth alone.

@@ -183,6 +183,13 @@ describe("a mirror", () => {
     assert.equal(upstream.asked.length, 0);
   });
 
+  it("does not begin where no folder can be made", {
+    skip: !existsSync("/proc/self") && "needs /proc",
+  }, async (t) => {
+    await assert.rejects(open(t, { out: "/proc/nothing/out" }), { code: "ENOENT" });
+    assert.equal(upstream.asked.length, 0);
+  });
+
   it("writes the token nowhere and sends it with no query", async (t) => {
     const place = temporaryFolder(t);
     const mirror = await open(t, {
@@ -287,7 +294,7 @@ describe("a server that is not what it should be", () => {
     [
       "403",
       send(403, {}, '{"error":"Insufficient scope. Required: read:worlds"}'),
-      /answered 403: Insufficient scope\. Required: read:worlds: the key lacks a scope/,
+      /answered 403: Insufficient scope\. Required: read:worlds \(see --token-file\)/,
     ],
     [
       "500 for ever",

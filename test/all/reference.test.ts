@@ -170,6 +170,27 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     await page.close();
   });
 
+  it("is dark where the reader wants that, wholly", async () => {
+    const page = await open();
+    await page.locator(".opblock-summary-path").first().waitFor();
+    const colours = `["body", ".swagger-ui"].flatMap((name) => {
+      const { color, backgroundColor } = getComputedStyle(document.querySelector(name));
+      return [color, backgroundColor];
+    })`;
+    const light = await page.evaluate<string[]>(colours);
+    await page.emulateMedia({ colorScheme: "dark" });
+    let seen: string[] = [];
+    await until(
+      async () => {
+        seen = await page.evaluate<string[]>(colours);
+        const [text, background, reference, behind] = seen;
+        return background !== light[1] && background === behind && text === reference ? true : undefined;
+      },
+      () => `one text and one background, others than ${light}: ${seen}`,
+    );
+    await page.close();
+  });
+
   it("shows its text at once, without waiting for what shows the operations", async () => {
     const page = await browser.newPage();
     let release = (): void => {};
@@ -234,7 +255,7 @@ describe("the page's examples", () => {
     const { stdout } = await run("sh", ["-euc", await example("curl")], { cwd: folder, env: environment });
     assert.match(stdout, /^HTTP\/1\.1 200 OK\r\n/);
     assert.match(stdout, /"pagination":\{"total":\d+,"limit":5,"offset":0\}\}/);
-    assert.match(stdout, /\{"data":\[\{"id":[\s\S]*"limit":20,"offset":0\}\}200\n304\n$/);
+    assert.match(stdout, /\{"data":\[\{"id":[\s\S]*"limit":20,"offset":0\}\}\n200\n304\n$/);
     assert.match(readFileSync(join(folder, "stats.json"), "utf8"), /^\{"data":\{"totalUsers":/);
   });
 

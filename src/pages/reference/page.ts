@@ -16,6 +16,12 @@ for (const place of document.querySelectorAll(".base")) place.textContent = API;
 
 const nothing = () => () => null;
 
+// Swagger UI's dark colours hang on a class.
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const applyDarkness = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
+darkness.addEventListener("change", applyDarkness);
+applyDarkness();
+
 /** What Swagger UI shows above the operations stands in the page already, and there is one server to choose. */
 const withoutTop = () => ({ wrapComponents: { InfoContainer: nothing, ServersContainer: nothing } });
 

@@ -4,8 +4,8 @@
  * request that nothing changed.
  */
 
-import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { makeFolder } from "../../folders.ts";
 import { holdAlone } from "../exclusive.ts";
 import { currentVersion } from "../publish.ts";
 import type { Timing } from "../timing.ts";
@@ -118,10 +118,10 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
   // What cannot be published in the end is not worth asking for.
   await currentVersion(out);
   const folder = workFolderOf(out);
-  await mkdir(dirname(folder), { recursive: true });
+  await makeFolder(dirname(folder));
   const release = await holdAlone(folder);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const journal = await openJournal(folder, from, tell);
     let left = 0;
     let done = 0;

@@ -46,7 +46,8 @@ export function refusalOf(url: string, status: number, headers: Headers, body: u
     const to = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
     return fail(`the server redirects${to}; a token is not sent there: give the address itself`);
   }
-  if (status === 401) return fail(`the server answered 401${said} (see --token-file)`);
-  if (status === 403) return fail(`the server answered 403${said}: the key lacks a scope that is needed`);
+  if (status === 401 || status === 403) {
+    return fail(`the server answered ${status}${said} (see --token-file)`);
+  }
   return fail(`the server answered ${status}${said}`, status < 500 && status !== 408);
 }
