@@ -1,7 +1,8 @@
 /** The journal of a mirror: what a kill leaves, damage, another server. */
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { holdAlone } from "../src/source/exclusive.ts";
@@ -28,6 +29,13 @@ async function fill(folder: string): Promise<string> {
 }
 
 describe("a journal", () => {
+  it("is a file: a pipe or a folder in its place is refused at once", async (t) => {
+    const [pipe, place] = [temporaryFolder(t), temporaryFolder(t)];
+    execFileSync("mkfifo", [join(pipe, "journal.ndjson")]);
+    mkdirSync(join(place, "journal.ndjson"));
+    for (const folder of [pipe, place]) await assert.rejects(reopened(folder), /is not a regular file$/);
+  });
+
   it("gives back what was put into it", async (t) => {
     const folder = temporaryFolder(t);
     await fill(folder);

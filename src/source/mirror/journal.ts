@@ -7,10 +7,12 @@
  */
 
 import { createHash } from "node:crypto";
-import { type FileHandle, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../../json.ts";
 import { codeOf } from "../../system-error.ts";
+import { SourceError } from "../problem.ts";
 
 /** A reply as it is kept. */
 export interface Entry {
@@ -102,12 +104,28 @@ function readJournal(bytes: Buffer, from: string): Read {
   return { entries, sentAt, bytes: start };
 }
 
+/** What is there, without waiting for who writes to a pipe; nothing where nothing is. */
+async function readWhole(path: string): Promise<Buffer> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    if (!(await handle.stat()).isFile())
+      throw new SourceError(`${path}: is not a regular file`, { isLasting: true });
+    return await handle.readFile();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return Buffer.alloc(0);
+  } finally {
+    await handle?.close();
+  }
+}
+
 /**
  * Opens the journal in a folder.
  *
  * @param from the server that it is of
  * @param tell receives a sentence when what was there cannot be used
- * @throws errors of the file system
+ * @throws {SourceError} when something else than a file is there; errors of the file system
  */
 export async function openJournal(
   folder: string,
@@ -115,10 +133,7 @@ export async function openJournal(
   tell: (sentence: string) => void,
 ): Promise<Journal> {
   const path = join(folder, FILE);
-  const before = await readFile(path).catch((error: unknown) => {
-    if (codeOf(error) !== "ENOENT") throw error;
-    return Buffer.alloc(0);
-  });
+  const before = await readWhole(path);
   const { entries, sentAt, bytes, problem } = readJournal(before, from);
   let lastAt = sentAt.reduce((latest, at) => Math.max(latest, at), 0);
   let handle: FileHandle | undefined;
