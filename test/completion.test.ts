@@ -91,7 +91,7 @@ describe("completion", () => {
 
     it("offers on and off behind a boolean, and what comes next, since it needs no value", () => {
       assert.deepEqual(offers("serve", "--cors", "o"), ["on", "off"]);
-      assert.deepEqual(offers("serve", "--cors", "--acc"), ["--access-log"]);
+      assert.deepEqual(offers("serve", "--cors", "--acc"), ["--access-log", "--access-log-sample"]);
     });
 
     it("knows that bash takes words apart at colons and =", () => {

@@ -10,7 +10,7 @@ import { runNow, type Work } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
-import { part } from "./support/long.ts";
+import { part, untilCovered } from "./support/long.ts";
 
 const random = createRandom(3, "turns");
 const ALPHABET = "abcdef0123456789";
@@ -162,40 +162,45 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 });
 
 describe("searches that take turns", () => {
-  test("find what a scan finds, whoever is dropped in the middle", () => {
+  test("find what a scan finds, whoever is dropped in the middle", async () => {
     let ended = 0;
     let dropped = 0;
-    fc.assert(
-      fc.property(fc.array(turn, { minLength: 60, maxLength: 120, size: "max" }), (turns) => {
-        const under: { readonly one: Case; readonly work: Work<ResultSet> }[] = [];
-        for (const { which, act, next, steps } of turns) {
-          if (under.length < 6) {
-            const one = cases[next % cases.length]!;
-            under.push({ one, work: one.start() });
+    const round = () =>
+      fc.assert(
+        fc.property(fc.array(turn, { minLength: 60, maxLength: 120, size: "max" }), (turns) => {
+          const under: { readonly one: Case; readonly work: Work<ResultSet> }[] = [];
+          for (const { which, act, next, steps } of turns) {
+            if (under.length < 6) {
+              const one = cases[next % cases.length]!;
+              under.push({ one, work: one.start() });
+            }
+            const at = which % under.length;
+            const { one, work } = under[at]!;
+            if (act === "return" || act === "drop") {
+              // Either way it is never resumed; only the first tells it so.
+              if (act === "return") work.return(undefined as never);
+              under.splice(at, 1);
+              dropped++;
+              continue;
+            }
+            for (let step = 0; act === "end" || step < steps; step++) {
+              const { done, value } = work.next();
+              if (!done) continue;
+              check(one, value);
+              under.splice(at, 1);
+              ended++;
+              break;
+            }
           }
-          const at = which % under.length;
-          const { one, work } = under[at]!;
-          if (act === "return" || act === "drop") {
-            // Either way it is never resumed; only the first tells it so.
-            if (act === "return") work.return(undefined as never);
-            under.splice(at, 1);
-            dropped++;
-            continue;
-          }
-          for (let step = 0; act === "end" || step < steps; step++) {
-            const { done, value } = work.next();
-            if (!done) continue;
-            check(one, value);
-            under.splice(at, 1);
-            ended++;
-            break;
-          }
-        }
-        for (const { one, work } of under) check(one, runNow(work));
-      }),
-      { numRuns: part(12) },
+          for (const { one, work } of under) check(one, runNow(work));
+        }),
+        { numRuns: part(12) },
+      );
+    await untilCovered(
+      round,
+      () => ended > part(60) && dropped > part(60),
+      () => `${ended} ended, ${dropped} dropped`,
     );
-    assert.ok(ended > part(60) && dropped > part(60), `${ended} ended, ${dropped} dropped`);
   });
 
   test("hold little while they wait, whatever they were asked for", () => {

@@ -71,8 +71,6 @@ export interface LeaseAsk {
   readonly used: number;
   /** Requests that wait for a permit. */
   readonly want: number;
-  /** Replicas that are known to share the limit. */
-  readonly replicas: number;
 }
 
 /** Makes what the server is asked. */
@@ -85,5 +83,5 @@ export function makeAsk(leases: Leases, slot: number, limit: number, want: numbe
   const elsewhere = countOf(leases.elsewhere, slot, window, split);
   const have = Math.max(0, countOf(leases.permits, slot, window, split) - elsewhere);
   const used = Math.max(0, countOf(cells, slot, window, split) - elsewhere);
-  return { limit, window, have, used, want, replicas: leases.replicas };
+  return { limit, window, have, used, want };
 }

@@ -23,18 +23,20 @@ export interface KeyState {
 
 /**
  * Of what is left a replica is leased a part beside what waits, which gets
- * smaller with what is left and with the number of replicas. Where all others
- * stop behind their first request, they hold no more than a twelfth together
- * if they are no more than were announced.
+ * smaller with what is left and with the number of replicas that have asked in
+ * the window, and is no more than what it has used. So a replica that stops
+ * behind a few requests holds few, of three replicas those that stop hold no
+ * more than a twelfth together, and a key that goes to one replica of a
+ * thousand is not counted as one that goes to all.
  */
 const PART = 12;
 
 /** Fewer permits than this are not worth it: each request asks, and its caller is told exactly what remains. */
 const FEWEST = 4;
 
-/** Permits that a replica may hold ahead. */
-export function permitsAhead(rest: number, replicas: number): number {
-  const ahead = Math.floor(rest / (PART * Math.max(2, replicas - 1)));
+/** Permits that a replica may hold ahead that has used so many, as one of so many. */
+function permitsAhead(rest: number, used: number, replicas: number): number {
+  const ahead = Math.min(used, Math.floor(rest / (PART * Math.max(2, replicas - 1))));
   return ahead < FEWEST ? 0 : ahead;
 }
 
@@ -80,7 +82,7 @@ export function grant(
   const used = ask.window === state.window ? ask.used : 0;
   const rest = Math.max(0, ask.limit - state.granted);
   state.totals.set(replica, total);
-  const ahead = permitsAhead(rest, Math.max(ask.replicas, state.totals.size));
+  const ahead = permitsAhead(rest, used, state.totals.size);
   const more = Math.max(0, Math.min(rest, Math.max(ask.want, ahead) - (total - used)));
   total += more;
   state.granted += more;
@@ -103,12 +105,12 @@ const KEPT_SECONDS = 7200;
  * The script. Its key is a hash: `w` the window, `g` what was granted, and a field a replica. Numbers are written in
  * full, since Lua would round large ones.
  *
- * Arguments: length of a window in seconds, replica, limit, window, have, used, want (-1: the replica stops), replicas.
+ * Arguments: length of a window in seconds, replica, limit, window, have, used, want (-1: the replica stops).
  * Returns window, total, rest, milliseconds left.
  */
 export const LEASE_SCRIPT = `local key, seconds, me = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-local limit, window, have, used, want, replicas =
-  tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local limit, window, have, used, want =
+  tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local running = math.floor(now / 1000 / seconds)
@@ -132,7 +134,7 @@ else
     others = redis.call('HLEN', key) - 2
     if state[3] then others = others - 1 end
   end
-  local ahead = math.floor(rest / (${PART} * math.max(2, math.max(replicas, others + 1) - 1)))
+  local ahead = math.min(used, math.floor(rest / (${PART} * math.max(2, others))))
   if ahead < ${FEWEST} then ahead = 0 end
   local more = math.max(0, math.min(rest, math.max(want, ahead) - (total - used)))
   total, granted, rest = total + more, granted + more, rest - more

@@ -51,8 +51,8 @@ function checkKey(holds: (slot: number) => boolean, seconds: number): string {
 }
 
 function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
-  const { limit, window, have, used, want, replicas } = ask;
-  return [seconds, replica, limit, window, have, used, want, replicas].map(String);
+  const { limit, window, have, used, want } = ask;
+  return [seconds, replica, limit, window, have, used, want].map(String);
 }
 
 function readAnswer(answer: unknown): LeaseAnswer {
@@ -91,7 +91,7 @@ export async function createCounterServer(
   let lastMap = Number.NEGATIVE_INFINITY;
 
   async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
-    const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0, replicas: 1 };
+    const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0 };
     // The text goes along, so that the server knows it from then on.
     const key = checkKey(holds, seconds);
     readAnswer(
