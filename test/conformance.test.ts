@@ -92,10 +92,13 @@ async function runCase(door: Door, model: Model, { steps }: Case): Promise<void>
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
 /** In the short form the second snapshot is asked for through one door alone. */
 const hasBulk = (door: DoorName): boolean => IS_LONG || IS_GIVEN || door === "node";
+/** The handler door is the node door on a server of others: in the short form only what a server could spoil is asked. */
+const nastyGroupsOf = (door: DoorName): Readonly<Record<string, Group>> =>
+  IS_LONG || door !== "handler" ? NASTY_GROUPS : { shapes, methods, conditions, paths };
 /** Adding cases or operations changes these on purpose. */
 const PLANNED: Readonly<Record<DoorName, number>> = {
   node: IS_BUN ? 8239 : 8263,
-  handler: IS_LONG ? 8263 : 5464,
+  handler: IS_LONG ? 8263 : 1472,
   fetch: IS_LONG ? 7839 : 5246,
   direct: IS_LONG ? 8239 : 5452,
 };
@@ -224,7 +227,7 @@ test("generations are named as promised", () => {
 for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch", "direct"] as const)) {
   describe(`the ${door} door`, () => {
     const plans = [
-      { what: "nasty", groups: NASTY_GROUPS, opened: () => nastyOpened },
+      { what: "nasty", groups: nastyGroupsOf(door), opened: () => nastyOpened },
       ...(hasBulk(door) ? [{ what: "bulk", groups: BULK_GROUPS, opened: () => bulkOpened }] : []),
     ];
     for (const { what, groups, opened } of plans) {

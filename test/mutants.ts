@@ -188,14 +188,18 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/edge/connection.ts",
     text: "if (connection.newest === response && isDrained(connection)) endBehind",
     becomes: "endBehind",
-    tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
+    tests: [
+      ["test/all/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"],
+    ],
   },
   {
     breaks: "clients are not told to leave when the server stops",
     file: "src/edge/connection.ts",
     text: 'if (connection.state !== "draining") return;',
     becomes: "return;",
-    tests: [["test/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"]],
+    tests: [
+      ["test/all/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"],
+    ],
   },
   {
     breaks: "a signal to reload is lost while a load is under way",
@@ -303,7 +307,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/serve/load/first-loader.ts",
     text: "    isFirst = false;\n",
     becomes: "",
-    tests: [["test/first-loader.test.ts", "is done here when it is small, later ones never"]],
+    tests: [["test/all/first-loader.test.ts", "is done here when it is small, later ones never"]],
   },
   {
     breaks: "the token of a source is sent to wherever it redirects",
@@ -404,7 +408,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/gate/notices.ts",
     text: "if (known !== undefined && !isOver(known.told, now)) return;",
     becomes: "",
-    tests: [["test/notices.test.ts", "is told of once a window, and once a minute at most"]],
+    tests: [["test/all/notices.test.ts", "is told of once a window, and once a minute at most"]],
   },
   {
     breaks: "an X-Request-Id that may be a token is logged",
@@ -418,7 +422,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/edge/respond.ts",
     text: 'if (typeof body !== "string" && body.isShared) {',
     becomes: 'if (typeof body !== "string" && body.length < 0) {',
-    tests: [["test/pages-http.test.ts", "cost no copy for peers that do not read"]],
+    tests: [["test/all/pages-http.test.ts", "cost no copy for peers that do not read"]],
   },
   {
     breaks: "a page has one tag in all encodings",

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GRACE_MS } from "../src/serve/listen/http.ts";
+import { GRACE_MS } from "../../src/serve/listen/http.ts";
 import {
   AT_ONCE,
   ask,
@@ -17,10 +17,10 @@ import {
   SEARCH,
   STATS,
   slowSearches,
-} from "./support/hostile.ts";
-import { SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "./support/http-server.ts";
-import { assertInTime, within } from "./support/patience.ts";
-import { dial, header, Wire } from "./support/raw.ts";
+} from "../support/hostile.ts";
+import { SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "../support/http-server.ts";
+import { assertInTime, within } from "../support/patience.ts";
+import { dial, header, Wire } from "../support/raw.ts";
 
 // It takes its time, so it begins here and is looked at later.
 const stuck = stopBesideStuckPeers();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { makeRows, NAMES, namesIn, open, pageOf, removeRows, writeRows } from "./support/similar-served.ts";
+import { makeRows, NAMES, namesIn, open, pageOf, removeRows, writeRows } from "../support/similar-served.ts";
 
 let folder = "";
 before(async () => {

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexTrigrams } from "../src/search/index/trigrams.ts";
-import { TextsBuilder } from "../src/search/shared/texts.ts";
-import { runNow, type Work } from "../src/search/shared/work.ts";
-import { indexNames, indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
-import { checkResults, classOf, scan } from "./support/search-scan.ts";
+import { indexTrigrams } from "../../src/search/index/trigrams.ts";
+import { TextsBuilder } from "../../src/search/shared/texts.ts";
+import { runNow, type Work } from "../../src/search/shared/work.ts";
+import { indexNames, indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { checkResults, classOf, scan } from "../support/search-scan.ts";
 
 /** How often work could pause. */
 function stepsOf(work: Work<unknown>): number {

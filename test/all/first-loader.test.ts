@@ -5,14 +5,14 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { generateSnapshot } from "../src/generate/generate.ts";
-import type { Observation } from "../src/observe.ts";
-import { createFirstLoader } from "../src/serve/load/first-loader.ts";
-import type { Loader } from "../src/serve/load/loader.ts";
-import { openState } from "../src/serve/state/open.ts";
-import type { Found } from "../src/store/generation.ts";
-import { testOptions } from "./support/http-server.ts";
-import { workersOf } from "./support/workers.ts";
+import { generateSnapshot } from "../../src/generate/generate.ts";
+import type { Observation } from "../../src/observe.ts";
+import { createFirstLoader } from "../../src/serve/load/first-loader.ts";
+import type { Loader } from "../../src/serve/load/loader.ts";
+import { openState } from "../../src/serve/state/open.ts";
+import type { Found } from "../../src/store/generation.ts";
+import { testOptions } from "../support/http-server.ts";
+import { workersOf } from "../support/workers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-first-"));
 after(() => rmSync(folder, { recursive: true }));

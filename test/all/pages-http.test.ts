@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { collectGarbage } from "../src/serve/process/collect.ts";
-import { cleanUp, serve, serveOpen, TOKENS } from "./support/http-server.ts";
-import { assertPages, assertPipelines } from "./support/pages.ts";
-import { until } from "./support/process.ts";
-import { closeWires, dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
+import { collectGarbage } from "../../src/serve/process/collect.ts";
+import { cleanUp, serve, serveOpen, TOKENS } from "../support/http-server.ts";
+import { assertPages, assertPipelines } from "../support/pages.ts";
+import { until } from "../support/process.ts";
+import { closeWires, dial, errorOf, header, lastWord, requestHead } from "../support/raw.ts";
 
 const PEERS = 10;
 

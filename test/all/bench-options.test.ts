@@ -5,9 +5,9 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { commentOf } from "../bench/support/options.ts";
+import { commentOf } from "../../bench/support/options.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BENCHES = readdirSync(`${ROOT}bench`).filter((name) => name.endsWith(".ts"));
 
 function run(bench: string, option: string) {

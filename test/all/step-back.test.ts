@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { BASE_PATH } from "../src/model.ts";
-import { cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
-import { closeWires, dial, requestHead } from "./support/raw.ts";
+import { BASE_PATH } from "../../src/model.ts";
+import { cleanUp, serveOpen, TOKENS } from "../support/http-server.ts";
+import { closeWires, dial, requestHead } from "../support/raw.ts";
 
 after(async () => {
   closeWires();

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { createNotices, mergeNotices, networkOf } from "../src/gate/notices.ts";
-import type { Observation } from "../src/observe.ts";
-import { cleanUp, serve, TOKENS } from "./support/http-server.ts";
-import { get, keepAlive } from "./support/process.ts";
+import { createNotices, mergeNotices, networkOf } from "../../src/gate/notices.ts";
+import type { Observation } from "../../src/observe.ts";
+import { cleanUp, serve, TOKENS } from "../support/http-server.ts";
+import { get, keepAlive } from "../support/process.ts";
 
 after(cleanUp);
 
