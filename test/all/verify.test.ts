@@ -164,6 +164,23 @@ describe("verifying", () => {
     );
   });
 
+  it("tells no token that the other server repeats", async () => {
+    upstream.change = (reply) => {
+      reply.status = 400;
+      reply.body = JSON.stringify({ error: `what is ${CLI_TOKEN}`, more: 1 });
+    };
+    const { differences } = await verify(20);
+    assert.ok(differences.some(({ there }) => there?.includes("what is …")));
+    assert.ok(!JSON.stringify(differences).includes(CLI_TOKEN));
+  });
+
+  it("is not lost in a reply that is nested without end", async () => {
+    upstream.change = (reply) => {
+      reply.body = `{"data":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    };
+    await assert.rejects(verify(20), /the reply is not JSON of this API/);
+  });
+
   it("asks the same of the same snapshot with the same seed", async () => {
     const ask = async (seed: number): Promise<string[]> => {
       upstream.asked.length = 0;

@@ -27,10 +27,19 @@ export async function readText(url: string, { chunks }: Answer): Promise<string>
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** JSON, or undefined. */
+/** Far more levels than replies of the API have; what is nested deeper could not be gone through. */
+const MOST_LEVELS = 32;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+}
+
+/** JSON, or undefined where it is none that the API could send. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isDeeper(value, MOST_LEVELS) ? undefined : value;
   } catch {
     return undefined;
   }

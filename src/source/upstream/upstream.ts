@@ -143,9 +143,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       settle(reply);
     }
     const { status, headers } = reply!;
-    const body = parseJson(text);
+    const json = parseJson(text);
+    const body = status < 400 ? json : hide(json);
     if (asked.statuses.includes(status)) return answerOf(url.href, status, headers, body, text);
-    if (status !== 429) throw refusalOf(url.href, status, headers, hide(body));
+    if (status !== 429) throw refusalOf(url.href, status, headers, body);
     if (pace.refusals() >= MOST_REFUSALS) {
       throw new SourceError(`${url.href}: refused ${MOST_REFUSALS} times in a row: rate limit exceeded`, {
         isLasting: true,
@@ -157,8 +158,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   /** An error body without the token, should the server repeat it. */
   function hide(body: unknown): unknown {
-    const said = isObject(body) && typeof body.error === "string" ? body.error : undefined;
-    return said === undefined ? undefined : { error: said.replaceAll(token(), "…") };
+    if (!isObject(body) || typeof body.error !== "string") return body;
+    return { ...body, error: body.error.replaceAll(token(), "…") };
   }
 
   function answerOf(
