@@ -1,6 +1,6 @@
 /**
  * Three replicas behind the load balancers of `deploy/`, under load: one is killed, stopped, frozen, given a bad snapshot,
- * given a new one. Prints a table of what was done and what clients saw; `ORRERY_WRITE_FLEET=FILE` keeps it.
+ * given a new one; and the server that counts for all is killed. Prints a table of what was done and what clients saw; `ORRERY_WRITE_FLEET=FILE` keeps it.
  */
 
 import assert from "node:assert/strict";
@@ -12,10 +12,15 @@ import { type Balancer, startHaproxy, startNginxSite } from "../support/balancer
 import { Clients, Crawlers, Replica, type Seen, writeNumbered } from "../support/fleet.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
-import { killAll, until } from "../support/process.ts";
+import { get, keepAlive, killAll, until } from "../support/process.ts";
+import { endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
 const tokens = Array.from({ length: 12 }, (_, n) => `svc_sk_fleet-client-${String(n).padStart(12, "0")}`);
 const crawlers = tokens.map((token) => token.replace("client", "crawler")).slice(0, 3);
+
+/** A key that asks for more than its limit. */
+const GREEDY = "svc_sk_fleet-greedy-000000000000";
+const LIMIT = 300;
 
 const rows: string[] = [];
 after(() => {
@@ -31,10 +36,11 @@ for (const [name, program, startBalancer] of [
   ["nginx", "nginx", startNginxSite],
   ["HAProxy", "haproxy", startHaproxy],
 ] as const) {
-  describe(`three replicas behind ${name}`, { skip: need(program, "openssl") }, () => {
+  describe(`three replicas behind ${name}`, { skip: need(program, "openssl", PROGRAM) }, () => {
     const folder = mkdtempSync(join(tmpdir(), "orrery-fleet-"));
     let replicas: Replica[];
     let balancer: Balancer;
+    let counting: Redis;
     let clients: Clients;
     let walks: Crawlers;
     let numbered = 0;
@@ -48,9 +54,11 @@ for (const [name, program, startBalancer] of [
       writeKeys(
         keys,
         ...tokens.concat(crawlers).map((token, n) => keyRecord(token, { id: `key_${n}`, limit: 10_000_000 })),
+        keyRecord(GREEDY, { id: "greedy", limit: LIMIT }),
       );
+      counting = await startRedis();
       const snapshot = nextSnapshot();
-      const args = ["--keys", keys, "--watch", "0.2"];
+      const args = ["--keys", keys, "--watch", "0.2", "--shared-limits", counting.url, "--replicas", "3"];
       replicas = await Promise.all(["a", "b", "c"].map((id) => Replica.make(id, folder, snapshot, args)));
       mkdirSync(join(folder, "balancer"));
       balancer = await startBalancer(join(folder, "balancer"), replicas);
@@ -64,6 +72,7 @@ for (const [name, program, startBalancer] of [
       await clients?.end();
       await balancer?.end();
       await killAll();
+      await endAll();
       rmSync(folder, { recursive: true });
     });
 
@@ -87,6 +96,21 @@ for (const [name, program, startBalancer] of [
     function unnoticed({ statuses, broken }: Seen): void {
       assert.deepEqual({ statuses: [...statuses.keys()], broken }, { statuses: [200], broken: [] });
     }
+
+    it("a key that asks for more than its limit at all of them", async () => {
+      const agent = keepAlive(12);
+      // Not across the end of a window, which gives it another limit.
+      await until(() => Date.now() % 3_600_000 < 3_570_000, "the next window");
+      const replies = await Promise.all(
+        Array.from({ length: 2 * LIMIT }, (_, n) =>
+          get(`${replicas[n % 3]!.server.url}/stats`, { token: GREEDY, agent }),
+        ),
+      );
+      agent.destroy();
+      const passed = replies.filter(({ status }) => status === 200).length;
+      assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200, 429]));
+      assert.ok(passed <= LIMIT && passed >= 0.97 * LIMIT, `${passed} of ${LIMIT} passed`);
+    });
 
     it("kill -9 of each", async () => {
       for (const replica of replicas) {
@@ -135,6 +159,17 @@ for (const [name, program, startBalancer] of [
       });
       unnoticed(seen);
       assert.equal((await replica!.readiness()).generation, generation, "it goes on with what it has");
+    });
+
+    it("the server that counts is killed, and comes back", async () => {
+      const seen = await during("kill -9 of the server that counts, another", async () => {
+        counting.signal("SIGKILL");
+        await Promise.all(replicas.map(({ server }) => server.logged("limits-away")));
+        await clients.some();
+        await counting.restart();
+        await Promise.all(replicas.map(({ server }) => server.logged("limits-back")));
+      });
+      unnoticed(seen);
     });
 
     it("a new snapshot, for one after another", async () => {
