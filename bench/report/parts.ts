@@ -81,5 +81,6 @@ export const PARTS: readonly Part[] = [
   { name: "state", bench: "state.ts", args: [], minutes: 2 },
   { name: "access-log", bench: "access-log.ts", args: [], minutes: 3 },
   { name: "admin", bench: "admin.ts", args: [], smoke: true, minutes: 1 },
+  { name: "fleet", bench: "fleet.ts", args: [], minutes: 4 },
   { name: "shared", bench: "shared.ts", args: [], minutes: 2 },
 ];

@@ -120,5 +120,7 @@ export function readFamilies({
     family("restarts", by("role", observed.restarts)),
     ...vitals(cells),
     family("droppedLines", one(observed.droppedLines)),
+    family("limitsAway", one(observed.limitsAway)),
+    family("limitsLosses", one(observed.limitsLosses)),
   ];
 }

@@ -10,6 +10,9 @@ export interface ObservedCounts {
   readonly keysLoads: Record<"loaded" | "refused", number>;
   readonly restarts: Record<ThreadRole, number>;
   droppedLines: number;
+  /** Counter servers of shared limits: how many are away, and how often one went. */
+  limitsAway: number;
+  limitsLosses: number;
 }
 
 /** Counts of nothing yet. */
@@ -20,6 +23,8 @@ export function createObservedCounts(): ObservedCounts {
     keysLoads: { loaded: 0, refused: 0 },
     restarts: { search: 0, serving: 0, similar: 0 },
     droppedLines: 0,
+    limitsAway: 0,
+    limitsLosses: 0,
   };
 }
 
@@ -52,6 +57,13 @@ export function countObservation(counts: ObservedCounts, observation: Observatio
     case "thread-died":
       // Whether or not another can be started.
       counts.restarts[observation.role]++;
+      break;
+    case "limits-away":
+      counts.limitsAway++;
+      counts.limitsLosses++;
+      break;
+    case "limits-back":
+      counts.limitsAway--;
       break;
     case "log-lines-dropped":
       counts.droppedLines += observation.count;

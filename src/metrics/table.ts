@@ -125,6 +125,18 @@ export const METRICS = {
     labels: [],
     help: "Lines of the log that were not written since its reader was too slow or gone.",
   },
+  limitsAway: {
+    name: "orrery_shared_limits_away",
+    type: "gauge",
+    labels: [],
+    help: "Servers of --shared-limits that cannot be asked; several only with a cluster.",
+  },
+  limitsLosses: {
+    name: "orrery_shared_limits_losses_total",
+    type: "counter",
+    labels: [],
+    help: "How often a server of --shared-limits went away.",
+  },
 } as const satisfies Record<string, Metric>;
 
 /** Which metric. */

@@ -5,7 +5,6 @@ import { assertPassesOn } from "../support/runtimes.ts";
 
 /** The files, and how many tests each has at least. */
 const FILES = {
-  bigrams: 3,
   conformance: 101,
   "prepared-damage": 40,
   prepared: 8,
