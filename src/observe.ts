@@ -176,8 +176,8 @@ export type Observation =
   | { kind: "limits-back"; server: string; ms: number }
   /** An environment variable that looks like a setting and is none, and the one that may be meant. */
   | { kind: "variable-unknown"; variable: string; meant?: string }
-  /** Settings that were given and do nothing on this runtime: flags and variables. */
-  | { kind: "settings-without-effect"; settings: readonly string[]; runtime: string }
+  /** Settings that were given and do nothing, flags and variables, and why: on this runtime, or without another setting. */
+  | { kind: "settings-without-effect"; settings: readonly string[]; why: string }
   /** A signal that would otherwise end the process or open a debugger. */
   | { kind: "signal-ignored"; signal: string }
   | { kind: "defect"; where: string; error: unknown };

@@ -1,4 +1,4 @@
-/** Settings that do nothing on Bun: whoever gives one is told. */
+/** Settings that do nothing, on Bun or without another one: whoever gives one is told. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -20,9 +20,19 @@ test("settings without effect are told by flag or variable, those that were give
     {
       kind: "settings-without-effect",
       settings: ["ORRERY_HEADERS_TIMEOUT", "--socket-timeout"],
-      runtime: "Bun",
+      why: "on Bun",
     },
   ]);
   assert.deepEqual(told(["--keep-alive-timeout", "5"]), []);
   assert.deepEqual(told(given, variables, false), [], "elsewhere they do what they say");
+});
+
+test("settings of what is off are told, with what turns it on", () => {
+  const kind = "settings-without-effect" as const;
+  assert.deepEqual(told(["--max-age", "5"], { ORRERY_ACCESS_LOG_SAMPLE: "100" }, false), [
+    { kind, settings: ["--max-age"], why: "without --admin" },
+    { kind, settings: ["ORRERY_ACCESS_LOG_SAMPLE"], why: "without --access-log" },
+  ]);
+  const on = ["--max-age", "5", "--admin", "8788", "--replicas", "2", "--shared-limits", "redis://h"];
+  assert.deepEqual(told(on, {}, false), []);
 });

@@ -186,15 +186,26 @@ const WITHOUT_EFFECT_ON_BUN = [
   "max-requests-per-socket",
 ] as const;
 
+/** Settings that say how another one works, which is off where it is not given. */
+const WITHOUT_EFFECT_ALONE = {
+  admin: ["admin-token-file", "max-age"],
+  "access-log": ["access-log-sample", "slow-ms"],
+  "shared-limits": ["shared-limits-password-file", "replicas", "limits-when-away"],
+} as const;
+
 /** Tells of settings that somebody relies on and that do nothing here. */
 export function reportWithoutEffect(
   options: Options,
   observe: Observe,
   isBun: boolean = process.versions.bun !== undefined,
 ): void {
-  const given = isBun ? WITHOUT_EFFECT_ON_BUN.filter((flag) => options.isGiven(flag)) : [];
-  const settings = given.map((flag) => options.nameOf(flag));
-  if (settings.length > 0) observe({ kind: "settings-without-effect", settings, runtime: "Bun" });
+  const report = (flags: readonly string[], why: string): void => {
+    const settings = flags.filter((flag) => options.isGiven(flag)).map((flag) => options.nameOf(flag));
+    if (settings.length > 0) observe({ kind: "settings-without-effect", settings, why });
+  };
+  if (isBun) report(WITHOUT_EFFECT_ON_BUN, "on Bun");
+  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE))
+    if (!options.isGiven(needed)) report(flags, `without --${needed}`);
 }
 
 /** Runs the command. */

@@ -132,7 +132,7 @@ function messageOf(observation: Observation): string {
     case "variable-unknown":
       return `${observation.variable} is not a setting${observation.meant === undefined ? "" : `; did you mean ${observation.meant}?`}`;
     case "settings-without-effect":
-      return `${observation.settings.join(", ")}: without effect on ${observation.runtime}`;
+      return `${observation.settings.join(", ")}: without effect ${observation.why}`;
     case "signal-ignored":
       return `${observation.signal} ignored`;
     case "defect":
