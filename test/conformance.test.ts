@@ -97,10 +97,10 @@ const nastyGroupsOf = (door: DoorName): Readonly<Record<string, Group>> =>
   IS_LONG || door !== "handler" ? NASTY_GROUPS : { shapes, methods, conditions, paths };
 /** Adding cases or operations changes these on purpose. */
 const PLANNED: Readonly<Record<DoorName, number>> = {
-  node: IS_BUN ? 8239 : 8263,
+  node: IS_BUN ? 8237 : 8263,
   handler: IS_LONG ? 8263 : 1472,
   fetch: IS_LONG ? 7839 : 5246,
-  direct: IS_LONG ? 8239 : 5452,
+  direct: (IS_LONG ? 8239 : 5452) - (IS_BUN ? (IS_LONG ? 2 : 1) : 0),
 };
 
 /** Runs all cases of a group and tells of the first few that fail. */

@@ -53,11 +53,11 @@ const embedded: Plugin = {
     })),
 };
 
-/** The native form of the package that speaks to PostgreSQL cannot be in one file, and nobody asks for it. */
+/** What packages ask for if it is there, native and not to be had in one file, and what nobody uses. */
 const withoutNative: Plugin = {
   name: "without-native",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^pg-native$/ }, ({ path }) => ({ path, namespace: "without" }));
+    onResolve({ filter: /^(pg-native|@node-rs\/xxhash)$/ }, ({ path }) => ({ path, namespace: "without" }));
     onLoad({ filter: /./, namespace: "without" }, () => ({ contents: "" }));
   },
 };

@@ -1,6 +1,6 @@
 /** Packages that an installation brings, and those that become part of the program, with their licences. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Metafile } from "esbuild";
@@ -24,10 +24,15 @@ const { dependencies, peerDependencies } = readManifest(ROOT);
 /** The packages that are installed beside ours, or may be. */
 export const RUNTIME_DEPENDENCIES: string[] = Object.keys({ ...dependencies, ...peerDependencies });
 
-/** The text of a package's licence: a file of its own, or what its README says of it up to the end. */
+/** Licences of packages that leave theirs in their repository. */
+const KEPT_HERE = join(ROOT, "tools/licences");
+
+/** The text of a package's licence: a file of its own, one that is kept here, or what its README says of it up to the end. */
 function licenceText(folder: string, name: string): string {
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
   if (file !== undefined) return readFileSync(join(folder, file), "utf8").trim();
+  const kept = join(KEPT_HERE, `${name.replace("/", "-")}.txt`);
+  if (existsSync(kept)) return readFileSync(kept, "utf8").trim();
   const readme = readFileSync(join(folder, "README.md"), "utf8");
   const at = readme.search(/^## licen[cs]e$/im);
   if (at < 0 || !readme.slice(at).includes("Permission is hereby granted"))

@@ -6,7 +6,7 @@ import { assertPassesOn, findNode } from "../support/runtimes.ts";
 const node = findNode(24);
 
 /** The files, and how many tests each has at least. */
-const FILES = { http: 430, "http-answers": 45, "http-connections": 35, "http-stop": 6 };
+const FILES = { http: 430, "http-answers": 45, "http-connections": 35, "all/http-stop": 6 };
 
 describe("hostile input over two serving threads", { skip: "missing" in node && node.missing }, () => {
   for (const [name, atLeast] of Object.entries(FILES)) {
