@@ -231,7 +231,7 @@ describe("the package", () => {
       .flatMap((code) => [...code.matchAll(/^\/\/ \S*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)])
       .map(([, name]) => name!);
     // Pages hold its files as they are.
-    assert.deepEqual(named, [...new Set([...built, "swagger-ui-dist"])].sort());
+    assert.deepEqual(named, [...new Set([...built, "swagger-ui-dist", "uplot"])].sort());
     assert.ok(named.includes("flexsearch") && named.includes("lru-cache"), named.join());
     assert.match(text, /Licensed under the Apache License|Apache License\s+Version 2\.0/);
     assert.match(text, /Blue Oak Model License/);
