@@ -17,6 +17,8 @@ import { createTaker } from "./take-counts.ts";
 
 /** Between two files. Writing one takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
+/** Between two looks at the file while another server writes it: it is taken over before a third one can find it. */
+const FOLLOW_MS = 50;
 /** How long a stop waits for the last file. */
 const LAST_MS = 2000;
 /** The keeper of one file. */
@@ -61,6 +63,8 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   let sequence = 0;
   /** The newest file of another server that was looked at. */
   let seen = "";
+  /** Since when, in milliseconds of the monotonic clock. */
+  let seenAt = 0;
   /** Window and sum of what was written last. */
   let saved = "";
   let problem = "";
@@ -77,9 +81,12 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
       saved = "";
       return undefined;
     }
-    if (head.writer === self.writer || nameOf(head) === seen) return undefined;
+    if (head.writer === self.writer) return undefined;
+    const mayGoOn = !head.last && isOlder(head, self);
+    if (nameOf(head) === seen) return mayGoOn && performance.now() - seenAt < everyMs ? head : undefined;
     saved = "";
     seen = nameOf(head);
+    seenAt = performance.now();
     if (!isOlder(head, self)) return undefined;
     const found = await take(file).catch(() => undefined);
     if (found === undefined) return undefined;
@@ -97,10 +104,12 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   }
 
   let followed = "";
+  let isFollowing = false;
   async function save(last: boolean): Promise<void> {
     try {
       const other = await follow();
-      if (other !== undefined) {
+      isFollowing = other !== undefined;
+      if (other !== undefined && !last) {
         if (followed !== other.writer) observe({ kind: "state-shared", file });
         followed = other.writer;
         return;
@@ -127,7 +136,8 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   async function tick(): Promise<void> {
     const began = performance.now();
     await saveNext(false);
-    if (!isOver) timer = setTimeout(tick, Math.max(0, everyMs - (performance.now() - began)));
+    const pause = isFollowing ? Math.min(FOLLOW_MS, everyMs) : everyMs - (performance.now() - began);
+    if (!isOver) timer = setTimeout(tick, Math.max(0, pause));
   }
 
   /** Whether somebody may be about to write the file that was found. */
@@ -135,6 +145,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   try {
     const { head, keys } = await take(file);
     seen = nameOf(head);
+    seenAt = performance.now();
     mayBeShared = !head.last;
     const reset = (windowAt(counters, now()) + 1) * counters.windowSeconds;
     observe({ kind: "state-restored", file, keys, reset });
@@ -147,7 +158,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   await removeLeftOvers(file);
   return {
     begin() {
-      timer = setTimeout(tick, mayBeShared ? everyMs : 0);
+      timer = setTimeout(tick, mayBeShared ? Math.min(FOLLOW_MS, everyMs) : 0);
     },
     async stop() {
       isOver = true;
