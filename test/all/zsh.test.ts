@@ -34,7 +34,7 @@ zpty -d shell
 const WANTED = {
   "orrery k": "orrery keys ",
   "orrery keys dis": "orrery keys disable ",
-  "orrery serve --share": "orrery serve --share-port=",
+  "orrery serve --share-p": "orrery serve --share-port=",
   "orrery serve --cors=of": "orrery serve --cors=off ",
   "orrery completion z": "orrery completion zsh ",
   "orrery serve --log-level=si": "orrery serve --log-level=silent ",
