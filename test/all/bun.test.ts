@@ -68,6 +68,12 @@ describeDifferences("Bun", runtime, missing, {
     await half.closed();
   },
 
+  async "an absolute target without a path"({ port }) {
+    const response = await askOne(port, requestHead("http://orrery.test"));
+    assert.equal(response.status, 302);
+    assert.equal(header(response, "Location"), "/docs");
+  },
+
   async "Expect: 100-continue"({ port }) {
     const headers = ["Expect: 100-continue", "Content-Length: 5"];
     const text = await allUntilEnd(port, `${requestHead(STATS, headers, "POST")}hello`);
