@@ -46,15 +46,22 @@ interface Ran {
 
 const RESULT = /^ *(not ok|ok) \d+ - (.*?)(?: # ((?:SKIP|TODO)\b.*))?$/;
 
+/** A failure is all that is wanted here; looking for a smaller one can take minutes. */
+const END_ON_FAILURE = "./test/tools/end-on-failure.ts";
+
 /** Runs tests of one file by their names; rejects when it does not end. */
 function runTests(tree: string, file: string, names: readonly string[]): Promise<Ran> {
   const patterns = names.map((name) => `--test-name-pattern=${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}`);
   const { NODE_TEST_CONTEXT: _ours, ...environment } = process.env;
-  const child = spawn(process.execPath, ["--import", "tsx", "--test-reporter=tap", ...patterns, file], {
-    cwd: tree,
-    env: environment,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", "--import", END_ON_FAILURE, "--test-reporter=tap", ...patterns, file],
+    {
+      cwd: tree,
+      env: environment,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
