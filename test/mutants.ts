@@ -418,13 +418,6 @@ export const MUTANTS: readonly Mutant[] = [
     tests: [["test/request-ids.test.ts", "is not taken when it is long, odd, two, or may be a token"]],
   },
   {
-    breaks: "every peer that reads slowly has a page's bytes to itself",
-    file: "src/edge/respond.ts",
-    text: 'if (typeof body !== "string" && body.isShared) {',
-    becomes: 'if (typeof body !== "string" && body.length < 0) {',
-    tests: [["test/all/pages-http.test.ts", "cost no copy for peers that do not read"]],
-  },
-  {
     breaks: "a page has one tag in all encodings",
     file: "src/pages/serve.ts",
     text: '-gzip"',

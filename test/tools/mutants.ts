@@ -58,7 +58,8 @@ function runTests(tree: string, file: string, names: readonly string[]): Promise
     ["--import", "tsx", "--import", END_ON_FAILURE, "--test-reporter=tap", ...patterns, file],
     {
       cwd: tree,
-      env: environment,
+      // What never comes is not waited for long: three tests notice by that.
+      env: { ...environment, ORRERY_TEST_PATIENCE_MS: "20000" },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
