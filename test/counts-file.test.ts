@@ -143,6 +143,8 @@ describe("a file of counts", () => {
     let turns = 0;
     const counting = setInterval(() => turns++, 0);
     server.keeper.begin();
+    // A stop waits for two seconds, in which a busy machine may not get there.
+    await until(() => existsSync(file), "the file");
     await server.keeper.stop();
     clearInterval(counting);
     assert.ok(turns > 10, `${turns} turns of the event loop`);
