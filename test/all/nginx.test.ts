@@ -1,22 +1,19 @@
 /** The nginx site of `deploy/`, in a real nginx, in front of a real server. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { freePort } from "../support/free-port.ts";
+import { type Balancer, startNginxSite } from "../support/balancers.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
-import { killAll, type Served, serve, until } from "../support/process.ts";
+import { killAll, type Served, serve } from "../support/process.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BASE = "/api/public/v1";
 
 interface Answer {
@@ -27,11 +24,10 @@ interface Answer {
 describe("nginx in front", { skip: need("nginx", "openssl") }, () => {
   const folder = mkdtempSync(join(tmpdir(), "orrery-nginx-"));
   let server: Served;
-  let port = 0;
-  let nginx: ReturnType<typeof spawn>;
+  let nginx: Balancer;
 
   async function ask(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    const session = connect(`https://127.0.0.1:${nginx.port}`, { rejectUnauthorized: false });
     const stream = session.request({ ":path": BASE + path, authorization: `Bearer ${TOKEN}`, ...headers });
     // A session that fails also fails its stream, which is what is waited for.
     session.on("error", () => {});
@@ -46,34 +42,10 @@ describe("nginx in front", { skip: need("nginx", "openssl") }, () => {
     const keys = join(folder, "keys.json");
     writeKeys(keys, keyRecord(TOKEN));
     server = await serve("data/sample", keys);
-    port = await freePort();
-    const tls = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api.example.com"];
-    execFileSync(
-      "openssl",
-      ["req", ...tls, "-keyout", join(folder, "site.key"), "-out", join(folder, "site.pem")],
-      { stdio: "ignore" },
-    );
-    const site = readFileSync(join(ROOT, "deploy/nginx.conf"), "utf8")
-      .replace("127.0.0.1:8787", `127.0.0.1:${server.port}`)
-      .replace("listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`)
-      .replace("    listen [::]:443 ssl http2;\n", "")
-      .replaceAll("/etc/nginx/tls/api.example.com", join(folder, "site"));
-    mkdirSync(join(folder, "temp"));
-    const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-      (name) => `${name}_temp_path ${join(folder, "temp", name)};`,
-    );
-    writeFileSync(
-      join(folder, "nginx.conf"),
-      `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
-       events {} http { access_log off; ${temp.join(" ")} ${site} }`,
-    );
-    nginx = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "inherit" });
-    await until(() => ask("/stats").catch(() => undefined), "nginx to answer");
+    nginx = await startNginxSite(folder, [server]);
   });
   after(async () => {
-    const exited = once(nginx, "exit");
-    nginx.kill("SIGQUIT");
-    await exited;
+    await nginx.end();
     await killAll();
     rmSync(folder, { recursive: true });
   });
@@ -124,7 +96,12 @@ describe("nginx in front", { skip: need("nginx", "openssl") }, () => {
   it("offers HTTP/2 by TLS, of version 1.2 or newer", async () => {
     const offered = (options: ConnectionOptions): Promise<string | false | null> =>
       new Promise((resolve, reject) => {
-        const socket = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });
+        const socket = connectTls({
+          host: "127.0.0.1",
+          port: nginx.port,
+          rejectUnauthorized: false,
+          ...options,
+        });
         socket.once("error", reject);
         socket.once("secureConnect", () => {
           resolve(socket.alpnProtocol);

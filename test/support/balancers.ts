@@ -61,7 +61,10 @@ async function running(
 }
 
 /** nginx with `deploy/nginx.conf`. */
-export async function startNginxSite(folder: string, replicas: readonly Address[]): Promise<Balancer> {
+export async function startNginxSite(
+  folder: string,
+  replicas: readonly Pick<Address, "port">[],
+): Promise<Balancer> {
   const port = await freePort();
   certificate(folder);
   let site = readFileSync(join(DEPLOY, "nginx.conf"), "utf8");

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
-import { Agent, request } from "node:https";
+import { Agent } from "node:https";
 import { join } from "node:path";
 import { type Files, instance, user, world, worldStats, writeSnapshot } from "./folders.ts";
 import { freePort } from "./free-port.ts";
-import { get, type Served, served, start, until } from "./process.ts";
+import { type GetOptions, get, type Response, type Served, served, start, until } from "./process.ts";
 
 const BASE = "/api/public/v1";
 /** Worlds of a snapshot: seven pages of 50. */
@@ -89,45 +89,14 @@ export interface Seen {
 
 const nothing = (): Seen => ({ requests: 0, statuses: new Map(), broken: [], slowestMs: 0 });
 
-/** A reply through the balancer. */
-interface Reply {
-  readonly status: number;
-  readonly etag: string | undefined;
-  readonly text: string;
-}
-
-/** One GET through the balancer over TLS; its certificate is of nobody. */
+/** One GET through the balancer. */
 export function ask(
   port: number,
   path: string,
   token: string,
-  { agent, headers = {} }: { agent?: Agent; headers?: Record<string, string> } = {},
-): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const asked = request(
-      {
-        host: "127.0.0.1",
-        port,
-        path: BASE + path,
-        agent: agent ?? false,
-        rejectUnauthorized: false,
-        headers: { authorization: `Bearer ${token}`, ...headers },
-        timeout: 60_000,
-      },
-      (answer) => {
-        let text = "";
-        answer.setEncoding("utf8");
-        answer.on("data", (part: string) => {
-          text += part;
-        });
-        answer.once("error", reject);
-        answer.once("end", () => resolve({ status: answer.statusCode!, etag: answer.headers.etag, text }));
-      },
-    );
-    asked.once("timeout", () => asked.destroy(new Error("no answer within a minute")));
-    asked.once("error", reject);
-    asked.end();
-  });
+  options: Omit<GetOptions, "token"> = {},
+): Promise<Response> {
+  return get(`https://127.0.0.1:${port}${BASE}${path}`, { token, ...options });
 }
 
 /** Clients with a key each, which ask for one thing after another and note what they see. */
@@ -200,8 +169,8 @@ export async function crawl(port: number, token: string): Promise<number> {
       if (reply.status === 412) changed = true;
       else {
         assert.equal(reply.status, 200, reply.text);
-        etag ??= reply.etag;
-        assert.equal(reply.etag, etag, "a page of another generation");
+        etag ??= reply.headers.etag;
+        assert.equal(reply.headers.etag, etag, "a page of another generation");
         for (const { id } of (JSON.parse(reply.text) as { data: { id: string }[] }).data) ids.add(id);
       }
     }

@@ -59,6 +59,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   const { counters, observe, everyMs = EVERY_MS, now = Date.now } = options;
   const file = await behindLinks(options.file);
   const self = { writer: randomBytes(8).toString("hex"), started: now() };
+  const followMs = Math.min(FOLLOW_MS, everyMs);
   const take = createTaker(counters, now);
   let sequence = 0;
   /** The newest file of another server that was looked at. */
@@ -104,6 +105,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   }
 
   let followed = "";
+  /** Whether another server writes the file, or may be about to. */
   let isFollowing = false;
   async function save(last: boolean): Promise<void> {
     try {
@@ -136,17 +138,15 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   async function tick(): Promise<void> {
     const began = performance.now();
     await saveNext(false);
-    const pause = isFollowing ? Math.min(FOLLOW_MS, everyMs) : everyMs - (performance.now() - began);
+    const pause = isFollowing ? followMs : everyMs - (performance.now() - began);
     if (!isOver) timer = setTimeout(tick, Math.max(0, pause));
   }
 
-  /** Whether somebody may be about to write the file that was found. */
-  let mayBeShared = false;
   try {
     const { head, keys } = await take(file);
     seen = nameOf(head);
     seenAt = performance.now();
-    mayBeShared = !head.last;
+    isFollowing = !head.last;
     const reset = (windowAt(counters, now()) + 1) * counters.windowSeconds;
     observe({ kind: "state-restored", file, keys, reset });
   } catch (error) {
@@ -158,7 +158,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   await removeLeftOvers(file);
   return {
     begin() {
-      timer = setTimeout(tick, mayBeShared ? Math.min(FOLLOW_MS, everyMs) : 0);
+      timer = setTimeout(tick, isFollowing ? followMs : 0);
     },
     async stop() {
       isOver = true;
