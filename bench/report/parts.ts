@@ -82,5 +82,6 @@ export const PARTS: readonly Part[] = [
   { name: "access-log", bench: "access-log.ts", args: [], minutes: 3 },
   { name: "admin", bench: "admin.ts", args: [], smoke: true, minutes: 1 },
   { name: "fleet", bench: "fleet.ts", args: [], minutes: 4 },
-  { name: "shared", bench: "shared.ts", args: [], minutes: 2 },
+  { name: "shared", bench: "shared.ts", args: [], minutes: 3 },
+  { name: "replicas", bench: "replicas.ts", args: [], minutes: 5 },
 ];
