@@ -24,6 +24,8 @@ export interface UrlSourceOptions {
   /** Folder of the copies of any number of sources. */
   readonly cache: string;
   readonly tokenFile?: string | undefined;
+  /** What named that file, for messages: an option or a variable. */
+  readonly tokenName?: string | undefined;
   /** Most bytes of all files together. */
   readonly maxBytes: number;
   /** Told what share was downloaded, from 0 to 1. */
@@ -57,6 +59,8 @@ export interface Source {
   readonly ageMs: () => number;
 }
 
+/** What names the file of the token where nothing else is said. */
+const TOKEN_OPTION = "--snapshot-token-file";
 /** How often a file or manifest is tried in one go; where there is a copy, nobody has to wait for long. */
 const ATTEMPTS = 4;
 const ATTEMPTS_WITH_COPY = 2;
@@ -111,7 +115,8 @@ export function createUrlSource(options: UrlSourceOptions): Source {
   }
 
   async function update(copy: Copy | undefined, patience: Patience): Promise<void> {
-    const token = options.tokenFile === undefined ? undefined : await readToken(options.tokenFile);
+    const { tokenFile, tokenName = TOKEN_OPTION } = options;
+    const token = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
     const isPatient = copy === undefined ? {} : { attempts: ATTEMPTS_WITH_COPY };
     let sent = await askManifest(base, token, copy?.etag, { ...patience, ...isPatient });
     for (let round = 1; sent?.sha256 !== copy?.sha256 && sent !== undefined; round++) {

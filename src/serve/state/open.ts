@@ -28,6 +28,8 @@ export interface OpenStateOptions {
   readonly cache?: string | undefined;
   /** File of a bearer token for the URL. */
   readonly snapshotTokenFile?: string | undefined;
+  /** What named that file, for messages; `--snapshot-token-file` when absent. */
+  readonly snapshotTokenName?: string | undefined;
   /** Told what share of a snapshot was downloaded, from 0 to 1. */
   readonly onDownload?: (share: number) => void;
   /** A keys file, which is kept current, or its records. */
