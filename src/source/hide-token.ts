@@ -100,8 +100,9 @@ function mark({ text, starts, ends }: Traced, needles: readonly Needle[], hidden
     const hay = isBase64 ? base64 : plain;
     for (let from = hay.indexOf(needle); from >= 0; ) {
       let to = from + needle.length;
-      while (from > 0 && around?.test(hay[from - 1]!)) from--;
-      while (to < hay.length && around?.test(hay[to]!)) to++;
+      // White space that was left out ends it.
+      while (from > 0 && ends[from - 1] === starts[from] && around?.test(hay[from - 1]!)) from--;
+      while (to < hay.length && ends[to - 1] === starts[to] && around?.test(hay[to]!)) to++;
       hidden.fill(1, starts[from]!, ends[to - 1]!);
       from = hay.indexOf(needle, to);
     }
