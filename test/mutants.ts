@@ -328,8 +328,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that did not change are downloaded again",
     file: "src/source/copies.ts",
-    text: "if ((await sizeOf(stored)) === listed.bytes) continue;",
-    becomes: "",
+    text: "return (await sizeOf(stored)) === listed.bytes;",
+    becomes: "return stored === '' && listed.bytes < 0;",
     tests: [
       [
         "test/source.test.ts",
