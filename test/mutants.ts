@@ -232,8 +232,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a slow older reading of the keys has the last word",
     file: "src/serve/state/keyfile.ts",
-    text: "reading = reading.then(readAgain);",
-    becomes: "reading = readAgain();",
+    text: "reload: () => readings.ask(),",
+    becomes: "reload: () => readAgain(),",
     tests: [
       [
         "test/keeping.test.ts",
