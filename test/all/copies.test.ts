@@ -16,7 +16,7 @@ import { until } from "../support/process.ts";
 
 const CHILD = fileURLToPath(new URL("../support/copies-child.ts", import.meta.url));
 /** So many that another process can begin while they are removed. */
-const UNWANTED = 5000;
+const UNWANTED = 3000;
 
 const alive = new Set<ReturnType<typeof spawn>>();
 after(() => {
