@@ -203,9 +203,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a signal to reload is lost while a load is under way",
-    file: "src/serve/load/snapshots.ts",
-    text: "if (running === undefined) {",
-    becomes: "if (running !== undefined) return running;\n    {",
+    file: "src/serve/process/coalesced.ts",
+    text: "if (this.#running === undefined) {",
+    becomes: "if (this.#running !== undefined) return this.#running;\n    {",
     tests: [["test/all/reloads.test.ts", "many SIGHUPs during a load are one more load"]],
   },
   {
