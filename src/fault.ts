@@ -100,7 +100,7 @@ export const FAULTS = {
   busy: {
     status: 503,
     message: "Server is busy",
-    when: "More searches wait than `--max-pending-searches` allows, in total or for this key.",
+    when: "Too many searches are waiting, in total or for this key. Send it again after the seconds in `Retry-After`.",
   },
   snapshotChanged: {
     status: 412,

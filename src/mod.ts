@@ -126,6 +126,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     // Not asked for otherwise: some hosts ask their user before they tell.
     cache:
       settings.cache ?? (isAddress(settings.snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
+    snapshotTokenName: 'option "snapshotTokenFile"',
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
     sharedLimits: await sharedLimitsOf(checked),

@@ -258,6 +258,38 @@ describe("keys", () => {
     assert.deepEqual(taken.at(-1), ["a", "b"]);
   });
 
+  it("asked for a thousand times are read once more behind the reading under way, and not at all after a stop", async (t) => {
+    const files = fakeFiles();
+    const keeper = await keepKeys(
+      "keys.json",
+      createCounters(60),
+      () => {},
+      () => {},
+      files,
+    );
+    t.after(keeper.stop);
+    let release = (_text: string): void => {};
+    const held = (): Promise<string> =>
+      new Promise((resolve) => {
+        release = resolve;
+      });
+    files.reads.push(held);
+    const asked = Array.from({ length: 1000 }, () => keeper.reload());
+    await until(() => files.count === 2, "the reading under way");
+    release(files.text);
+    await Promise.all(asked);
+    assert.equal(files.count, 3);
+
+    files.reads.push(held);
+    const under = keeper.reload();
+    await until(() => files.count === 4, "a reading under way");
+    const behind = keeper.reload();
+    keeper.stop();
+    release(files.text);
+    await Promise.all([under, behind, keeper.reload()]);
+    assert.equal(files.count, 4);
+  });
+
   it("that could not be read, for whatever reason, are read at the next check", async (t) => {
     const files = fakeFiles();
     const seen: Observation[] = [];

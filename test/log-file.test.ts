@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openLogFile } from "../src/serve/log/log-file.ts";
+import { createSinkTo } from "../src/serve/log/sink.ts";
 import { until } from "./support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-log-"));
@@ -142,6 +143,19 @@ describe("a log file", () => {
     closeSync(reader);
     assert.ok(moved.length > 0 && stayed.length > 0);
     assert.equal(moved.length + stayed.length + dropped, count);
+  });
+
+  it("is not waited for at the end where its reader has taken nothing for long", async () => {
+    const file = join(folder, "stuck-pipe");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const sink = createSinkTo(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK), 20);
+    sink.write("x".repeat(1e6));
+    const began = performance.now();
+    await until(() => performance.now() - began > 200, "the reader counts as gone");
+    await sink.flush(PATIENCE_MS);
+    assert.ok(performance.now() - began < PATIENCE_MS / 2, "it was waited for");
+    closeSync(reader);
   });
 
   it("on a full disk keeps what there is room for, and gives nobody an error", async () => {

@@ -203,9 +203,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a signal to reload is lost while a load is under way",
-    file: "src/serve/load/snapshots.ts",
-    text: "if (running === undefined) {",
-    becomes: "if (running !== undefined) return running;\n    {",
+    file: "src/serve/process/coalesced.ts",
+    text: "if (this.#running === undefined) {",
+    becomes: "if (this.#running !== undefined) return this.#running;\n    {",
     tests: [["test/all/reloads.test.ts", "many SIGHUPs during a load are one more load"]],
   },
   {
@@ -232,8 +232,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a slow older reading of the keys has the last word",
     file: "src/serve/state/keyfile.ts",
-    text: "reading = reading.then(readAgain);",
-    becomes: "reading = readAgain();",
+    text: "reload: () => readings.ask(),",
+    becomes: "reload: () => readAgain(),",
     tests: [
       [
         "test/keeping.test.ts",
@@ -328,8 +328,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that did not change are downloaded again",
     file: "src/source/copies.ts",
-    text: "if ((await sizeOf(stored)) === listed.bytes) continue;",
-    becomes: "",
+    text: "return (await sizeOf(stored)) === listed.bytes;",
+    becomes: "return stored === '' && listed.bytes < 0;",
     tests: [
       [
         "test/source.test.ts",

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import EXAMPLES from "../src/derive/examples.json" with { type: "json" };
 import { createOpenApi } from "../src/derive/openapi.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/fault.ts";
+import { METRICS } from "../src/metrics/table.ts";
 import { ROUTES } from "../src/routes.ts";
 
 interface Response {
@@ -97,6 +98,14 @@ describe("the OpenAPI document", () => {
         assert.ok(document.info.description.includes(`\`${message}\``), name);
       else assert.ok(told.has(name), name);
     }
+  });
+
+  it("tells callers what they can do, and names no option of the server, which is its operator's", () => {
+    const named = JSON.stringify(document).match(/--[a-z][a-z-]+/g) ?? [];
+    assert.deepEqual(named, []);
+    for (const { when } of Object.values(FAULTS)) assert.doesNotMatch(when, /--[a-z]/);
+    assert.match(FAULTS.busy.when, /waiting, .* `Retry-After`/);
+    assert.match(METRICS.searches.help, /--max-pending-searches/, "nothing tells the operator of it");
   });
 
   it("has the replies to conditions and limits, with their headers", () => {

@@ -17,10 +17,12 @@ interface World {
   readonly hasHeaders: boolean;
   /** Chance that somebody else uses the key before one of our requests is counted. */
   readonly others: number;
+  /** Number of the request whose reply says that the window ends in a thousand years; none when 0. */
+  readonly lie: number;
 }
 
 const PLAIN: World = {
-  ...{ limit: 100, windowMs: HOUR, skewMs: 0, others: 0 },
+  ...{ limit: 100, windowMs: HOUR, skewMs: 0, others: 0, lie: 0 },
   ...{ hasDate: true, hasRetryAfter: true, hasHeaders: true },
 };
 
@@ -61,7 +63,7 @@ function simulate(requests: number, given: Partial<World>, options: PaceOptions 
     if (world.hasHeaders) {
       headers.set("x-ratelimit-limit", String(world.limit));
       headers.set("x-ratelimit-remaining", String(Math.max(0, world.limit - used)));
-      headers.set("x-ratelimit-reset", String(reset));
+      headers.set("x-ratelimit-reset", String(sent === world.lie ? reset + 31_536_000_000 : reset));
     }
     if (status === 429 && world.hasRetryAfter)
       headers.set("retry-after", String(Math.max(1, Math.ceil(reset - server() / 1000))));
@@ -165,6 +167,70 @@ describe("a pace", () => {
       now = 24 * HOUR;
       assert.equal(pace.tryTake(), 0);
     }
+  });
+
+  describe("behind a reset that was not true", () => {
+    const FAR = {
+      "x-ratelimit-limit": "100",
+      "x-ratelimit-remaining": "50",
+      "x-ratelimit-reset": "99999999999",
+    };
+    const DATE = { date: new Date(0).toUTCString() };
+    const told = (rest: number, reset: number): Headers =>
+      new Headers({ ...DATE, "x-ratelimit-remaining": String(rest), "x-ratelimit-reset": String(reset) });
+
+    it("hears the next ones: it asks nothing beyond what they leave", () => {
+      let now = 0;
+      const pace = createPace({ clock: () => now, wallClock: () => now });
+      assert.equal(pace.tryTake(), 0);
+      pace.settle({ status: 200, headers: new Headers({ ...DATE, ...FAR }) });
+      assert.equal(pace.tryTake(), 0);
+      pace.settle({ status: 200, headers: told(2, 600) });
+      assert.equal(pace.budget().rest, 2);
+      for (let sent = 0; sent < 2; sent++) {
+        assert.equal(pace.tryTake(), 0);
+        pace.settle({ status: 200, headers: told(1 - sent, 600) });
+      }
+      assert.equal(pace.tryTake(), 600_000);
+      assert.equal(pace.timeFor(1), 600_000);
+      now = 600_000;
+      assert.equal(pace.tryTake(), 0);
+    });
+
+    it("hears them though others are always under way, some of which were sent before", () => {
+      const pace = createPace({ clock: () => 0, wallClock: () => 0 });
+      assert.equal(pace.tryTake(), 0);
+      pace.settle({ status: 200, headers: told(1000, 600) });
+      let underWay = 0;
+      while (pace.tryTake() === 0) underWay++;
+      pace.settle({ status: 200, headers: new Headers({ ...DATE, ...FAR }) });
+      for (let replies = 0; replies <= underWay; replies++) {
+        assert.equal(pace.tryTake(), 0);
+        pace.settle({ status: 200, headers: told(900 - replies, 600) });
+      }
+      assert.ok(pace.budget().rest! > 800, `${pace.budget().rest}`);
+    });
+
+    it("waits for what it knows behind a refusal that says nothing: not for the length of that window", () => {
+      const now = 1_700_000_000_000;
+      const pace = createPace({ clock: () => 0, wallClock: () => now });
+      for (const reset of [1_700_000_600, 99_999_999_999]) {
+        assert.equal(pace.tryTake(), 0);
+        const headers = { "x-ratelimit-remaining": "9", "x-ratelimit-reset": String(reset) };
+        pace.settle({ status: 200, headers: new Headers(headers) });
+      }
+      assert.equal(pace.tryTake(), 0);
+      // Over, by a clock that goes wrong.
+      pace.settle({ status: 429, headers: new Headers({ "x-ratelimit-reset": "1600000000" }) });
+      assert.equal(pace.tryTake(), HOUR);
+    });
+
+    it("sends as few requests in vain as one that was never lied to", () => {
+      for (const lie of [20, 90, 150]) {
+        const { refused, sent, windows } = simulate(400, { lie });
+        assert.ok(refused <= 8, `${refused} refusals of ${sent} in ${windows} windows, lie ${lie}`);
+      }
+    });
   });
 
   it("says how long requests will take", () => {

@@ -91,7 +91,9 @@ function createReload(
     }
     const [newest] = history.loads;
     const generation = history.served?.id ?? null;
-    const lost = { ...LOST_LOAD, at: new Date().toISOString(), generation };
+    const isStopping = readiness.readiness().status === "draining";
+    const why = isStopping ? { problems: ["the server is stopping: nothing is loaded any more"] } : {};
+    const lost = { ...LOST_LOAD, ...why, at: new Date().toISOString(), generation };
     const problem = keysProblem();
     return {
       keys: {

@@ -6,9 +6,9 @@ import { SourceError } from "../source/problem.ts";
 import { readToken } from "../source/token.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 
-async function tokenIn(file: string): Promise<string> {
+async function tokenIn(file: string, name: string): Promise<string> {
   try {
-    return await readToken(file);
+    return await readToken(file, name);
   } catch (error) {
     if (error instanceof SourceError) throw new CommandError(error.message);
     throw error;
@@ -21,6 +21,7 @@ async function tokenIn(file: string): Promise<string> {
  * @param spare where it listens when nothing is said; off when absent
  * @returns undefined when it is off
  * @throws {UsageError} when an address is none, or others could reach it without a token
+ * @throws {CommandError} naming setting and file, when there is no token in it
  */
 export async function readAdminSettings(
   options: Options,
@@ -39,6 +40,6 @@ export async function readAdminSettings(
       `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
     );
   }
-  const token = file === undefined ? undefined : await tokenIn(file);
+  const token = file === undefined ? undefined : await tokenIn(file, options.nameOf("admin-token-file"));
   return { address, token, maxAgeSeconds: options.number("max-age") };
 }

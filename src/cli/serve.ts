@@ -18,6 +18,7 @@ import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
+import { readCountsFile } from "./counts-file.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { readSharedLimits } from "./shared-limits.ts";
@@ -217,7 +218,7 @@ export async function serve(options: Options, world: World): Promise<void> {
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
-    countsFile: options.optional("state"),
+    countsFile: await readCountsFile(options),
     sharedLimits: await readSharedLimits(options),
     admin: await readAdminSettings(options),
   };

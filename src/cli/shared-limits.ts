@@ -8,7 +8,7 @@ import { CommandError, type Options, UsageError } from "./options.ts";
  * Reads the settings of shared limits.
  *
  * @returns undefined where limits are not shared
- * @throws {UsageError} {@link CommandError} naming the setting or the file at fault, without the URL
+ * @throws {UsageError} {@link CommandError} naming the setting, and the file, at fault, without the URL
  */
 export async function readSharedLimits(options: Options): Promise<SharedLimitsSettings | undefined> {
   const text = options.optional("shared-limits");
@@ -25,7 +25,7 @@ export async function readSharedLimits(options: Options): Promise<SharedLimitsSe
     if (file !== undefined) target = { ...target, password: await readPassword(file) };
   } catch (error) {
     if (!(error instanceof RedisUrlError)) throw error;
-    throw new CommandError(error.message);
+    throw new CommandError(`${options.nameOf("shared-limits-password-file")}: ${error.message}`);
   }
   const replicas = options.integer("replicas");
   return { target, replicas, denies: options.text("limits-when-away") === "deny" };

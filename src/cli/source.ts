@@ -12,6 +12,8 @@ export interface SourceSettings {
   /** Given where the snapshot is a URL. */
   readonly cache: string | undefined;
   readonly snapshotTokenFile: string | undefined;
+  /** What gave that, for messages. */
+  readonly snapshotTokenName: string;
 }
 
 /**
@@ -26,13 +28,14 @@ export function readSourceSettings(
   name: string,
   snapshot: string,
 ): SourceSettings {
-  const snapshotTokenFile = options.optional("snapshot-token-file");
-  if (!isAddress(snapshot)) return { cache: undefined, snapshotTokenFile };
+  const flag = "snapshot-token-file";
+  const token = { snapshotTokenFile: options.optional(flag), snapshotTokenName: options.nameOf(flag) };
+  if (!isAddress(snapshot)) return { cache: undefined, ...token };
   const problem = problemWithAddress(snapshot);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   const cache = options.optional("cache") ?? defaultCache(environment.XDG_CACHE_HOME);
   if (cache === undefined) throw new UsageError("--cache is required: there is no home folder for copies");
-  return { cache, snapshotTokenFile };
+  return { cache, ...token };
 }
 
 /** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
@@ -54,15 +57,16 @@ export interface Fetched {
  * @throws {CommandError} when it cannot be downloaded: an older copy is not what was asked for
  */
 export async function fetchSnapshot(options: Options, world: World, snapshot: string): Promise<Fetched> {
-  const { cache, snapshotTokenFile: tokenFile } = readSourceSettings(options, world, "URL", snapshot);
+  const settings = readSourceSettings(options, world, "URL", snapshot);
   if (!isAddress(snapshot)) return { folder: snapshot, repair: async () => undefined };
   const { createUrlSource } = await import("../source/url.ts");
   const bar = startProgress(world, `downloading ${snapshot}`, "checking");
   let problem: string | undefined;
   const source: Source = createUrlSource({
     address: snapshot,
-    cache: cache!,
-    tokenFile,
+    cache: settings.cache!,
+    tokenFile: settings.snapshotTokenFile,
+    tokenName: settings.snapshotTokenName,
     maxBytes: options.integer("max-snapshot-bytes"),
     onProgress: bar.show,
     observe(observation) {

@@ -85,7 +85,7 @@ export async function verify(options: Options, world: World): Promise<void> {
   let done = 0;
   let verified: Verified;
   try {
-    const theirToken = await readToken(options.text("token-file"));
+    const theirToken = await readToken(options.text("token-file"), options.nameOf("token-file"));
     const token = PREFIXES.cli + randomBytes(16).toString("hex");
     const { state, close } = await openSnapshot(folder, token, options);
     try {

@@ -44,8 +44,7 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterRow>> = {
   match: {
     schema: { type: "string", enum: [...MATCHES], default: "exact" },
     meaning:
-      "`similar` finds names that may be misspelt, on servers that were started with `--similar on`; " +
-      "anything else counts as `exact`.",
+      "`similar` finds names that may be misspelt, on servers that offer it; anything else counts as `exact`.",
   },
 };
 

@@ -33,7 +33,7 @@ export const METRICS = {
     name: "orrery_searches_total",
     type: "counter",
     labels: ["search", "outcome"],
-    help: "Searches by what became of them: cached, joined (waited for the same one), searched, busy (refused), dropped (the client left).",
+    help: "Searches by what became of them: cached, joined (waited for the same one), searched, busy (refused: there were as many as --max-pending-searches allows), dropped (the client left).",
   },
   build: {
     name: "orrery_build_info",

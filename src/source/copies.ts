@@ -8,6 +8,9 @@
  * So a file that two snapshots have in common is the same file in both, its times included. (A hard link would do but for
  * its change time, by which a reload would have to read the file again.) A name in `files` says what is in it, so whoever
  * comes second finds what the first has done, and renaming over it changes nothing.
+ *
+ * Files that no copy has are removed. To take up what is there and to remove are done in turns (`files.owner`): else one
+ * process would remove what another has just found.
  */
 
 import { createHash } from "node:crypto";
@@ -20,9 +23,14 @@ import { MANIFEST } from "../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../snapshot/manifest.ts";
 import { Problems } from "../snapshot/problems.ts";
 import { hashOf, type SentManifest } from "./ask-manifest.ts";
+import { waitForTurn } from "./exclusive.ts";
 import { currentVersion, publishVersion, versionsOf } from "./publish.ts";
 
 const RECORD = "copy.json";
+/** How long another process's turn is waited for. */
+const TURN_PATIENCE_MS = 10_000;
+/** No turn is longer: who was stopped in the middle of one removes nothing any more once others have stopped waiting. */
+const TURN_MS = TURN_PATIENCE_MS / 2;
 /** A confirmation is written down this often, in milliseconds. */
 const CONFIRM_MS = 20_000;
 
@@ -57,6 +65,10 @@ async function sizeOf(path: string): Promise<number> {
     (found) => (found.isFile() ? found.size : -1),
     () => -1,
   );
+}
+
+async function isWhole(stored: string, listed: Listed): Promise<boolean> {
+  return (await sizeOf(stored)) === listed.bytes;
 }
 
 async function hashOfFile(path: string): Promise<string> {
@@ -131,12 +143,10 @@ export class Copies {
     let bytes = 0;
     await makeFolder(this.#files, 0o700);
     await publishVersion(this.#link, async (folder) => {
-      // First of all, so that another process that clears up sees that they are wanted.
-      for (const [name, listed] of manifest.files)
-        await symlink(join("..", "..", "files", nameOf(name, listed)), join(folder, name));
-      for (const [name, listed] of manifest.files) {
+      for (const [name, listed] of await this.#takeUp(folder, manifest)) {
         const stored = join(this.#files, nameOf(name, listed));
-        if ((await sizeOf(stored)) === listed.bytes) continue;
+        // Somebody else may have brought it meanwhile.
+        if (await isWhole(stored, listed)) continue;
         const part = join(folder, `${name}.part`);
         await bring(name, listed, part);
         await rename(part, stored);
@@ -175,8 +185,39 @@ export class Copies {
     return JSON.stringify({ url: this.#address, sha256, etag });
   }
 
+  /**
+   * Links the files of a copy in the making.
+   *
+   * @returns those that are not here; the others stay from now on, since who clears up sees that they are wanted
+   */
+  async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
+    const endTurn = await waitForTurn(this.#files, TURN_PATIENCE_MS);
+    try {
+      const missing: [string, Listed][] = [];
+      for (const [name, listed] of files) {
+        await symlink(join("..", "..", "files", nameOf(name, listed)), join(folder, name));
+        if (!(await isWhole(join(this.#files, nameOf(name, listed)), listed))) missing.push([name, listed]);
+      }
+      return missing;
+    } finally {
+      await endTurn?.();
+    }
+  }
+
   /** Removes the files that no copy has, whole or in the making. */
   async #clearUp(): Promise<void> {
+    const endTurn = await waitForTurn(this.#files, TURN_PATIENCE_MS);
+    // Whoever has it will come by here, too.
+    if (endTurn === undefined) return;
+    const began = performance.now();
+    try {
+      await this.#removeUnwanted(() => performance.now() - began < TURN_MS);
+    } finally {
+      await endTurn();
+    }
+  }
+
+  async #removeUnwanted(mayGoOn: () => boolean): Promise<void> {
     const versions = versionsOf(this.#link);
     const wanted = new Set<string>();
     for (const version of await readdir(versions, { withFileTypes: true })) {
@@ -188,6 +229,7 @@ export class Copies {
       }
     }
     for (const name of await readdir(this.#files)) {
+      if (!mayGoOn()) return;
       if (!wanted.has(name)) await rm(join(this.#files, name), { force: true });
     }
   }

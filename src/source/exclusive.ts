@@ -11,6 +11,7 @@ export class HeldError extends Error {
 }
 
 const RETRY_MS = 20;
+const NEVER = new AbortController().signal;
 /** The guard is held for some system calls; one that is older was left by a process that was killed in between. */
 const STALE_GUARD_MS = 10_000;
 
@@ -23,7 +24,7 @@ async function removeDead(folder: string): Promise<void> {
     if (codeOf(error) !== "EEXIST") throw error;
     const age = Date.now() - ((await stat(guard).catch(() => undefined))?.mtimeMs ?? Date.now());
     if (Math.abs(age) > STALE_GUARD_MS) await rmdir(guard).catch(() => {});
-    else await wait(RETRY_MS, new AbortController().signal);
+    else await wait(RETRY_MS, NEVER);
     return;
   }
   try {
@@ -49,5 +50,28 @@ export async function holdAlone(folder: string): Promise<() => Promise<void>> {
     const ownership = await ownershipOf(folder);
     if (ownership === "living") throw new HeldError("another process is at work on it");
     if (ownership === "dead") await removeDead(folder);
+  }
+}
+
+/**
+ * As {@link holdAlone}, for what takes some calls of the file system: waits for others that are at it.
+ *
+ * @param patienceMs how long; whoever had the folder all that time is not at it any more, or was stopped
+ * @returns what ends the turn; undefined when others have the folder after that time
+ * @throws errors of the file system
+ */
+export async function waitForTurn(
+  folder: string,
+  patienceMs: number,
+): Promise<(() => Promise<void>) | undefined> {
+  const began = performance.now();
+  for (;;) {
+    try {
+      return await holdAlone(folder);
+    } catch (error) {
+      if (!(error instanceof HeldError)) throw error;
+    }
+    if (performance.now() - began > patienceMs) return undefined;
+    await wait(RETRY_MS, NEVER);
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { readFileSync, readlinkSync } from "node:fs";
-import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { open, readFile, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { isObject } from "../json.ts";
 import { codeOf } from "../system-error.ts";
@@ -57,9 +57,16 @@ function isAlive(pid: number, begin: string): boolean {
 export async function claim(folder: string): Promise<() => Promise<void>> {
   const mark = folder + OWNER_ENDING;
   const { pid } = process;
-  await writeFile(mark, JSON.stringify({ space: spaceOfProcesses(), pid, begin: beginOf(pid) }), {
-    flag: "wx",
-  });
+  const handle = await open(mark, "wx");
+  try {
+    await handle.writeFile(JSON.stringify({ space: spaceOfProcesses(), pid, begin: beginOf(pid) }));
+  } catch (error) {
+    // Of an owner that nobody knows: it would count until it is stale.
+    await rm(mark, { force: true }).catch(() => {});
+    throw error;
+  } finally {
+    await handle.close();
+  }
   const renewal = setInterval(() => {
     const now = new Date();
     utimes(mark, now, now).catch(() => {});

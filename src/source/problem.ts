@@ -23,7 +23,7 @@ export class SourceError extends Error {
 interface SourceErrorOptions {
   readonly isLasting?: boolean;
   readonly retryAfterMs?: number | undefined;
-  readonly status?: number;
+  readonly status?: number | undefined;
 }
 
 /** A file is not what the manifest says of it: one of the two may be of another snapshot. */

@@ -12,6 +12,7 @@ import { askManifest, readSent, type SentManifest } from "./ask-manifest.ts";
 import type { Patience } from "./attempts.ts";
 import { Copies, type Copy } from "./copies.ts";
 import { download } from "./download.ts";
+import { createHider } from "./hide-token.ts";
 import { MismatchError, SourceError } from "./problem.ts";
 import { OccupiedError } from "./publish.ts";
 import { pauseAfter, TIMING, type Timing, wait } from "./timing.ts";
@@ -24,6 +25,8 @@ export interface UrlSourceOptions {
   /** Folder of the copies of any number of sources. */
   readonly cache: string;
   readonly tokenFile?: string | undefined;
+  /** What named that file, for messages: an option or a variable. */
+  readonly tokenName?: string | undefined;
   /** Most bytes of all files together. */
   readonly maxBytes: number;
   /** Told what share was downloaded, from 0 to 1. */
@@ -57,6 +60,8 @@ export interface Source {
   readonly ageMs: () => number;
 }
 
+/** What names the file of the token where nothing else is said. */
+const TOKEN_OPTION = "--snapshot-token-file";
 /** How often a file or manifest is tried in one go; where there is a copy, nobody has to wait for long. */
 const ATTEMPTS = 4;
 const ATTEMPTS_WITH_COPY = 2;
@@ -91,6 +96,8 @@ export function createUrlSource(options: UrlSourceOptions): Source {
   /** When the source last confirmed the copy, while it cannot be used; milliseconds since the epoch. */
   let confirmed: number | undefined;
   let isCleared = false;
+  /** Takes the token that was sent last out of a message, which may say where the host redirects to. */
+  let hide = (text: string): string => text;
 
   /** Brings what a manifest lists. */
   async function fetchFiles(
@@ -111,7 +118,9 @@ export function createUrlSource(options: UrlSourceOptions): Source {
   }
 
   async function update(copy: Copy | undefined, patience: Patience): Promise<void> {
-    const token = options.tokenFile === undefined ? undefined : await readToken(options.tokenFile);
+    const { tokenFile, tokenName = TOKEN_OPTION } = options;
+    const token = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
+    if (token !== undefined) hide = createHider(token);
     const isPatient = copy === undefined ? {} : { attempts: ATTEMPTS_WITH_COPY };
     let sent = await askManifest(base, token, copy?.etag, { ...patience, ...isPatient });
     for (let round = 1; sent?.sha256 !== copy?.sha256 && sent !== undefined; round++) {
@@ -169,7 +178,7 @@ export function createUrlSource(options: UrlSourceOptions): Source {
       }
     } catch (error) {
       signal.throwIfAborted();
-      failed(problemOf(error, copies.place), error, copy, occasion);
+      failed(hide(problemOf(error, copies.place)), error, copy, occasion);
     }
     if (copy !== undefined) return copy.folder;
     throw new SourceError(`${failing.problem} (no whole copy in ${copies.place})`);

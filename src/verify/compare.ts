@@ -1,7 +1,7 @@
 /** Two answers to one request, side by side: what differs, by kind. "Here" is the snapshot, "there" the other server. */
 
 import { isObject } from "../json.ts";
-import { type Answer, type Difference, difference, fieldsThatDiffer, type Here } from "./difference.ts";
+import { type Answer, difference, type Found, fieldsThatDiffer, type Here } from "./difference.ts";
 
 /** Headers whose values are the same wherever the data are. */
 const HEADERS = [
@@ -12,14 +12,14 @@ const HEADERS = [
   "access-control-expose-headers",
 ] as const;
 
-function fieldsOf(target: string, name: string, here: unknown, there: unknown): Difference[] {
+function fieldsOf(target: string, name: string, here: unknown, there: unknown): Found[] {
   return Array.from(fieldsThatDiffer(here, there), (found) =>
     difference("field", target, found.path === "" ? name : `${name} ${found.path}`, found.here, found.there),
   );
 }
 
-function compareHeaders(target: string, here: Answer, there: Answer): Difference[] {
-  const found: Difference[] = [];
+function compareHeaders(target: string, here: Answer, there: Answer): Found[] {
+  const found: Found[] = [];
   for (const name of HEADERS) {
     const [ours, theirs] = [here.header(name), there.header(name)];
     if (ours !== theirs) found.push(difference("header", target, name, ours, theirs));
@@ -46,16 +46,11 @@ function idIn(row: unknown): string {
 }
 
 /** Rows of a page against the whole list here: which are unknown, left out, in another order, or otherwise. */
-async function compareRows(
-  target: string,
-  ours: unknown,
-  theirs: unknown,
-  here: Here,
-): Promise<Difference[]> {
+async function compareRows(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Found[]> {
   const rows = rowsIn(theirs)!;
   const known = new Map((rowsIn(ours) ?? []).map((row) => [idIn(row), row]));
   const { ids, places } = await here.listOf(target);
-  const found: Difference[] = [];
+  const found: Found[] = [];
   const there = new Set<number>();
   let last = -1;
   let isInOrder = true;
@@ -85,12 +80,7 @@ async function compareRows(
   return found;
 }
 
-async function compareLists(
-  target: string,
-  ours: unknown,
-  theirs: unknown,
-  here: Here,
-): Promise<Difference[]> {
+async function compareLists(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Found[]> {
   const { data: _ours, pagination: page = {}, ...more } = ours as Record<string, unknown>;
   const { data: _theirs, pagination: otherPage, ...otherMore } = theirs as Record<string, unknown>;
   if (!isObject(otherPage) || rowsIn(theirs) === undefined) {
@@ -98,7 +88,7 @@ async function compareLists(
   }
   const { total, ...rest } = page as Record<string, unknown>;
   const { total: otherTotal, ...otherRest } = otherPage;
-  const found: Difference[] = [];
+  const found: Found[] = [];
   if (total !== otherTotal) found.push(difference("total", target, "pagination.total", total, otherTotal));
   found.push(
     ...fieldsOf(target, "pagination", rest, otherRest),
@@ -117,7 +107,7 @@ export async function compareAnswers(
   ours: Answer,
   theirs: Answer,
   here: Here,
-): Promise<Difference[]> {
+): Promise<Found[]> {
   if (ours.status !== theirs.status) {
     const path = target.split("?")[0]!;
     if (ours.status === 404 && theirs.status === 200)

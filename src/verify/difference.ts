@@ -17,14 +17,21 @@ export const KINDS = [
 /** One of {@link KINDS}. */
 export type Kind = (typeof KINDS)[number];
 
-/** One difference. */
-export interface Difference {
+/** One difference, as it was found. */
+export interface Found {
   readonly kind: Kind;
   /** The request. */
   readonly target: string;
   /** What differs: a field, a header or an id. */
   readonly what: string;
-  /** As JSON; undefined where there is nothing. */
+  /** Undefined where there is nothing. */
+  readonly here: unknown;
+  readonly there: unknown;
+}
+
+/** One difference, as it is told. */
+export interface Difference extends Found {
+  /** As JSON, cut off where it is long. */
   readonly here: string | undefined;
   readonly there: string | undefined;
 }
@@ -55,9 +62,9 @@ export interface Here {
 
 const LONGEST_SHOWN = 120;
 
-function shown(value: unknown): string | undefined {
+function shown(value: unknown, hide: (text: string) => string): string | undefined {
   if (value === undefined) return undefined;
-  const text = JSON.stringify(value);
+  const text = hide(JSON.stringify(value));
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 
@@ -77,12 +84,18 @@ export function* fieldsThatDiffer(
 }
 
 /** Makes a difference. */
-export function difference(
-  kind: Kind,
-  target: string,
-  what: string,
-  here?: unknown,
-  there?: unknown,
+export function difference(kind: Kind, target: string, what: string, here?: unknown, there?: unknown): Found {
+  return { kind, target, what, here, there };
+}
+
+/**
+ * A difference for people.
+ *
+ * @param hide takes the other server's token out of a text: it may repeat it, also in names that are in the snapshot by now
+ */
+export function tellDifference(
+  { kind, target, what, here, there }: Found,
+  hide: (text: string) => string,
 ): Difference {
-  return { kind, target, what, here: shown(here), there: shown(there) };
+  return { kind, target: hide(target), what: hide(what), here: shown(here, hide), there: shown(there, hide) };
 }

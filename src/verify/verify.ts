@@ -7,7 +7,7 @@ import type { MirrorNote } from "../source/mirror/snapshot.ts";
 import type { Upstream, UpstreamReply } from "../source/upstream/upstream.ts";
 import type { Store } from "../store/generation.ts";
 import { compareAnswers } from "./compare.ts";
-import { type Answer, type Difference, KINDS, type Kind } from "./difference.ts";
+import { type Answer, type Difference, KINDS, type Kind, tellDifference } from "./difference.ts";
 import { openHere } from "./here.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
@@ -110,7 +110,11 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     const [ours, theirs] = [await here.answer(probe), answerThere(reply)].map((answer) =>
       isCut ? withoutUserCount(answer) : answer,
     );
-    found.set(at, await compareAnswers(target, ours!, theirs!, here));
+    const own = await compareAnswers(target, ours!, theirs!, here);
+    found.set(
+      at,
+      own.map((one) => tellDifference(one, upstream.hide)),
+    );
     onProgress(--left);
   });
   const differences = probes.flatMap((_, at) => found.get(at)!);
@@ -126,6 +130,6 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
       ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),
       ...ALWAYS_LEFT_OUT,
     ],
-    remarks: remarksOn(etags, note),
+    remarks: remarksOn(etags, note).map(upstream.hide),
   };
 }

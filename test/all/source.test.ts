@@ -117,7 +117,7 @@ describe("a server whose snapshot comes by URL", () => {
     const noToken = ["--snapshot-token-file", join(folder, "none")];
     const secret = await run(["serve", "--snapshot", url, "--keys", keys, "--port", "0", ...noToken]);
     assert.equal(secret.status, 1);
-    assert.match(secret.stderr, /none: cannot be read: no such file/);
+    assert.match(secret.stderr, /^--snapshot-token-file: \/[^\n]+none: cannot be read: no such file/m);
     const diff = await run(["diff", "data/sample", url]);
     assert.deepEqual([diff.status, diff.stderr.includes("TO: is a URL; only serve and check")], [2, true]);
   });

@@ -174,6 +174,26 @@ describe("verifying", () => {
     assert.ok(!JSON.stringify(differences).includes(CLI_TOKEN));
   });
 
+  it("tells none in another form either, nor the part of one that fits", async () => {
+    const base64 = Buffer.from(`Bearer ${CLI_TOKEN}`).toString("base64");
+    upstream.change = (reply) => {
+      if (reply.status !== 200) return;
+      const body = JSON.parse(reply.body) as Record<string, unknown>;
+      // What is shown of it is cut off within the token.
+      const from = `${"-".repeat(105)} ${CLI_TOKEN}`;
+      reply.body = JSON.stringify({
+        ...body,
+        data: { [base64]: 1, from, last: CLI_TOKEN.replaceAll("-", "%2D") },
+      });
+      reply.headers.etag = `"${CLI_TOKEN.toUpperCase()}"`;
+    };
+    const verified = await verify(20);
+    assert.ok(verified.differences.length > 0);
+    const told = JSON.stringify({ ...verified, counts: verified.counts });
+    for (const part of ["upstream", base64.slice(6, 24), "canary"])
+      assert.ok(!told.toLowerCase().includes(part.toLowerCase()), told.slice(0, 2000));
+  });
+
   it("is not lost in a reply that is nested without end", async () => {
     upstream.change = (reply) => {
       reply.body = `{"data":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;

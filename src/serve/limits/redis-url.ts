@@ -98,7 +98,7 @@ export async function readPassword(file: string): Promise<string> {
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    throw new RedisUrlError(`${file}: ${systemErrorText(error) ?? "cannot be read"}`);
+    throw new RedisUrlError(`${file}: cannot be read: ${systemErrorText(error) ?? String(error)}`);
   }
   const [line = ""] = text.split(/\r?\n/, 1);
   if (line === "") throw new RedisUrlError(`${file}: the first line must be the password`);

@@ -6,6 +6,7 @@ import { createHttpServer, type HttpLimits, type Listener, leave, listen, stopLi
 
 function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
   const http = createHttpServer(state, limits);
+  let stopBegan: number | undefined;
   return {
     async listen(host, port, sharing) {
       const address = await listen(http, host, port, sharing);
@@ -13,8 +14,11 @@ function createNodeListener(state: State, limits: HttpLimits, observe: Observe):
       http.server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
       return address;
     },
-    stopListening: () => stopListening(http),
-    leave: () => leave(http),
+    stopListening() {
+      stopBegan = performance.now();
+      return stopListening(http);
+    },
+    leave: () => leave(http, stopBegan),
   };
 }
 

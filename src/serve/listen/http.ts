@@ -175,8 +175,8 @@ export function listen(
 export const GRACE_MS = 1500;
 /** When searches that are not done yet are answered with a 503. */
 export const GIVE_UP_MS = 5000;
-/** When whatever is left is destroyed. */
-export const DEADLINE_MS = 7000;
+/** When whatever is left is destroyed. Behind it counts are saved and the last lines written, all within ten seconds. */
+export const DEADLINE_MS = 6500;
 const LOOK_MS = 50;
 
 /** How long connections that still arrive may put off the end. */
@@ -227,15 +227,20 @@ export async function stopListening({ server }: HttpServer): Promise<void> {
  * of file, not a reset. Only once nobody listens are clients told to leave: told
  * before, they would come straight back, into the queue of a listener that is
  * about to close, and be reset there.
+ *
+ * @param since when the stop began, by `performance.now()`
  */
-export async function leave({ server, adapter, closed }: HttpServer): Promise<void> {
+export async function leave(
+  { server, adapter, closed }: HttpServer,
+  since: number = performance.now(),
+): Promise<void> {
   adapter.startDraining();
   const began = performance.now();
   const { bySocket } = adapter.connections;
   const readAtStart = new Map([...bySocket.keys()].map((socket) => [socket, socket.bytesRead]));
-  while (bySocket.size > 0 && performance.now() - began < DEADLINE_MS) {
+  while (bySocket.size > 0 && performance.now() - since < DEADLINE_MS) {
     await sleep(LOOK_MS);
-    if (performance.now() - began > GIVE_UP_MS) adapter.giveUpWork();
+    if (performance.now() - since > GIVE_UP_MS) adapter.giveUpWork();
     if (performance.now() - began < GRACE_MS) continue;
     await readArrived();
     for (const [socket, connection] of bySocket) {

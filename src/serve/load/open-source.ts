@@ -12,6 +12,8 @@ export interface SourceOptions {
   readonly cache?: string | undefined;
   /** File of a bearer token for the URL. */
   readonly snapshotTokenFile?: string | undefined;
+  /** What named that file, for messages. */
+  readonly snapshotTokenName?: string | undefined;
   readonly maxSnapshotBytes: number;
   /** Told what share was downloaded, from 0 to 1. */
   readonly onDownload?: (share: number) => void;
@@ -32,6 +34,7 @@ export async function openSource(options: SourceOptions): Promise<Source | undef
     address,
     cache,
     tokenFile: options.snapshotTokenFile,
+    tokenName: options.snapshotTokenName,
     maxBytes: options.maxSnapshotBytes,
     onProgress: options.onDownload,
     observe,

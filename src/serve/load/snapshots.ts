@@ -14,6 +14,7 @@ import { SourceError } from "../../source/problem.ts";
 import type { Source } from "../../source/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { systemErrorText } from "../../system-error.ts";
+import { Coalesced } from "../process/coalesced.ts";
 import { GrowingPauses } from "../process/pauses.ts";
 import { loadedObservation, unchangedObservation } from "./load-observations.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
@@ -54,7 +55,7 @@ export interface SnapshotKeeper {
   readonly reload: () => Promise<void>;
   /** Checks the folder every so many milliseconds. */
   readonly watch: (everyMs: number) => void;
-  /** Stops watching, and trying again. */
+  /** Stops watching, and trying again: no load begins any more. */
   readonly stop: () => void;
   /** What became of the searches of the generation that is served. */
   readonly searchCounts: () => CacheCounts;
@@ -91,8 +92,13 @@ export async function keepSnapshot(
   let loadedFingerprint: string | undefined;
   /** Whether that is what is served. */
   let isServed = false;
-  let running: Promise<void> | undefined;
-  let queued: Promise<void> | undefined;
+  const loads = new Coalesced(async () => {
+    // It may have waited for its turn.
+    if (stopped) return;
+    await tellingOf(events, load).catch((error: unknown) =>
+      observe({ kind: "defect", where: "reload", error }),
+    );
+  });
   let timer: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
   const pauses = new GrowingPauses(RETRY_MS);
@@ -179,31 +185,18 @@ export async function keepSnapshot(
   }
 
   function reload(): Promise<void> {
-    if (closing.signal.aborted) return Promise.resolve();
-    if (running === undefined) {
-      running = tellingOf(events, load)
-        .catch((error: unknown) => observe({ kind: "defect", where: "reload", error }))
-        .finally(() => {
-          running = undefined;
-        });
-      return running;
-    }
-    queued ??= running.then(() => {
-      queued = undefined;
-      return reload();
-    });
-    return queued;
+    return stopped ? Promise.resolve() : loads.ask();
   }
 
   /** Two equal fingerprints that differ from what is loaded: the writer is done. */
   let lastSeen: string | undefined;
   async function check(): Promise<void> {
-    if (running !== undefined) return;
+    if (loads.isRunning) return;
     let seen: string;
     try {
       await folder.refresh("watch", closing.signal);
       // Somebody may have asked for a load meanwhile.
-      if (running !== undefined) return;
+      if (loads.isRunning) return;
       seen = await fingerprintOf(folder.path, options.files);
     } catch (error) {
       if (closing.signal.aborted) return;

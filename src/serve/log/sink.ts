@@ -45,6 +45,8 @@ const FAILED_RETRY_MS = 500;
 
 /** How long the end of the process waits for the reader. */
 export const EXIT_PATIENCE_MS = 500;
+/** A reader who has taken nothing for so long is not waited for. */
+const GONE_MS = 5000;
 
 /** Makes the sink of standard output or standard error. */
 export function createSink(fd: 1 | 2): Sink {
@@ -63,8 +65,9 @@ const NEWLINE = 10;
  * Makes a sink.
  *
  * @param own a descriptor that does not block; undefined when there is none yet
+ * @param goneMs milliseconds after which a reader who takes nothing counts as gone
  */
-export function createSinkTo(own: number | undefined): MovableSink {
+export function createSinkTo(own: number | undefined, goneMs = GONE_MS): MovableSink {
   /** The descriptor that takes its place before anything else is written. */
   let next: number | undefined;
   /** Whether a part of the rest's first line is written. */
@@ -76,6 +79,8 @@ export function createSinkTo(own: number | undefined): MovableSink {
   let rest = Buffer.alloc(0);
   /** Of the chunks and the rest. */
   let waiting = 0;
+  /** Since when nothing of that was taken. */
+  let stuckSince = 0;
   let writing = false;
   let pausing = false;
   let dropped = 0;
@@ -136,6 +141,7 @@ export function createSinkTo(own: number | undefined): MovableSink {
     isInLine = bytes < rest.length && (bytes === 0 ? isInLine : rest[bytes - 1] !== NEWLINE);
     rest = rest.subarray(bytes);
     waiting -= bytes;
+    stuckSince = performance.now();
     if (waiting < RESUME_BYTES) tellOfDropped();
     if (waiting === 0) for (const done of flushed) done();
     else writeNext();
@@ -177,6 +183,7 @@ export function createSinkTo(own: number | undefined): MovableSink {
         dropped++;
         return;
       }
+      if (waiting === 0) stuckSince = performance.now();
       waiting += bytes;
       if (chunks.length > 0 && lastBytes + bytes <= CHUNK_BYTES) {
         chunks[chunks.length - 1] += text;
@@ -192,17 +199,21 @@ export function createSinkTo(own: number | undefined): MovableSink {
     },
     flush(patienceMs) {
       if (waiting === 0) return Promise.resolve();
+      const isGone = performance.now() - stuckSince > goneMs;
       return new Promise((resolve) => {
         const done = (): void => {
           clearTimeout(timer);
           flushed.delete(done);
           resolve();
         };
-        const timer = setTimeout(() => {
-          // The reader had its time: the end of the process gives it no more.
-          exitPatience = 0;
-          done();
-        }, patienceMs);
+        const timer = setTimeout(
+          () => {
+            // The reader had its time: the end of the process gives it no more.
+            exitPatience = 0;
+            done();
+          },
+          isGone ? 0 : patienceMs,
+        );
         flushed.add(done);
       });
     },

@@ -6,6 +6,7 @@ import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "../../gat
 import type { Counters } from "../../gate/limit.ts";
 import type { Observe } from "../../observe.ts";
 import { codeOf, systemErrorText } from "../../system-error.ts";
+import { Coalesced } from "../process/coalesced.ts";
 
 /** How often the file is checked. */
 const LOOK_MS = 500;
@@ -27,7 +28,7 @@ export interface KeysKeeper {
   readonly reload: () => Promise<void>;
   /** Why the last reading changed nothing; undefined when it went well. */
   readonly problem: () => string | undefined;
-  /** Stops looking. */
+  /** Stops looking: no reading begins any more. */
   readonly stop: () => void;
 }
 
@@ -91,13 +92,10 @@ export async function keepKeys(
   }
 
   /** One reading at a time: a slow older one must not have the last word. */
-  let reading: Promise<void> = Promise.resolve();
-  function reload(): Promise<void> {
-    reading = reading.then(readAgain);
-    return reading;
-  }
+  const readings = new Coalesced(readAgain);
 
   async function readAgain(): Promise<void> {
+    if (stopped) return;
     try {
       await load();
     } catch (error) {
@@ -114,13 +112,13 @@ export async function keepKeys(
   let timer = setTimeout(checkFile, LOOK_MS);
   async function checkFile(): Promise<void> {
     // What is being read, for a signal, need not be read again.
-    await reading;
+    await readings.settled();
     const known = fingerprint;
-    if ((await fingerprintOfFile(file, files)) !== known) await reload();
+    if ((await fingerprintOfFile(file, files)) !== known) await readings.ask();
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {
-    reload,
+    reload: () => readings.ask(),
     problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
     stop() {
       stopped = true;

@@ -1,45 +1,38 @@
-/** The state that adapters answer from, put together and kept current. */
+/** The state that adapters answer from, opened and kept current. */
 
 import type { State } from "../../answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../../gate/keys.ts";
-import { createCounters, createSharedCounters } from "../../gate/limit.ts";
-import { createNotices } from "../../gate/notices.ts";
-import type { Prefixes } from "../../gate/token.ts";
-import { createFixedHeaders } from "../../headers.ts";
+import { type Counters, createCounters, createSharedCounters } from "../../gate/limit.ts";
 import type { RequestCells } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
-import { createReference } from "../../pages/reference.ts";
-import { type AccessSampling, createSampling } from "../../sampling.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
 import type { SharedLimitsKeeper, SharedLimitsSettings } from "../limits/keep-shared.ts";
 import { openSource } from "../load/open-source.ts";
 import type { SnapshotEvents } from "../load/snapshot-events.ts";
-import { keepSnapshot } from "../load/snapshots.ts";
-import { keepKeys } from "./keyfile.ts";
-import { openSearching } from "./open-searching.ts";
+import { keepSnapshot, type SnapshotKeeper } from "../load/snapshots.ts";
+import { composeState, type StateSettings } from "./compose.ts";
+import type { CountsKeeper } from "./keep-counts.ts";
+import { type KeysKeeper, keepKeys } from "./keyfile.ts";
+import { openSearching, type Searching } from "./open-searching.ts";
 
 /** What to open. */
-export interface OpenStateOptions {
+export interface OpenStateOptions extends StateSettings {
   /** Folder of the snapshot, or its URL. */
   readonly snapshot: string;
   /** Folder for copies of snapshots by URL. */
   readonly cache?: string | undefined;
   /** File of a bearer token for the URL. */
   readonly snapshotTokenFile?: string | undefined;
+  /** What named that file, for messages; `--snapshot-token-file` when absent. */
+  readonly snapshotTokenName?: string | undefined;
   /** Told what share of a snapshot was downloaded, from 0 to 1. */
   readonly onDownload?: (share: number) => void;
   /** A keys file, which is kept current, or its records. */
   readonly keys: string | readonly KeyRecord[];
-  readonly prefixes: Prefixes;
-  /** Requests of an API key a window. */
-  readonly rateLimit: number;
   /** Seconds a window. */
   readonly rateWindow: number;
-  readonly cors: boolean;
-  /** Whether there are pages beside the API; false when absent. */
-  readonly docs?: boolean;
   /** Seconds between checks of the snapshot; 0 for none. */
   readonly watch: number;
   readonly maxSnapshotBytes: number;
@@ -52,9 +45,6 @@ export interface OpenStateOptions {
   readonly maxPendingSearches?: number;
   /** Whether there is a search for similar names; false when absent. */
   readonly similar?: boolean;
-  readonly accessLog: boolean;
-  /** Which requests that logs; all when absent. */
-  readonly accessSampling?: AccessSampling;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
@@ -111,50 +101,63 @@ export interface OpenState {
   readonly close: () => void;
 }
 
-/**
- * Loads keys and snapshot, and begins to check them for changes.
- *
- * @throws {KeysFileError} when the keys cannot be used
- * @throws {SnapshotError} when the snapshot cannot be loaded
- */
-export async function openState(options: OpenStateOptions): Promise<OpenState> {
-  const { observe } = options;
-  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
-  const counters = (mayShare ? createSharedCounters : createCounters)(options.rateWindow);
-  // Imported when it is needed.
-  const sharedLimits =
-    options.sharedLimits === undefined
-      ? undefined
-      : await (await import("../limits/keep-shared.ts")).keepSharedLimits(
-          options.sharedLimits,
-          counters,
-          observe,
-        );
-  let follower: Follower | undefined;
-  const gate: State["gate"] = {
-    prefixes: options.prefixes,
-    defaultLimit: options.rateLimit,
-    counters,
-    shared: sharedLimits?.limits,
-    keys: new KeyRing(),
-    closed: false,
+/** Who is told of new keys and generations: the state, once there is one, and other threads. */
+class Current {
+  keys = new KeyRing();
+  state: State | undefined;
+  follower: Follower | undefined;
+
+  readonly takeKeys = (keys: KeyRing): void => {
+    this.keys = keys;
+    if (this.state) this.state.gate.keys = keys;
+    this.follower?.takeKeys(keys);
   };
-  const keys =
-    typeof options.keys === "string"
-      ? await keepKeys(options.keys, counters, observe, (ring) => {
-          gate.keys = ring;
-          follower?.takeKeys(ring);
-        })
-      : undefined;
-  if (typeof options.keys !== "string") gate.keys = createKeyRing(options.keys, counters);
-  const countsKeeper =
-    options.countsFile === undefined
-      ? undefined
-      : await (await import("./keep-counts.ts")).keepCounts({ file: options.countsFile, counters, observe });
-  const { pending, requestCounters, countSearch, similar, load } = await openSearching(options);
+
+  readonly takeGeneration = (generation: Generation, index: SearchIndex): void => {
+    if (this.state) this.state.generation = generation;
+    this.follower?.takeGeneration(generation, index);
+  };
+}
+
+async function openSharedLimits(
+  { sharedLimits, observe }: OpenStateOptions,
+  counters: Counters,
+): Promise<SharedLimitsKeeper | undefined> {
+  if (sharedLimits === undefined) return undefined;
+  // Imported when it is needed.
+  const { keepSharedLimits } = await import("../limits/keep-shared.ts");
+  return await keepSharedLimits(sharedLimits, counters, observe);
+}
+
+/** Undefined where keys are given, not their file. */
+async function openKeys(
+  { keys, observe }: OpenStateOptions,
+  counters: Counters,
+  onKeys: (keys: KeyRing) => void,
+): Promise<KeysKeeper | undefined> {
+  if (typeof keys === "string") return await keepKeys(keys, counters, observe, onKeys);
+  onKeys(createKeyRing(keys, counters));
+  return undefined;
+}
+
+async function openSaving(
+  { countsFile: file, observe }: OpenStateOptions,
+  counters: Counters,
+): Promise<CountsKeeper | undefined> {
+  if (file === undefined) return undefined;
+  // Imported when it is needed.
+  const { keepCounts } = await import("./keep-counts.ts");
+  return await keepCounts({ file, counters, observe });
+}
+
+async function openSnapshots(
+  options: OpenStateOptions,
+  { pending, countSearch, similar, load }: Searching,
+  onGeneration: Current["takeGeneration"],
+): Promise<SnapshotKeeper> {
+  const { onReleased, onProgress, snapshotEvents } = options;
   const source = await openSource(options);
-  let state: State | undefined;
-  const snapshots = await keepSnapshot(
+  return await keepSnapshot(
     {
       folder: options.snapshot,
       ...(source ? { source } : {}),
@@ -162,57 +165,87 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
       ...(similar ? { openSimilar: similar.open } : {}),
       maxBytes: options.maxSnapshotBytes,
       allowShrink: options.allowShrink ?? false,
-      ...(options.onReleased ? { onReleased: options.onReleased } : {}),
-      ...(options.onProgress ? { onProgress: options.onProgress } : {}),
-      ...(options.snapshotEvents ? { events: options.snapshotEvents } : {}),
+      ...(onReleased ? { onReleased } : {}),
+      ...(onProgress ? { onProgress } : {}),
+      ...(snapshotEvents ? { events: snapshotEvents } : {}),
       pending,
       ...(countSearch ? { countSearch } : {}),
-      observe,
+      observe: options.observe,
     },
-    (generation, index) => {
-      if (state) state.generation = generation;
-      follower?.takeGeneration(generation, index);
+    onGeneration,
+  );
+}
+
+/**
+ * Loads keys and snapshot, and begins to check them for changes.
+ *
+ * @throws {KeysFileError} when the keys cannot be used
+ * @throws {SnapshotError} when the snapshot cannot be loaded
+ */
+export async function openState(options: OpenStateOptions): Promise<OpenState> {
+  const { rateWindow, observe } = options;
+  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
+  const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
+  const current = new Current();
+  const sharedLimits = await openSharedLimits(options, counters);
+  const keys = await openKeys(options, counters, current.takeKeys);
+  const saving = await openSaving(options, counters);
+  const searching = await openSearching(options);
+  const snapshots = await openSnapshots(options, searching, current.takeGeneration).catch(
+    (error: unknown) => {
+      keys?.stop();
+      void sharedLimits?.close();
+      throw error;
     },
-  ).catch((error: unknown) => {
-    keys?.stop();
-    void sharedLimits?.close();
-    throw error;
-  });
-  state = {
-    gate,
-    headers: createFixedHeaders(options.cors),
-    observe,
-    accessLog: options.accessLog,
-    pages: options.docs ? createReference(options.cors) : undefined,
-    keepsAccess: options.accessSampling && createSampling(options.accessSampling),
-    notices: createNotices(observe),
-    requestCounters,
+  );
+  const state = composeState(options, {
+    counters,
+    shared: sharedLimits?.limits,
+    // Both may be newer than the first.
+    keys: current.keys,
     generation: snapshots.current(),
-  };
+    requestCounters: searching.requestCounters,
+    observe,
+  });
+  current.state = state;
   if (options.watch > 0) snapshots.watch(options.watch * 1000);
+  return opened(current, state, { keys, snapshots, saving, searching, sharedLimits });
+}
+
+/** What keeps a state current. */
+interface Keepers {
+  readonly keys: KeysKeeper | undefined;
+  readonly snapshots: SnapshotKeeper;
+  readonly saving: CountsKeeper | undefined;
+  readonly searching: Searching;
+  readonly sharedLimits: SharedLimitsKeeper | undefined;
+}
+
+function opened(current: Current, state: State, keepers: Keepers): OpenState {
+  const { keys, snapshots, saving, searching, sharedLimits } = keepers;
   return {
     state,
+    sharedLimits,
     searchIndex: snapshots.index,
-    follow(newFollower) {
-      follower = newFollower;
+    searchCounts: snapshots.searchCounts,
+    searchHolds: snapshots.searchHolds,
+    keysProblem: () => keys?.problem(),
+    follow(follower) {
+      current.follower = follower;
     },
     async reload() {
       await Promise.all([keys?.reload(), snapshots.reload()]);
     },
-    beginSimilar: () => similar?.begin(),
-    beginSaving: () => countsKeeper?.begin(),
-    sharedLimits,
+    beginSimilar: () => searching.similar?.begin(),
+    beginSaving: () => saving?.begin(),
     stop() {
       keys?.stop();
       snapshots.stop();
     },
     async saveCounts() {
       await sharedLimits?.close();
-      await countsKeeper?.stop();
+      await saving?.stop();
     },
-    keysProblem: () => keys?.problem(),
-    searchCounts: snapshots.searchCounts,
-    searchHolds: snapshots.searchHolds,
     close() {
       void sharedLimits?.close();
       snapshots.close();

@@ -5,15 +5,10 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import type { State } from "../../answer.ts";
 import { KeyRing } from "../../gate/keys.ts";
-import { createNotices } from "../../gate/notices.ts";
 import { createSharedLimits } from "../../gate/shared-waiting.ts";
-import { createFixedHeaders } from "../../headers.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
 import { watchVitals } from "../../metrics/vitals.ts";
-import { createReference } from "../../pages/reference.ts";
-import { createSampling } from "../../sampling.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
@@ -24,6 +19,7 @@ import { collectGarbage, RELEASE_MS } from "../process/collect.ts";
 import { watchEventLoop } from "../process/event-loop.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 import { type AskSimilar, boundedSimilar } from "../search/similar-engine.ts";
+import { composeState } from "../state/compose.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { createAsker } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
@@ -85,24 +81,14 @@ const shared =
     startTimer: startRealTimer,
   });
 
-const state: State = {
-  gate: {
-    prefixes: task.prefixes,
-    defaultLimit: task.rateLimit,
-    counters: task.counters,
-    shared,
-    keys: new KeyRing(task.keys),
-    closed: false,
-  },
-  headers: createFixedHeaders(task.cors),
-  observe,
-  accessLog: task.accessLog,
-  pages: task.docs ? createReference(task.cors) : undefined,
-  keepsAccess: task.accessSampling && createSampling(task.accessSampling),
-  notices: createNotices(observe),
+const state = composeState(task, {
+  counters: task.counters,
+  shared,
+  keys: new KeyRing(task.keys),
   requestCounters,
   generation: take(task.generation),
-};
+  observe,
+});
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
 const listener = createListener(state, task.http, observe);
 

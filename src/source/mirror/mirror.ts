@@ -50,6 +50,8 @@ export interface Mirror {
 
 /** When the last reply is older than this, the work of a killed process is continued only if the server has not changed. */
 const STALE_MS = 3_600_000;
+/** What names the file of the token. */
+const TOKEN_OPTION = "--token-file";
 /** Journal of a round that ended well. */
 const DONE = "done";
 
@@ -114,7 +116,7 @@ function remarksOn({ isMixed, gone, unknownOwners, worlds, platform }: Collected
  */
 export async function openMirror(options: MirrorOptions): Promise<Mirror> {
   const { from, out, tokenFile, perHour, timing, signal, tell, onProgress, onWait } = options;
-  let token = await readToken(tokenFile);
+  let token = await readToken(tokenFile, TOKEN_OPTION);
   // What cannot be published in the end is not worth asking for.
   await currentVersion(out);
   const folder = workFolderOf(out);
@@ -133,7 +135,7 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
     });
     return {
       async renew() {
-        token = await readToken(tokenFile);
+        token = await readToken(tokenFile, TOKEN_OPTION);
         const before = upstream.requests();
         const requests = (): number => upstream.requests() - before;
         done = 0;

@@ -5,7 +5,7 @@ const MOST_GUESSED_MS = 3_600_000;
 /** Whatever a server says, it is asked again after a day: one request, where a window is longer or a header lied. */
 const MOST_MS = 86_400_000;
 /** A reset from this value on is in milliseconds, though it should be in seconds. */
-export const MILLISECONDS_FROM = 1e11;
+const MILLISECONDS_FROM = 1e11;
 
 /** A whole number; undefined where there is none. */
 export function numberOf(headers: Headers, name: string): number | undefined {
@@ -13,10 +13,21 @@ export function numberOf(headers: Headers, name: string): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
+/** A moment that a header gives in seconds, or in milliseconds, as milliseconds. */
+function momentOf(time: number): number {
+  return time < MILLISECONDS_FROM ? time * 1000 : time;
+}
+
+/** Milliseconds from the end of a window to that of the next; undefined where one of them is not to be believed. */
+export function lengthOfWindow(reset: number, next: number): number | undefined {
+  const ms = momentOf(next) - momentOf(reset);
+  return reset > 0 && ms > 0 && ms <= MOST_MS ? ms : undefined;
+}
+
 /** Milliseconds from a reply until a moment of the server's clock; a day at most. */
 export function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
   const date = Date.parse(headers.get("date") ?? "");
-  const moment = seconds < MILLISECONDS_FROM ? seconds * 1000 : seconds;
+  const moment = momentOf(seconds);
   if (!Number.isNaN(date)) return Math.min(moment - date, MOST_MS);
   return Math.min(moment - wallNow, MOST_GUESSED_MS);
 }

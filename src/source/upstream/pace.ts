@@ -9,7 +9,7 @@
  * two machines' clocks may differ.
  */
 
-import { MILLISECONDS_FROM, numberOf, retryAfter, untilServerTime } from "./limit-headers.ts";
+import { lengthOfWindow, numberOf, retryAfter, untilServerTime } from "./limit-headers.ts";
 
 /** What a reply says of the limit. */
 export interface LimitReply {
@@ -80,6 +80,8 @@ export function createPace({
   /** The end of the window that `rest` is of, as the server says it, and on our clock. */
   let reset = -1;
   let resetAt = 0;
+  /** Of the requests under way, those that were sent before it was known: their replies may be of the window before. */
+  let mayBeOld = 0;
   let windowMs = HOUR_MS;
 
   /** Milliseconds until another request fits into what was asked for an hour. */
@@ -109,14 +111,19 @@ export function createPace({
     limit = numberOf(headers, "x-ratelimit-limit") ?? limit;
     const said = numberOf(headers, "x-ratelimit-remaining");
     const until = numberOf(headers, "x-ratelimit-reset") ?? 0;
-    // A reply of the window before, which was overtaken.
-    if (said === undefined || until < reset) return;
+    if (said === undefined) return;
+    if (until < reset && (mayBeOld > 0 || until === 0)) {
+      // Of the window before, and overtaken. When all of those are in, the reset that was known was not true.
+      mayBeOld--;
+      return;
+    }
     const left = said - underWay;
-    rest = rest === undefined || until > reset ? left : Math.min(rest, left);
+    rest = rest === undefined || until !== reset ? left : Math.min(rest, left);
     if (until === reset) return;
-    if (reset > 0) windowMs = (until - reset) * (until < MILLISECONDS_FROM ? 1000 : 1);
+    windowMs = lengthOfWindow(reset, until) ?? windowMs;
     reset = until;
     resetAt = now + untilServerTime(until, headers, wallClock());
+    mayBeOld = underWay;
   }
 
   function refuse(headers: Headers, now: number): void {
@@ -145,6 +152,7 @@ export function createPace({
     },
     settle(reply) {
       underWay--;
+      mayBeOld = Math.min(mayBeOld, underWay + 1);
       if (reply === undefined) return;
       const now = clock();
       if (reply.status === 429) {

@@ -5,6 +5,7 @@
 
 import { isObject } from "../../json.ts";
 import { tryAgain } from "../attempts.ts";
+import { createHider } from "../hide-token.ts";
 import { SourceError } from "../problem.ts";
 import { ask } from "../request.ts";
 import { type Timing, wait } from "../timing.ts";
@@ -57,10 +58,14 @@ export interface Upstream {
   readonly timeFor: Pace["timeFor"];
   /** How often a limit was waited for. */
   readonly waits: () => number;
+  /** Takes the token out of what the server sent, for messages; to be called before anything is cut off. */
+  readonly hide: (text: string) => string;
 }
 
 const MOST_ATTEMPTS = 5;
 const MOST_REFUSALS = 10;
+/** So much of a reply that is no JSON is shown. */
+const SHOWN_UNITS = 60;
 /** Shorter waits are not reported. */
 const TELL_MS = 2000;
 /** Longest sleep at a time: timers have a limit, and the machine may have been suspended meanwhile. */
@@ -144,7 +149,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
     const { status, headers } = reply!;
     const json = parseJson(text);
-    const body = status < 400 ? json : hide(json);
+    const body = status < 400 ? json : withoutToken(json);
     if (asked.statuses.includes(status)) return answerOf(url.href, status, headers, body, text);
     if (status !== 429) throw refusalOf(url.href, status, headers, body);
     if (pace.refusals() >= MOST_REFUSALS) {
@@ -156,10 +161,22 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     return undefined;
   }
 
+  let hider = { token: "", hide: (text: string): string => text };
+  function hide(text: string): string {
+    const current = token();
+    if (hider.token !== current) hider = { token: current, hide: createHider(current) };
+    return hider.hide(text);
+  }
+
   /** An error body without the token, should the server repeat it. */
-  function hide(body: unknown): unknown {
+  function withoutToken(body: unknown): unknown {
     if (!isObject(body) || typeof body.error !== "string") return body;
-    return { ...body, error: body.error.replaceAll(token(), "…") };
+    return { ...body, error: hide(body.error) };
+  }
+
+  /** An error as it may be told: a redirect leads wherever the server says, and a URL holds words that it sent before. */
+  function told(error: unknown): unknown {
+    return error instanceof SourceError ? new SourceError(hide(error.message), error) : error;
   }
 
   function answerOf(
@@ -170,7 +187,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     text: string,
   ): UpstreamReply {
     if (status !== 304 && !isObject(body)) {
-      const begin = shown(text.slice(0, 60).replaceAll(token(), "…"));
+      const begin = shown(hide(text).slice(0, SHOWN_UNITS));
       throw new SourceError(
         `${url}: the reply is not JSON of this API; it begins with ${JSON.stringify(begin)}`,
         {
@@ -193,10 +210,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
             advanced();
           }
         },
-      ),
+      ).catch((error: unknown) => {
+        throw told(error);
+      }),
     requests: () => requests,
     budget: pace.budget,
     timeFor: pace.timeFor,
     waits: () => waits,
+    hide,
   };
 }

@@ -1,0 +1,91 @@
+/** A cache folder that several processes have: none removes what another has just taken up. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { snapshotOf } from "../support/copies.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { PATIENCE_MS, timeLeft, within } from "../support/patience.ts";
+import { until } from "../support/process.ts";
+
+const CHILD = fileURLToPath(new URL("../support/copies-child.ts", import.meta.url));
+/** So many that another process can begin while they are removed. */
+const UNWANTED = 3000;
+
+const alive = new Set<ReturnType<typeof spawn>>();
+after(() => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+function publishElsewhere(place: string, generation: string) {
+  const child = spawn(process.execPath, ["--import", "tsx", CHILD, place, generation], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  alive.add(child);
+  let told = "";
+  for (const output of [child.stdout!, child.stderr!]) output.on("data", (text: Buffer) => (told += text));
+  const ended = once(child, "close").then(([status]) => {
+    alive.delete(child);
+    return { status: status as number | null, told };
+  });
+  return { child, ended };
+}
+
+const sha256Of = (bytes: string | Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+/** Files that no copy has, and among the last of them one of a snapshot that will be wanted. */
+function fill(place: string): { readonly wanted: string; readonly inFiles: () => number } {
+  const folder = join(place, "files");
+  mkdirSync(folder, { recursive: true });
+  for (let n = 0; n < UNWANTED; n++) writeFileSync(join(folder, `${sha256Of(String(n))}-users.ndjson`), "x");
+  for (let n = 0; ; n++) {
+    const wanted = `wanted-${n}`;
+    const { files } = snapshotOf(place, wanted);
+    for (const [name, bytes] of files) writeFileSync(join(folder, `${sha256Of(bytes)}-${name}`), bytes);
+    const names = readdirSync(folder);
+    const at = names.indexOf(`${sha256Of(files.get("users.ndjson")!)}-users.ndjson`);
+    if (at > UNWANTED / 2 || n === 50) return { wanted, inFiles: () => readdirSync(folder).length };
+  }
+}
+
+describe("a cache folder of two processes", () => {
+  it("keeps what one takes up while the other clears up", async (t) => {
+    const place = join(temporaryFolder(t), "place");
+    const { wanted, inFiles } = fill(place);
+    const before = inFiles();
+    const other = publishElsewhere(place, "first");
+    // It removes now what no copy has, and does not know yet of the one that is made here.
+    const began = performance.now();
+    while (inFiles() >= before - 4) {
+      await nextTurn();
+      assert.ok(timeLeft(began, PATIENCE_MS) > 0, "it never began to clear up");
+    }
+    const { copies, sent, manifest, bring } = snapshotOf(place, wanted);
+    await copies.publish(sent, manifest, bring);
+    const { status, told } = await within(other.ended, "the other process");
+    assert.equal(status, 0, told);
+    const copy = await copies.current();
+    assert.equal(copy?.manifest.generation, wanted, "a file of the newest copy is gone");
+  });
+
+  it("goes on where one was killed while it cleared up", async (t) => {
+    const place = join(temporaryFolder(t), "place");
+    const { wanted, inFiles } = fill(place);
+    const before = inFiles();
+    const other = publishElsewhere(place, "first");
+    await until(() => inFiles() < before - 4, "it clears up");
+    other.child.kill("SIGKILL");
+    await other.ended;
+    const { copies, sent, manifest, bring } = snapshotOf(place, wanted);
+    await copies.publish(sent, manifest, bring);
+    assert.equal((await copies.current())?.manifest.generation, wanted);
+    // Those of the two newest copies, which have three in common.
+    assert.equal(inFiles(), 5);
+  });
+});

@@ -1,0 +1,183 @@
+/** Files that settings name and that will not do: which setting, which file, what is wrong, and nothing of what is in it. */
+
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { readAdminSettings } from "../src/cli/admin.ts";
+import type { World } from "../src/cli/command.ts";
+import { readCountsFile } from "../src/cli/counts-file.ts";
+import { mirror } from "../src/cli/mirror.ts";
+import { CommandError, type Environment, readOptions } from "../src/cli/options.ts";
+import { readSharedLimits } from "../src/cli/shared-limits.ts";
+import { fetchSnapshot, readSourceSettings } from "../src/cli/source.ts";
+import { verify } from "../src/cli/verify.ts";
+import { openOrrery } from "../src/mod.ts";
+import { observeNothing } from "../src/observe.ts";
+import { openSource } from "../src/serve/load/open-source.ts";
+import { temporaryFolder } from "./support/folders.ts";
+
+const CANARY = "canary-0815";
+/** Nobody is ever asked at it. */
+const NOWHERE = "http://127.0.0.1:1/";
+
+const WORLD: World = {
+  ...{ environment: {}, print: () => true, deliver: async () => {}, complain: () => {}, isTerminal: false },
+  exit: () => assert.fail("it ended the process"),
+};
+
+/** Uses the file of a setting, given by its flag or else by a variable; `folder` is for whatever else is needed. */
+type Use = (args: readonly string[], environment: Environment, folder: string) => Promise<unknown>;
+
+const serving = (args: readonly string[], environment: Environment = {}) =>
+  readOptions("serve", ["--snapshot", NOWHERE, "--keys", "k", ...args], environment, []);
+
+const ON_SERVE: Readonly<Record<string, Use>> = {
+  "admin-token-file": (args, environment) =>
+    readAdminSettings(serving(["--admin", "1", ...args], environment)),
+  "shared-limits-password-file": (args, environment) =>
+    readSharedLimits(serving(["--shared-limits", "redis://a.example", ...args], environment)),
+  async "snapshot-token-file"(args, environment, folder) {
+    const options = serving(["--cache", folder, ...args], environment);
+    const settings = readSourceSettings(options, WORLD, "--snapshot", NOWHERE);
+    const more = { snapshot: NOWHERE, maxSnapshotBytes: 1e9, observe: observeNothing };
+    const source = await openSource({ ...settings, ...more });
+    return source!.refresh("start", new AbortController().signal);
+  },
+};
+
+const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
+  check: [
+    "--snapshot-token-file",
+    (args, environment, folder) => {
+      const options = readOptions("check", ["--cache", folder, ...args, NOWHERE], environment, ["DIR"]);
+      return fetchSnapshot(options, WORLD, NOWHERE);
+    },
+  ],
+  mirror: [
+    "--token-file",
+    (args, environment, folder) =>
+      mirror(
+        readOptions("mirror", ["--from", NOWHERE, "--out", join(folder, "out"), ...args], environment, []),
+        WORLD,
+      ),
+  ],
+  verify: [
+    "--token-file",
+    (args, environment) =>
+      verify(
+        readOptions("verify", ["--against", NOWHERE, ...args, "data/sample"], environment, ["DIR"]),
+        WORLD,
+      ),
+  ],
+  "the library": [
+    'option "snapshotTokenFile"',
+    ([, file = ""], _environment, folder) =>
+      openOrrery({ snapshot: NOWHERE, cache: folder, snapshotTokenFile: file, keys: [], watch: 0 }),
+  ],
+};
+
+async function problemOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => assert.fail("it was taken"),
+    (found: Error) => found,
+  );
+  return error.message;
+}
+
+/** What is wrong with a file that is missing, one that is empty, and one with too much in it. */
+async function checkFiles(
+  folder: string,
+  name: string,
+  use: (file: string) => Promise<unknown>,
+): Promise<void> {
+  const file = join(folder, "secret");
+  const missing = `${name}: ${file}-none: cannot be read: no such file or directory (ENOENT)`;
+  assert.ok((await problemOf(use(`${file}-none`))).startsWith(missing), missing);
+  for (const contents of ["", `\n${CANARY} of two words\n`]) {
+    writeFileSync(file, contents);
+    const problem = await problemOf(use(file));
+    assert.ok(problem.startsWith(`${name}: ${file}: `), problem);
+    assert.match(
+      problem.slice(name.length + file.length + 4),
+      /^(must hold one token|the first line must be)/,
+    );
+    assert.doesNotMatch(problem, /canary/);
+  }
+}
+
+describe("a file of a token or password that will not do is named with what named it", () => {
+  for (const [flag, use] of Object.entries(ON_SERVE)) {
+    it(`--${flag}`, async (t) => {
+      const folder = temporaryFolder(t);
+      await checkFiles(folder, `--${flag}`, (file) => use([`--${flag}`, file], {}, folder));
+      const variable = `ORRERY_${flag.replaceAll("-", "_").toUpperCase()}`;
+      await checkFiles(folder, variable, (file) => use([], { [variable]: file }, folder));
+    });
+  }
+
+  for (const [who, [name, use]] of Object.entries(ELSEWHERE)) {
+    it(`${name} of ${who}`, async (t) => {
+      const folder = temporaryFolder(t);
+      const flag = name.startsWith("--") ? name : "";
+      await checkFiles(folder, name, (file) => use([flag, file], {}, folder));
+    });
+  }
+});
+
+function countsPlace(args: readonly string[], environment: Environment = {}): Promise<string | undefined> {
+  return readCountsFile(readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []));
+}
+
+describe("the place of --state", () => {
+  it("is refused where its folder is missing or is none, with the name of the setting", async (t) => {
+    const folder = temporaryFolder(t);
+    const missing = join(folder, "nothere", "state");
+    const why = "no such file or directory (ENOENT)";
+    await assert.rejects(
+      countsPlace(["--state", missing]),
+      new CommandError(`--state: ${missing} cannot be written: ${why}`),
+    );
+    await assert.rejects(
+      countsPlace([], { ORRERY_STATE: missing }),
+      new CommandError(`ORRERY_STATE: ${missing} cannot be written: ${why}`),
+    );
+    writeFileSync(join(folder, "file"), "");
+    await assert.rejects(
+      countsPlace(["--state", join(folder, "file", "state")]),
+      /not a directory \(ENOTDIR\)$/,
+    );
+    // With what it is called while it is written, the name is too long for any folder.
+    await assert.rejects(
+      countsPlace(["--state", join(folder, "x".repeat(250))]),
+      /name too long \(ENAMETOOLONG\)$/,
+    );
+    assert.deepEqual(readdirSync(folder), ["file"]);
+  });
+
+  it("is refused where the folder is somebody else's", {
+    skip: process.getuid?.() === 0 && !existsSync("/proc/self") && "the superuser may write everywhere",
+  }, async (t) => {
+    let folder = "/proc/self";
+    if (process.getuid?.() !== 0) {
+      folder = join(temporaryFolder(t), "closed");
+      mkdirSync(folder);
+      chmodSync(folder, 0o500);
+    }
+    await assert.rejects(countsPlace(["--state", join(folder, "state")]), /cannot be written: /);
+  });
+
+  it("is taken where the file is still to come, is there, or a link leads to it; nothing is left or changed", async (t) => {
+    const folder = temporaryFolder(t);
+    const file = join(folder, "state");
+    assert.equal(await countsPlace([]), undefined);
+    assert.equal(await countsPlace(["--state", file]), file);
+    assert.deepEqual(readdirSync(folder), []);
+    mkdirSync(join(folder, "behind"));
+    writeFileSync(join(folder, "behind", "state"), "what was counted");
+    symlinkSync(join("behind", "state"), file);
+    assert.equal(await countsPlace(["--state", file]), file);
+    assert.deepEqual(readdirSync(folder), ["behind", "state"]);
+    assert.deepEqual(readdirSync(join(folder, "behind")), ["state"]);
+  });
+});

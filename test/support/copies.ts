@@ -1,0 +1,35 @@
+/** Copies of snapshots that nobody has to be asked for. */
+
+import { writeFileSync } from "node:fs";
+import { MANIFEST } from "../../src/snapshot/files.ts";
+import { type Manifest, parseManifest } from "../../src/snapshot/manifest.ts";
+import { Problems } from "../../src/snapshot/problems.ts";
+import { hashOf, type SentManifest } from "../../src/source/ask-manifest.ts";
+import { type Bring, Copies } from "../../src/source/copies.ts";
+import { snapshotFiles, user, withManifest } from "./folders.ts";
+
+/** What {@link Copies.publish} takes of a snapshot whose users are its own. */
+export function snapshotOf(
+  place: string,
+  generation: string,
+): {
+  readonly copies: Copies;
+  readonly files: ReadonlyMap<string, Buffer>;
+  readonly sent: SentManifest;
+  readonly manifest: Manifest;
+  readonly bring: Bring;
+} {
+  const files = withManifest(
+    snapshotFiles({ "users.ndjson": [user(1, { displayName: generation })] }),
+    generation,
+  );
+  const bytes = files.get(MANIFEST)!;
+  const manifest = parseManifest(bytes.toString(), new Problems())!;
+  return {
+    copies: new Copies(place, "http://a.example/"),
+    files,
+    sent: { bytes, sha256: hashOf(bytes), etag: undefined },
+    manifest,
+    bring: async (name, _listed, path) => writeFileSync(path, files.get(name)!),
+  };
+}
