@@ -15,23 +15,6 @@ export function systemErrorText(error: unknown): string | undefined {
   return words === undefined ? `${code} in ${syscall}` : `${words} (${code})`;
 }
 
-/** What may be otherwise soon: a pipe without a reader, a full disk, too many open files. */
-const PASSING: ReadonlySet<string | undefined> = new Set([
-  "ENXIO",
-  "ENOSPC",
-  "EDQUOT",
-  "EMFILE",
-  "ENFILE",
-  "EIO",
-  "EINTR",
-  "ENOMEM",
-]);
-
-/** Whether what failed may well succeed a little later, without anybody's help. */
-export function isPassing(error: unknown): boolean {
-  return PASSING.has(codeOf(error));
-}
-
 /** Codes of Node's, Bun's and Deno's errors where a file or package of the program is not there. */
 const MISSING_FILES: ReadonlySet<string | undefined> = new Set([
   "ERR_MODULE_NOT_FOUND",

@@ -18,7 +18,6 @@ import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
-import { readCountsFile } from "./counts-file.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { readSharedLimits } from "./shared-limits.ts";
@@ -218,7 +217,7 @@ export async function serve(options: Options, world: World): Promise<void> {
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
-    countsFile: await readCountsFile(options),
+    countsFile: options.optional("state"),
     sharedLimits: await readSharedLimits(options),
     admin: await readAdminSettings(options),
   };

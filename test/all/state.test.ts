@@ -9,7 +9,7 @@ import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, killAll, run, type Served, serve, served, start, until } from "../support/process.ts";
+import { get, killAll, type Served, serve, served, start, until } from "../support/process.ts";
 import { SOURCE_PROGRAM } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 import { smallDisk } from "../support/small-disk.ts";
@@ -91,18 +91,6 @@ describe("--state", { concurrency: 4 }, () => {
     await until(holds(file, 6), "the counts in the file");
     await server.stop();
     assert.deepEqual(readdirSync(disk), ["state"]);
-  });
-
-  test("does not start where nothing could be written: one line, status 1", async (t) => {
-    const { snapshot, keys, folder } = place(t);
-    const file = join(folder, "nothere", "state");
-    const args = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--state", file];
-    const { status, stdout, stderr } = await run(args);
-    assert.deepEqual([status, stdout], [1, ""], stderr);
-    assert.match(
-      stderr,
-      /^orrery: --state: [^\n]+ cannot be written: no such file or directory \(ENOENT\)\n$/,
-    );
   });
 
   const node = findNode(24);

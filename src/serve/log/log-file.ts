@@ -1,7 +1,7 @@
 /** The file of the log (`--log-file`), which rotation moves away. Whatever becomes of it, nothing waits for it. */
 
 import { constants, open, openSync } from "node:fs";
-import { isPassing, systemErrorText } from "../../system-error.ts";
+import { codeOf, systemErrorText } from "../../system-error.ts";
 import { createSinkTo, type Sink } from "./sink.ts";
 
 /** A log that goes to a file. */
@@ -26,6 +26,18 @@ const MODE = 0o640;
 /** Between attempts to open what cannot be opened yet. */
 const RETRY_MS = 500;
 
+/** What may be otherwise soon: a pipe without a reader, a full disk, too many open files. */
+const PASSING: ReadonlySet<string | undefined> = new Set([
+  "ENXIO",
+  "ENOSPC",
+  "EDQUOT",
+  "EMFILE",
+  "ENFILE",
+  "EIO",
+  "EINTR",
+  "ENOMEM",
+]);
+
 function openLater(file: string): Promise<number> {
   return new Promise((resolve, reject) => {
     open(file, FLAGS, MODE, (error, fd) => (error === null ? resolve(fd) : reject(error)));
@@ -36,7 +48,7 @@ function openNow(file: string): number | undefined {
   try {
     return openSync(file, FLAGS, MODE);
   } catch (error) {
-    if (isPassing(error)) return undefined;
+    if (PASSING.has(codeOf(error))) return undefined;
     throw error;
   }
 }

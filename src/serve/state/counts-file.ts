@@ -126,11 +126,6 @@ export async function readCounts(
   }
 }
 
-/** Where a file is written before it takes the place of the one before. */
-export function temporaryOf(file: string): string {
-  return `${file}.${randomBytes(8).toString("hex")}.tmp`;
-}
-
 const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
 /** A temporary file older than this is abandoned: writing one takes far less. */
 const LEFT_OVER_MS = 60_000;
@@ -238,7 +233,7 @@ async function refuseDevice(file: string): Promise<void> {
  */
 export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {
   await refuseDevice(file);
-  const temporary = temporaryOf(file);
+  const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
   try {
     const handle = await open(temporary, "wx", 0o600);
     try {
