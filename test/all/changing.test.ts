@@ -19,7 +19,7 @@ describe("after any change a reload is as good as a start, whatever was kept", (
   }
 
   test("in threads", async (t) => {
-    assertTried(await changeAndCompare(temporaryFolder(t), 7, 30, true), 1);
+    assertTried(await changeAndCompare(temporaryFolder(t), 8, 30, true), 1);
   });
 });
 

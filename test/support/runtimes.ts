@@ -1,9 +1,11 @@
 /** Other versions of Node, for tests of what the one that runs the tests cannot do. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { codeOf } from "../../src/system-error.ts";
 import { unavailable } from "./need.ts";
@@ -54,22 +56,24 @@ function failuresOf(tap: string): string {
 }
 
 /** Runs a file of tests on another Node, and asserts that all pass; `pattern` picks some of them by their names. */
-export function assertPassesOn(
+export async function assertPassesOn(
   node: FoundNode,
   file: string,
   { pattern, variables = {}, atLeast }: PassOptions,
-): void {
+): Promise<void> {
   assert.ok("path" in node);
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const some = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
-  const ran = spawnSync(node.path, ["--test-reporter=tap", ...some, ...testArguments(file)], {
+  const child = spawn(node.path, ["--test-reporter=tap", ...some, ...testArguments(file)], {
     cwd: ROOT,
-    encoding: "utf8",
     env: { ...environment, ...variables },
-    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  assert.equal(ran.status, 0, failuresOf(ran.stdout) + ran.stderr);
-  const passed = Number(/^# pass (\d+)$/m.exec(ran.stdout)?.[1]);
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [status] = await once(child, "close");
+  const [stdout, stderr] = await output;
+  assert.equal(status, 0, failuresOf(stdout) + stderr);
+  const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1]);
   assert.ok(passed >= atLeast, `only ${passed} tests`);
 }
 

@@ -17,7 +17,20 @@ import { fileURLToPath } from "node:url";
 const TESTS = fileURLToPath(new URL("../../.tests/all", import.meta.url));
 
 /** The longest first. */
-const LONG = [];
+const LONG = [
+  ...[
+    "fleet",
+    "long-forms",
+    "damaged",
+    "search-flood",
+    "keys-faults",
+    "package",
+    "reference",
+    "bun",
+    "binary",
+  ],
+  ...["slow-readers", "prepared", "hostile-threads", "export", "source", "dashboard"],
+];
 
 const names = readdirSync(TESTS)
   .filter((name) => name.endsWith(".test.js"))
