@@ -76,7 +76,14 @@ export async function snapshotOf(users: number, name = "bench", worldsOfUsers = 
   const worlds = Math.round(users * worldsOfUsers);
   // Another bench may be making the same one.
   const made = `${out}-${process.pid}`;
-  await generateSnapshot({ out: made, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
+  await generateSnapshot({
+    out: made,
+    users,
+    worlds,
+    instances: Math.round(users / 20),
+    seed: 1,
+    gzip: false,
+  });
   try {
     renameSync(made, out);
   } catch (error) {

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, keepAlive, until } from "../support/process.ts";
-import { PROGRAM } from "../support/program.ts";
+import { LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 
 const OTHER = "svc_sk_in_the_flood";
@@ -16,7 +16,7 @@ const CROWD = 200;
 /** Takes every descriptor there is, and gives them back when it is told to. */
 const GREEDY = `
 import { closeSync, openSync } from "node:fs";
-const { openOrrery } = await import("./src/mod.ts");
+const { openOrrery } = await import("${LIBRARY.href}");
 const [snapshot, keys] = process.argv.slice(1);
 const seen = [];
 const orrery = await openOrrery({ snapshot, keys, watch: 0.2, observe: ({ kind, problems }) => seen.push([kind, problems].flat().join(" ").trim()) });
@@ -38,7 +38,7 @@ process.send(seen);
 test("a program has none left: keys and snapshot come into force when there are some again", async (t) => {
   const { snapshot, keys } = place(t);
   writeKeys(keys, keyRecord(TOKEN));
-  const command = ["--import", "tsx", "--input-type=module", "-e", GREEDY, snapshot, keys];
+  const command = [...LIBRARY_RUNNER, "--input-type=module", "-e", GREEDY, snapshot, keys];
   const child = spawn("sh", ["-c", `ulimit -n 64; exec "$@"`, "sh", process.execPath, ...command], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });

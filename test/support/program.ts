@@ -33,6 +33,9 @@ export const LIBRARY: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/mod.js"))
   : pathToFileURL(join(SRC, "mod.ts"));
 
+/** Node's arguments for a program that imports it. */
+export const LIBRARY_RUNNER: readonly string[] = IS_BUILT ? [] : ["--import", import.meta.resolve("tsx")];
+
 /** Where the client is imported from, likewise. */
 export const CLIENT: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/client.js"))
