@@ -16,7 +16,7 @@ import {
   testOptions,
   WORLD,
 } from "./support/http-server.ts";
-import { within } from "./support/patience.ts";
+import { assertInTime, within } from "./support/patience.ts";
 import { get, type Response, until } from "./support/process.ts";
 import { closeWires, dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
 
@@ -274,7 +274,7 @@ describe("a stop", () => {
     deaf.on("error", () => {}).write(requestHead("/status", HOST).repeat(10));
     const began = performance.now();
     await within(stopping.stop(), "the stop");
-    assert.ok(performance.now() - began < 10_000);
+    assertInTime(began, 10_000, "the stop");
     half.destroy();
     deaf.destroy();
   });

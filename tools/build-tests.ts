@@ -1,8 +1,11 @@
 /**
  * Makes `.tests/`: each test file with all of ours that it imports, as one file of JavaScript. `npm test` runs these,
- * since on Node 20 a runner of TypeScript costs each of sixty processes most of a second.
+ * since on Node 20 a runner of TypeScript costs each of sixty processes, and each thread that they start, most of a
+ * second.
  *
- *     tsx tools/build-tests.ts
+ *     tsx tools/build-tests.ts [--all]
+ *
+ * With `--all` also `.tests/all/`, those of `test/all`, for `npm run test:all`.
  *
  * One file alone runs as it is: `npx tsx --test test/gate.test.ts`.
  */
@@ -10,7 +13,7 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { type BuildOptions, build, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin, transform } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, ".tests");
@@ -30,10 +33,19 @@ function textOf(path: string): string {
 const places: Plugin = {
   name: "places",
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => ({
-      contents: textOf(path).replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href)),
-      loader: "ts",
-    }));
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const contents = textOf(path);
+      if (!contents.includes("import.meta.url")) return { contents, loader: "ts" };
+      // Not by its text: a test may write it into a program of its own.
+      const { code } = await transform(contents, {
+        loader: "ts",
+        sourcefile: path,
+        sourcemap: "inline",
+        sourcesContent: false,
+        define: { "import.meta.url": JSON.stringify(pathToFileURL(path).href) },
+      });
+      return { contents: code, loader: "js" };
+    });
   },
 };
 
@@ -49,9 +61,18 @@ const options: BuildOptions = {
   logLevel: "warning",
   plugins: [places],
 };
-const tests = readdirSync(join(ROOT, "test")).filter((name) => name.endsWith(".test.ts"));
+const filesOf = (folder: string, ending: string): string[] =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`);
+const tests = [
+  ...filesOf("test", ".test.ts"),
+  ...(process.argv.includes("--all") ? filesOf("test/all", ".test.ts") : []),
+  // Programs that tests start.
+  ...filesOf("test/support", "-child.ts"),
+];
 rmSync(OUT, { recursive: true, force: true });
-await build({ ...options, entryPoints: tests.map((name) => `test/${name}`), outdir: OUT });
+await build({ ...options, entryPoints: tests, outbase: "test", outdir: OUT });
 const threads = ["generation-thread", "serving-thread", "similar-thread"];
 await build({
   ...options,

@@ -1,7 +1,7 @@
 /** The server under observation as a child process, and what it serves. */
 
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -72,9 +72,23 @@ const GENERATED = 2;
  */
 export async function snapshotOf(users: number, name = "bench", worldsOfUsers = 1 / 4): Promise<string> {
   const out = join(tmpdir(), `orrery-${name}-${GENERATED}-${users}`);
-  if (!existsSync(join(out, "manifest.json"))) {
-    const worlds = Math.round(users * worldsOfUsers);
-    await generateSnapshot({ out, users, worlds, instances: Math.round(users / 20), seed: 1, gzip: false });
+  if (existsSync(join(out, "manifest.json"))) return out;
+  const worlds = Math.round(users * worldsOfUsers);
+  // Another bench may be making the same one.
+  const made = `${out}-${process.pid}`;
+  await generateSnapshot({
+    out: made,
+    users,
+    worlds,
+    instances: Math.round(users / 20),
+    seed: 1,
+    gzip: false,
+  });
+  try {
+    renameSync(made, out);
+  } catch (error) {
+    if (!existsSync(join(out, "manifest.json"))) throw error;
+    rmSync(made, { recursive: true });
   }
   return out;
 }

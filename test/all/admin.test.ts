@@ -11,6 +11,7 @@ import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/f
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, killAll, type Program, run, serve, start, until } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 import { type Host, startHost } from "../support/source-server.ts";
 
@@ -220,7 +221,7 @@ describe("with threads that serve", { skip: "missing" in node && node.missing },
       "2",
     ];
     const { path } = node as { path: string };
-    const child = spawn(path, ["--import", "tsx", "src/main.ts", ...settings], {
+    const child = spawn(path, [...PROGRAM, ...settings], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     t.after(() => child.kill("SIGKILL"));

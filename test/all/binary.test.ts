@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { get, LISTENING, until } from "../support/process.ts";
+import { testArguments } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -140,7 +141,7 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
   for (const suite of SUITES) {
     it(`passes test/${suite}.test.ts`, async () => {
       const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-      const child = spawn(process.execPath, ["--import", "tsx", `test/${suite}.test.ts`], {
+      const child = spawn(process.execPath, testArguments(`test/${suite}.test.ts`), {
         cwd: ROOT,
         env: { ...environment, ORRERY_TEST_PROGRAM: binary },
         stdio: ["ignore", "pipe", "inherit"],

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -23,8 +24,7 @@ import { makeSmall } from "../support/small.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "orrery-damaged-"));
-const whole = join(folder, "whole");
-const broken = join(folder, "broken");
+const installed = join(folder, "installed");
 
 /** Several of its threads can share a port. */
 const node = findNode(24);
@@ -37,19 +37,29 @@ after(async () => {
 
 /** The program as it is installed, with nothing of a checkout. */
 function install(): void {
-  mkdirSync(whole);
+  mkdirSync(installed);
   for (const part of ["bin", "dist", "data", "package.json"]) {
     const filter = (file: string): boolean => !/\.map$|\/types$|\/orrery$/.test(file);
-    cpSync(join(ROOT, part), join(whole, part), { recursive: true, filter });
+    cpSync(join(ROOT, part), join(installed, part), { recursive: true, filter });
   }
-  symlinkSync(join(ROOT, "node_modules"), join(whole, "node_modules"));
+  symlinkSync(join(ROOT, "node_modules"), join(installed, "node_modules"));
 }
 
-/** Breaks a fresh copy. */
-function breakIt(how: (path: (file: string) => string) => void): void {
-  rmSync(broken, { recursive: true, force: true });
-  cpSync(whole, broken, { recursive: true, verbatimSymlinks: true });
-  how((file) => join(broken, file));
+/** Breaks the installation for as long as something is done. @param file what is taken away, or replaced by what `harm` makes of it */
+async function whileBroken<T>(
+  file: string,
+  work: () => Promise<T>,
+  harm?: (text: string) => string,
+): Promise<T> {
+  const [path, saved] = [join(installed, file), join(folder, "saved")];
+  renameSync(path, saved);
+  if (harm !== undefined) writeFileSync(path, harm(readFileSync(saved, "utf8")));
+  try {
+    return await work();
+  } finally {
+    rmSync(path, { force: true });
+    renameSync(saved, path);
+  }
 }
 
 interface Outcome {
@@ -58,17 +68,17 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs the broken program to its end; undefined if it serves, which is ended. */
+/** Runs the program to its end; undefined if it serves, which is ended. */
 async function run(args: readonly string[]): Promise<Outcome | undefined> {
   const child = spawn(current, ["bin/orrery.mjs", ...args], {
-    cwd: broken,
+    cwd: installed,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const written = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (part: string) => {
       written[name] += part;
-      if (written.stdout.includes(" listening on ")) child.kill("SIGTERM");
+      if (written.stdout.includes(" listening on ")) child.kill("SIGKILL");
     });
   }
   try {
@@ -104,22 +114,38 @@ function needing(file: string): readonly string[] {
   return [command, ...(rest[command] ?? [])];
 }
 
+/** The files that a server may load: what it and its threads begin with, and what these name but for the other commands. */
+function filesOfServer(): ReadonlySet<string> {
+  const found = new Set(["server.js", "generation-thread.js", "serving-thread.js"]);
+  for (const file of found) {
+    const text = readFileSync(join(installed, "dist", file), "utf8");
+    for (const [, name] of text.matchAll(/["'`]\.\/([\w-]+\.js)["'`]/g)) {
+      if (name !== "program.js") found.add(name!);
+    }
+  }
+  return found.add("main.js");
+}
+
 describe("a damaged installation", { skip: "missing" in node && node.missing }, () => {
   before(install);
 
   it("lacks any one file of dist/", async () => {
-    const files = readdirSync(join(whole, "dist")).filter(
+    const files = readdirSync(join(installed, "dist")).filter(
       (name) => name.endsWith(".js") && name !== "mod.js",
     );
+    const ofServer = filesOfServer();
     const unneeded: string[] = [];
     for (const file of files) {
-      breakIt((path) => rmSync(path(`dist/${file}`)));
-      let outcome = await run(needing(file));
-      if (outcome === undefined) {
+      const outcome = await whileBroken(`dist/${file}`, async () => {
+        const command = needing(file);
+        if (command[0] !== "serve" || ofServer.has(file)) {
+          const outcome = await run(command);
+          if (outcome !== undefined) return outcome;
+        }
         // Needed by other commands than those that serve, such as this one.
         const other = await run(needing("check-"));
-        if (other?.status !== 0) outcome = other;
-      }
+        return other?.status === 0 ? undefined : other;
+      });
       if (outcome === undefined) unneeded.push(file);
       else assertTold(outcome, DAMAGED, file);
     }
@@ -136,9 +162,21 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
     );
   });
 
+  it("lacks all files that a server does not load: it serves", async () => {
+    const ofServer = filesOfServer();
+    for (const file of readdirSync(join(installed, "dist"))) {
+      if (file.endsWith(".js") && !ofServer.has(file))
+        renameSync(join(installed, "dist", file), join(folder, file));
+    }
+    assert.equal(await run(needing("server.js")), undefined);
+    for (const file of readdirSync(folder)) {
+      if (file.endsWith(".js")) renameSync(join(folder, file), join(installed, "dist", file));
+    }
+  });
+
   for (const [what, harm] of [
-    ["is empty", (path: string) => writeFileSync(path, "")],
-    ["is cut off", (path: string) => writeFileSync(path, readFileSync(path, "utf8").slice(0, 700))],
+    ["is empty", () => ""],
+    ["is cut off", (text: string) => text.slice(0, 700)],
   ] as const) {
     it(`has a file that ${what}`, async () => {
       for (const file of [
@@ -148,8 +186,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
         "serving-thread.js",
         chunkOfMain(),
       ]) {
-        breakIt((path) => harm(path(`dist/${file}`)));
-        const outcome = await run(needing(file));
+        const outcome = await whileBroken(`dist/${file}`, () => run(needing(file)), harm);
         assert.ok(outcome, file);
         assertTold(outcome, /damaged|thread died: /, file);
       }
@@ -158,12 +195,12 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
 
   it("has a file that is cut off and imported only where a setting asks for it", async () => {
     for (const part of [/^server-similar-\w+\.js$/, /^server-serving-threads-\w+\.js$/]) {
-      const file = readdirSync(join(whole, "dist")).find((name) => part.test(name))!;
-      breakIt((path) => {
-        const text = readFileSync(path(`dist/${file}`), "utf8");
-        writeFileSync(path(`dist/${file}`), text.slice(0, text.lastIndexOf("{") + 1));
-      });
-      const outcome = await run([...needing(file), "--similar", "on"]);
+      const file = readdirSync(join(installed, "dist")).find((name) => part.test(name))!;
+      const outcome = await whileBroken(
+        `dist/${file}`,
+        () => run([...needing(file), "--similar", "on"]),
+        (text) => text.slice(0, text.lastIndexOf("{") + 1),
+      );
       assert.ok(outcome, file);
       assertTold(outcome, DAMAGED, file);
     }
@@ -178,8 +215,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
       ["dist", ["--version"], DAMAGED],
       ["node_modules", ["keys", "list", "--keys", "keys.json"], DAMAGED],
     ] as const) {
-      breakIt((path) => rmSync(path(file), { recursive: true }));
-      const outcome = await run(args);
+      const outcome = await whileBroken(file, () => run(args));
       assert.equal(outcome === undefined, line === undefined, file);
       if (outcome !== undefined && line !== undefined) assertTold(outcome, line, file);
     }
@@ -188,5 +224,5 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
 
 /** The first of the files that a server needs before it knows what to do. */
 function chunkOfMain(): string {
-  return /server-chunk-\w+\.js/.exec(readFileSync(join(whole, "dist/server.js"), "utf8"))![0];
+  return /server-chunk-\w+\.js/.exec(readFileSync(join(installed, "dist/server.js"), "utf8"))![0];
 }

@@ -3,27 +3,23 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { connect, type Socket } from "node:net";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, keepAlive, until } from "../support/process.ts";
-import { PROGRAM } from "../support/program.ts";
+import { LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 
 const OTHER = "svc_sk_in_the_flood";
 const CROWD = 200;
-const sockets: Socket[] = [];
-after(() => {
-  for (const socket of sockets) socket.destroy();
-});
 
 /** Takes every descriptor there is, and gives them back when it is told to. */
 const GREEDY = `
 import { closeSync, openSync } from "node:fs";
-const { openOrrery } = await import("./src/mod.ts");
+const { openOrrery } = await import("${LIBRARY.href}");
 const [snapshot, keys] = process.argv.slice(1);
 const seen = [];
-const orrery = await openOrrery({ snapshot, keys, watch: 0.2, observe: ({ kind }) => seen.push(kind) });
+const orrery = await openOrrery({ snapshot, keys, watch: 0.2, observe: ({ kind, problems }) => seen.push([kind, problems].flat().join(" ").trim()) });
 const taken = [];
 try {
   for (;;) taken.push(openSync("/dev/null"));
@@ -42,7 +38,7 @@ process.send(seen);
 test("a program has none left: keys and snapshot come into force when there are some again", async (t) => {
   const { snapshot, keys } = place(t);
   writeKeys(keys, keyRecord(TOKEN));
-  const command = ["--import", "tsx", "--input-type=module", "-e", GREEDY, snapshot, keys];
+  const command = [...LIBRARY_RUNNER, "--input-type=module", "-e", GREEDY, snapshot, keys];
   const child = spawn("sh", ["-c", `ulimit -n 64; exec "$@"`, "sh", process.execPath, ...command], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -53,7 +49,7 @@ test("a program has none left: keys and snapshot come into force when there are 
   });
   const count = (kind: string): number => {
     if (child.connected) child.send("look");
-    return seen.filter((each) => each === kind).length;
+    return seen.filter((each) => each.split(" ")[0] === kind).length;
   };
   await until(() => count("keys-loaded") === 1, "the program");
   writeKeys(keys, keyRecord(TOKEN), keyRecord(OTHER));
@@ -61,14 +57,24 @@ test("a program has none left: keys and snapshot come into force when there are 
   writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
   await until(() => count("snapshot-refused") > 0, "the refused load");
   child.send("release");
-  await until(() => count("keys-loaded") === 2, "the keys");
-  await until(() => count("snapshot-loaded") === 2, "the new generation");
+  await until(
+    () => count("keys-loaded") === 2,
+    () => `the keys; it saw:\n${seen.join("\n")}`,
+  );
+  await until(
+    () => count("snapshot-loaded") === 2,
+    () => `the new generation; it saw:\n${seen.join("\n")}`,
+  );
   child.send("end");
   await until(() => child.exitCode !== null, "its end");
   assert.equal(child.exitCode, 0);
 });
 
-describe("descriptors run out", { skip: process.platform === "linux" ? false : "needs /proc" }, () => {
+// Two at once: they wait for the most part.
+describe("descriptors run out", {
+  skip: process.platform === "linux" ? false : "needs /proc",
+  concurrency: 2,
+}, () => {
   for (const [threads, limit] of [
     [1, 64],
     [2, 100],
@@ -107,6 +113,10 @@ describe("descriptors run out", { skip: process.platform === "linux" ? false : "
         (await get(`${url}/stats`, { token, agent })).status;
       assert.equal(await status(TOKEN), 200);
       let refused = 0;
+      const sockets: Socket[] = [];
+      t.after(() => {
+        for (const socket of sockets) socket.destroy();
+      });
       for (let at = 0; at < CROWD; at++) {
         const socket = connect(Number(port), "127.0.0.1");
         socket.on("error", () => {}).once("close", () => refused++);

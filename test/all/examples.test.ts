@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import { transformSync } from "esbuild";
 import { type Block, DOCUMENTS, ROOT } from "../support/documents.ts";
 import { freePort } from "../support/free-port.ts";
-import { CLIENT, LIBRARY, PROGRAM } from "../support/program.ts";
+import { CLIENT, LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
 
 /** Runs a program to its end; rejects with what it said when it fails. */
 const runFile = promisify(execFile);
@@ -83,8 +83,7 @@ for (const { name, blocks } of DOCUMENTS) {
         code.replace(/from "orrery(\/client)?"/, (_, client) => `from "${client ? CLIENT : LIBRARY}"`),
       );
       // The sources, where nothing is built, need a runner of TypeScript.
-      const runner = LIBRARY.pathname.endsWith(".ts") ? ["--import", import.meta.resolve("tsx")] : [];
-      await runFile(process.execPath, [...runner, file], { cwd: folder });
+      await runFile(process.execPath, [...LIBRARY_RUNNER, file], { cwd: folder });
       rmSync(file);
     }
 

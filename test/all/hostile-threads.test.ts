@@ -8,11 +8,15 @@ const node = findNode(24);
 /** The files, and how many tests each has at least. */
 const FILES = { http: 430, "http-answers": 45, "http-connections": 35, "all/http-stop": 6 };
 
-describe("hostile input over two serving threads", { skip: "missing" in node && node.missing }, () => {
+// Two at once: they wait for the most part.
+describe("hostile input over two serving threads", {
+  skip: "missing" in node && node.missing,
+  concurrency: 2,
+}, () => {
   for (const [name, atLeast] of Object.entries(FILES)) {
-    test(name, () => {
+    test(name, async () => {
       const variables = { ORRERY_TEST_SERVING_THREADS: "2" };
-      assertPassesOn(node, `test/${name}.test.ts`, { variables, atLeast });
+      await assertPassesOn(node, `test/${name}.test.ts`, { variables, atLeast });
     });
   }
 });

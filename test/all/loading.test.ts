@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { id, user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, killAll, serve, until } from "../support/process.ts";
+import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
 
 after(killAll);
 
@@ -33,7 +34,7 @@ test("a thread whose heap runs out ends alone: the load is refused, the old gene
 });
 
 const CLOSING = `
-const { openOrrery } = await import("./src/mod.ts");
+const { openOrrery } = await import("${LIBRARY.href}");
 for (const threads of [true, false]) {
   const orrery = await openOrrery({ snapshot: process.argv[1], keys: [], watch: 1, threads });
   const reloads = [orrery.reload(), orrery.reload()];
@@ -47,7 +48,7 @@ for (const threads of [true, false]) {
 
 test("a program that closes while a reload is under way ends by itself", async (t) => {
   const { snapshot } = place(t);
-  const args = ["--import", "tsx", "--input-type=module", "-e", CLOSING, snapshot];
+  const args = [...LIBRARY_RUNNER, "--input-type=module", "-e", CLOSING, snapshot];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => child.kill("SIGKILL"));
   let said = "";

@@ -17,9 +17,9 @@ const FILES = {
 
 describe("the long forms", () => {
   for (const [name, atLeast] of Object.entries(FILES)) {
-    test(name, () => {
+    test(name, async () => {
       const variables = { ORRERY_TEST_LONG: "1" };
-      assertPassesOn({ path: process.execPath }, `test/${name}.test.ts`, { variables, atLeast });
+      await assertPassesOn({ path: process.execPath }, `test/${name}.test.ts`, { variables, atLeast });
     });
   }
 });

@@ -9,6 +9,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { errorOf, get, killAll, run, runWell, type Served, serve, start, until } from "../support/process.ts";
 
 const SEARCH = ["--users", "an"];
+const KILLS = 15;
 let folder: string;
 let upstream: Served;
 let limited: string;
@@ -135,10 +136,10 @@ describe("a mirror", () => {
     const sizeOf = (): number => (existsSync(journal) ? readFileSync(journal).length : 0);
     const full = readFileSync(join(`${whole}.mirror`, "journal.ndjson")).length;
     let kills = 0;
-    for (; kills < 30; kills++) {
+    for (; kills < KILLS; kills++) {
       const killed = start([...mirrorArgs(out, tool), ...SEARCH]);
       // When so much has been learnt, or a little later: by progress and not by time, so that it is a moment of the work.
-      const enough = (full * (kills + random.unit())) / 32;
+      const enough = (full * (kills + random.unit())) / (KILLS + 1);
       await until(
         () => killed.child.exitCode !== null || sizeOf() >= enough,
         `a journal of ${enough} bytes, of ${full}`,

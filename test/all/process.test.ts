@@ -163,19 +163,31 @@ describe("processes", { concurrency: 4 }, () => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, ["--watch", "1"]);
     const events = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
-    const before = events();
-    const began = performance.now();
     let n = 0;
-    // For several looks, something always differs from the look before.
-    while (performance.now() - began < 3500) {
-      replace(join(snapshot, "users.ndjson"), `${JSON.stringify(user(++n))}\n`);
-      await get(`${server.url}/stats`, { token: TOKEN });
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    /** Has the file differ at each of several looks from the look before. @returns the longest time without a change, in milliseconds */
+    async function keepChanging(): Promise<number> {
+      const began = performance.now();
+      let [changed, longest] = [began, 0];
+      while (changed - began < 3500) {
+        replace(join(snapshot, "users.ndjson"), `${JSON.stringify(user(++n))}\n`);
+        await get(`${server.url}/stats`, { token: TOKEN });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        longest = Math.max(longest, performance.now() - changed);
+        changed = performance.now();
+      }
+      return longest;
     }
-    assert.equal(events(), before);
-    await server.logged("snapshot-loaded", 2);
-    const last = await get(`${server.url}/users/${id("a", n)}`, { token: TOKEN });
-    assert.equal(last.status, 200);
+    // On a busy machine there may be no change between two looks; then it was right to read.
+    for (let attempt = 0, isShown = false; !isShown; attempt++) {
+      const before = events();
+      const longest = await keepChanging();
+      isShown = events() === before;
+      assert.ok(isShown || (longest > 800 && attempt < 5), `read, with no change for ${longest} ms at most`);
+      await until(
+        async () => (await get(`${server.url}/users/${id("a", n)}`, { token: TOKEN })).status === 200,
+        "the last of them",
+      );
+    }
     await server.stop();
   });
 

@@ -62,8 +62,8 @@ const other = cannotShare && PROGRAMS === false ? findNode(24) : undefined;
 const missing = other !== undefined && "missing" in other && other.missing;
 
 // Serving threads need a Node on which they can share a port.
-it("passes where there are serving threads", { skip: !cannotShare || PROGRAMS || missing }, () => {
-  assertPassesOn(other!, fileURLToPath(import.meta.url), { pattern: "a real Prometheus", atLeast: 5 });
+it("passes where there are serving threads", { skip: !cannotShare || PROGRAMS || missing }, async () => {
+  await assertPassesOn(other!, fileURLToPath(import.meta.url), { pattern: "a real Prometheus", atLeast: 5 });
 });
 
 describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share a port" : PROGRAMS }, () => {

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { get, killAll, type Served, serve, served, start, until } from "../support/process.ts";
-import { SOURCE_PROGRAM } from "../support/program.ts";
+import { PROGRAM, testArguments } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 import { smallDisk } from "../support/small-disk.ts";
 
@@ -102,10 +102,7 @@ describe("--state", { concurrency: 4 }, () => {
     const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--threads", "2"];
     const launch = (): Promise<Served> =>
       served(
-        start([...settings, ...SETTINGS, "--state", file], {}, [
-          (node as { path: string }).path,
-          ...SOURCE_PROGRAM,
-        ]),
+        start([...settings, ...SETTINGS, "--state", file], {}, [(node as { path: string }).path, ...PROGRAM]),
       );
     const first = await launch();
     await askTimes(first, 20);
@@ -124,7 +121,7 @@ describe("--state", { concurrency: 4 }, () => {
     const countIn = (): number => Number(/\["key_1",(\d+)\]/.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
     let kept = 0;
     for (let round = 0; round < 8; round++) {
-      const child = spawn(process.execPath, ["--import", "tsx", program, file], {
+      const child = spawn(process.execPath, [...testArguments(program), file], {
         stdio: ["ignore", "pipe", "pipe"],
       });
       children.add(child);

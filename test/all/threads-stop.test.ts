@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { comeBack } from "../../bench/support/returning.ts";
+import { PROGRAM } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 import { makeSmall } from "../support/small.ts";
 
@@ -23,8 +24,8 @@ describe("a stop of threads that serve", { skip }, () => {
   for (const threads of [2, 4]) {
     it(`loses no request of clients that come back at once: ${threads} threads, ${STOPS} stops`, async () => {
       for (let stop = 0; stop < STOPS; stop++) {
-        const command = ["src/main.ts", "serve", ...small.settings, "--threads", String(threads)];
-        const child = spawn((node as { path: string }).path, ["--import", "tsx", ...command], {
+        const command = [...PROGRAM, "serve", ...small.settings, "--threads", String(threads)];
+        const child = spawn((node as { path: string }).path, command, {
           cwd: ROOT,
           stdio: ["ignore", "pipe", "inherit"],
         });

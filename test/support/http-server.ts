@@ -20,6 +20,7 @@ import {
 } from "../../src/serve/listen/http.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 import { openState } from "../../src/serve/state/open.ts";
+import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */
 export const BASE = "/api/public/v1";
@@ -247,7 +248,7 @@ export interface LoneServer extends Pick<TestServer, "port"> {
  */
 export async function serveAlone(openFiles?: number): Promise<LoneServer> {
   const file = fileURLToPath(new URL("./http-child.ts", import.meta.url));
-  const command = [process.execPath, "--import", import.meta.resolve("tsx"), file];
+  const command = [process.execPath, ...testArguments(file)];
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles} && `;
   const child = spawn("/bin/sh", ["-c", `${limit}exec "$@"`, "sh", ...command], {
     stdio: ["ignore", "pipe", "inherit"],

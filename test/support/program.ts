@@ -1,7 +1,7 @@
 /** What runs the command line, and is imported as the library, in tests: the built program, as operators do, or its sources. */
 
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -33,6 +33,9 @@ export const LIBRARY: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/mod.js"))
   : pathToFileURL(join(SRC, "mod.ts"));
 
+/** Node's arguments for a program that imports it. */
+export const LIBRARY_RUNNER: readonly string[] = IS_BUILT ? [] : ["--import", import.meta.resolve("tsx")];
+
 /** Where the client is imported from, likewise. */
 export const CLIENT: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/client.js"))
@@ -46,3 +49,15 @@ export const IS_GIVEN = given !== undefined;
 
 /** What starts the program: a file and its first arguments. */
 export const COMMAND = (given?.split(" ") ?? [process.execPath, ...PROGRAM]) as [string, ...string[]];
+
+const BUILT_TESTS = join(ROOT, ".tests");
+
+/** Whether this process runs what `tools/build-tests.ts` has made of a test. */
+const RUNS_BUILT_TEST = process.argv[1]?.startsWith(`${BUILT_TESTS}/`) ?? false;
+
+/** Node's arguments for a file of tests, which runs in the form in which this one does. @param file from the root of the tree */
+export function testArguments(file: string): readonly string[] {
+  if (!RUNS_BUILT_TEST) return ["--import", "tsx", file];
+  const name = relative(join(ROOT, "test"), resolve(ROOT, file)).replace(/\.ts$/, ".js");
+  return ["--enable-source-maps", join(BUILT_TESTS, name)];
+}

@@ -14,6 +14,7 @@ import { killRuntimes, type OtherServer, type Runtime, serveOn, stopOther } from
 import { assertPages, assertPipelines } from "./pages.ts";
 import { within } from "./patience.ts";
 import { until } from "./process.ts";
+import { testArguments } from "./program.ts";
 import {
   closeWires,
   dial,
@@ -437,7 +438,7 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
       const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
       const ran = spawnSync(
         process.execPath,
-        ["--import", "tsx", "--test", "--test-reporter=tap", "test/conformance.test.ts"],
+        ["--test-reporter=tap", ...testArguments("test/conformance.test.ts")],
         {
           cwd: ROOT,
           encoding: "utf8",
@@ -468,7 +469,8 @@ export function describeDifferences(
     assert.deepEqual(listed, Object.keys(differences));
   });
 
-  describe(`on ${name}, otherwise than on Node`, { skip: missing }, () => {
+  // Some of them wait for the runtime's own timers.
+  describe(`on ${name}, otherwise than on Node`, { skip: missing, concurrency: 4 }, () => {
     let under: Under;
     before(async () => {
       under = await openOn(runtime);

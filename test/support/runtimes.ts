@@ -1,14 +1,23 @@
 /** Other versions of Node, for tests of what the one that runs the tests cannot do. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readlinkSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { codeOf } from "../../src/system-error.ts";
 import { unavailable } from "./need.ts";
+import { testArguments } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A Node of a major version: its path, or why there is none. */
 export type FoundNode = { readonly path: string } | { readonly missing: string };
+
+/** What npx found stands beside the built tests until these are built again: it takes a second, and a dozen files ask. */
+const knownPath = (version: number | string): string => join(ROOT, ".tests", `node-${version}`);
 
 /**
  * A Node by its version or major version, or `latest`: this one if it is that, else one from npm's cache or registry.
@@ -18,13 +27,27 @@ export type FoundNode = { readonly path: string } | { readonly missing: string }
 export function findNode(version: number | string): FoundNode {
   const own = process.versions.node;
   if (own === version || own.startsWith(`${version}.`)) return { path: process.execPath };
+  const known = knownPath(version);
+  if (existsSync(known)) return { path: readlinkSync(known) };
   const asked = spawnSync("npx", ["-y", "-p", `node@${version}`, "node", "-p", "process.execPath"], {
     encoding: "utf8",
     timeout: 300_000,
   });
   const path = asked.stdout?.trim() ?? "";
-  if (asked.status === 0 && path !== "") return { path };
+  if (asked.status === 0 && path !== "") {
+    remember(known, path);
+    return { path };
+  }
   return { missing: unavailable(`Node ${version} cannot be had by npx`) };
+}
+
+/** Unless another has just done so, or the tests are not built. */
+function remember(known: string, path: string): void {
+  try {
+    symlinkSync(path, known);
+  } catch (error) {
+    if (!["EEXIST", "ENOENT"].includes(codeOf(error) ?? "")) throw error;
+  }
 }
 
 /** What failed, and why, without the hundreds that passed. */
@@ -33,22 +56,24 @@ function failuresOf(tap: string): string {
 }
 
 /** Runs a file of tests on another Node, and asserts that all pass; `pattern` picks some of them by their names. */
-export function assertPassesOn(
+export async function assertPassesOn(
   node: FoundNode,
   file: string,
   { pattern, variables = {}, atLeast }: PassOptions,
-): void {
+): Promise<void> {
   assert.ok("path" in node);
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const some = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
-  const ran = spawnSync(node.path, ["--import", "tsx", "--test", "--test-reporter=tap", ...some, file], {
+  const child = spawn(node.path, ["--test-reporter=tap", ...some, ...testArguments(file)], {
     cwd: ROOT,
-    encoding: "utf8",
     env: { ...environment, ...variables },
-    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  assert.equal(ran.status, 0, failuresOf(ran.stdout) + ran.stderr);
-  const passed = Number(/^# pass (\d+)$/m.exec(ran.stdout)?.[1]);
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [status] = await once(child, "close");
+  const [stdout, stderr] = await output;
+  assert.equal(status, 0, failuresOf(stdout) + stderr);
+  const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1]);
   assert.ok(passed >= atLeast, `only ${passed} tests`);
 }
 

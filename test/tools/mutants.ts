@@ -25,7 +25,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PATIENCE_MS = 180_000;
 
 /** What a copy of the tree does without; of what was built the tests would run the unchanged program. */
-const LEFT_OUT = new Set(["node_modules", ".git", "bench", "dist"]);
+const LEFT_OUT = new Set(["node_modules", ".git", "bench", "dist", ".tests"]);
 
 function copyTree(): string {
   const tree = mkdtempSync(join(tmpdir(), "orrery-mutants-"));

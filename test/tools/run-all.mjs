@@ -1,0 +1,51 @@
+/**
+ * Runs the tests of `test/all` as `tools/build-tests.ts --all` has made them, and prints what `node --test` would.
+ *
+ *     node test/tools/run-all.mjs [FILE WITHOUT ENDING ...]
+ *
+ * Node's own runner takes files by their names. Here those that take the longest come first, so that none of them runs
+ * alone at the end; and more run at once than there are cores, since many of them wait.
+ */
+
+import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { run } from "node:test";
+import { tap } from "node:test/reporters";
+import { fileURLToPath } from "node:url";
+
+const TESTS = fileURLToPath(new URL("../../.tests/all", import.meta.url));
+
+/** The longest first. */
+const LONG = [
+  ...[
+    "fleet",
+    "long-forms",
+    "damaged",
+    "search-flood",
+    "keys-faults",
+    "package",
+    "reference",
+    "bun",
+    "binary",
+  ],
+  ...["slow-readers", "prepared", "hostile-threads", "export", "source", "dashboard"],
+];
+
+const names = readdirSync(TESTS)
+  .filter((name) => name.endsWith(".test.js"))
+  .map((name) => name.slice(0, -".test.js".length));
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : names;
+for (const name of [...LONG, ...wanted]) {
+  if (!names.includes(name)) throw new Error(`there is no test/all/${name}.test.ts`);
+}
+const files = [...new Set([...LONG, ...names])]
+  .filter((name) => wanted.includes(name))
+  .map((name) => join(TESTS, `${name}.test.js`));
+
+run({ files, concurrency: availableParallelism() + 1 })
+  .on("test:fail", () => {
+    process.exitCode = 1;
+  })
+  .compose(tap)
+  .pipe(process.stdout);
