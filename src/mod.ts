@@ -31,7 +31,7 @@ import { type Observe, observeNothing } from "./observe.ts";
 import { type CheckedOptions, checkOptions, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import type { SharedLimitsSettings } from "./serve/limits/keep-shared.ts";
-import { readPassword } from "./serve/limits/redis-url.ts";
+import { RedisUrlError, readPassword } from "./serve/limits/redis-url.ts";
 import { openState } from "./serve/state/open.ts";
 import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
@@ -98,7 +98,17 @@ function guarded(observe: Observe): Observe {
   };
 }
 
-/** Where and how limits are shared. @throws {RedisUrlError} naming the file of the password */
+/** Reads the file of an option. @throws {Error} naming both */
+async function passwordIn(file: string): Promise<string> {
+  try {
+    return await readPassword(file);
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error;
+    throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
+  }
+}
+
+/** Where and how limits are shared. */
 async function sharedLimitsOf({
   sharedLimits: target,
   sharedLimitsPasswordFile: file,
@@ -106,7 +116,7 @@ async function sharedLimitsOf({
   limitsWhenAway,
 }: CheckedOptions): Promise<SharedLimitsSettings | undefined> {
   if (target === undefined) return undefined;
-  const password = file === undefined ? target.password : await readPassword(file);
+  const password = file === undefined ? target.password : await passwordIn(file);
   return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
 }
 

@@ -1,14 +1,13 @@
 /** Files that settings name and that will not do: which setting, which file, what is wrong, and nothing of what is in it. */
 
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readAdminSettings } from "../src/cli/admin.ts";
 import type { World } from "../src/cli/command.ts";
-import { readCountsFile } from "../src/cli/counts-file.ts";
 import { mirror } from "../src/cli/mirror.ts";
-import { CommandError, type Environment, readOptions } from "../src/cli/options.ts";
+import { type Environment, readOptions } from "../src/cli/options.ts";
 import { readSharedLimits } from "../src/cli/shared-limits.ts";
 import { fetchSnapshot, readSourceSettings } from "../src/cli/source.ts";
 import { verify } from "../src/cli/verify.ts";
@@ -75,6 +74,14 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
     ([, file = ""], _environment, folder) =>
       openOrrery({ snapshot: NOWHERE, cache: folder, snapshotTokenFile: file, keys: [], watch: 0 }),
   ],
+  "the library's shared limits": [
+    'option "sharedLimitsPasswordFile"',
+    ([, file = ""]) =>
+      openOrrery({
+        ...{ snapshot: "data/sample", keys: [], watch: 0 },
+        ...{ sharedLimits: "redis://a.example", sharedLimitsPasswordFile: file },
+      }),
+  ],
 };
 
 async function problemOf(work: Promise<unknown>): Promise<string> {
@@ -123,61 +130,4 @@ describe("a file of a token or password that will not do is named with what name
       await checkFiles(folder, name, (file) => use([flag, file], {}, folder));
     });
   }
-});
-
-function countsPlace(args: readonly string[], environment: Environment = {}): Promise<string | undefined> {
-  return readCountsFile(readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []));
-}
-
-describe("the place of --state", () => {
-  it("is refused where its folder is missing or is none, with the name of the setting", async (t) => {
-    const folder = temporaryFolder(t);
-    const missing = join(folder, "nothere", "state");
-    const why = "no such file or directory (ENOENT)";
-    await assert.rejects(
-      countsPlace(["--state", missing]),
-      new CommandError(`--state: ${missing} cannot be written: ${why}`),
-    );
-    await assert.rejects(
-      countsPlace([], { ORRERY_STATE: missing }),
-      new CommandError(`ORRERY_STATE: ${missing} cannot be written: ${why}`),
-    );
-    writeFileSync(join(folder, "file"), "");
-    await assert.rejects(
-      countsPlace(["--state", join(folder, "file", "state")]),
-      /not a directory \(ENOTDIR\)$/,
-    );
-    // With what it is called while it is written, the name is too long for any folder.
-    await assert.rejects(
-      countsPlace(["--state", join(folder, "x".repeat(250))]),
-      /name too long \(ENAMETOOLONG\)$/,
-    );
-    assert.deepEqual(readdirSync(folder), ["file"]);
-  });
-
-  it("is refused where the folder is somebody else's", {
-    skip: process.getuid?.() === 0 && !existsSync("/proc/self") && "the superuser may write everywhere",
-  }, async (t) => {
-    let folder = "/proc/self";
-    if (process.getuid?.() !== 0) {
-      folder = join(temporaryFolder(t), "closed");
-      mkdirSync(folder);
-      chmodSync(folder, 0o500);
-    }
-    await assert.rejects(countsPlace(["--state", join(folder, "state")]), /cannot be written: /);
-  });
-
-  it("is taken where the file is still to come, is there, or a link leads to it; nothing is left or changed", async (t) => {
-    const folder = temporaryFolder(t);
-    const file = join(folder, "state");
-    assert.equal(await countsPlace([]), undefined);
-    assert.equal(await countsPlace(["--state", file]), file);
-    assert.deepEqual(readdirSync(folder), []);
-    mkdirSync(join(folder, "behind"));
-    writeFileSync(join(folder, "behind", "state"), "what was counted");
-    symlinkSync(join("behind", "state"), file);
-    assert.equal(await countsPlace(["--state", file]), file);
-    assert.deepEqual(readdirSync(folder), ["behind", "state"]);
-    assert.deepEqual(readdirSync(join(folder, "behind")), ["state"]);
-  });
 });
