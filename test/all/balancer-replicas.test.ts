@@ -133,15 +133,20 @@ describe("which replica a balancer asks", {
         assert.equal(requests() - before, 10);
       });
 
-      it("asks another one when one hangs, after a second", async () => {
+      it("asks another one when one hangs, for a search not as soon as for all else", async () => {
         const [hung] = replicas as [StandIn];
         hung.manner = "hangs";
-        const began = performance.now();
         const token = tokensOf(hung)[0]!;
         const before = requests();
-        assert.notEqual(answeredBy(await ask("/stats", token)), hung);
-        assertInTime(began, 2500);
-        assert.equal(requests() - before, 2);
+        const msOf = async (path: string): Promise<number> => {
+          const began = performance.now();
+          assert.notEqual(answeredBy(await ask(path, token)), hung);
+          return performance.now() - began;
+        };
+        const [lookup, search] = (await Promise.all([msOf("/stats"), msOf(SEARCH)])) as [number, number];
+        assert.equal(requests() - before, 4);
+        // A second and three, and what a busy machine takes.
+        assert.ok(lookup < 0.7 * search, `${lookup} and ${search} ms`);
       });
 
       it("asks two at most when all hang", async () => {
@@ -185,12 +190,10 @@ describe("which replica a balancer asks", {
         assert.equal(requests() - before, 1);
       });
 
-      it("takes requests back whose client has gone, and asks nobody else", async () => {
-        const [hung, ...others] = replicas as [StandIn, StandIn, StandIn];
-        hung.manner = "hangs";
+      /** @returns the milliseconds that it took, and how many requests others got meanwhile */
+      async function sendAndLeave(hung: StandIn): Promise<{ ms: number; ofOthers: number }> {
         const [token] = tokensOf(hung);
-        const ofOthers = (): number => others.reduce((sum, { requests }) => sum + requests, 0);
-        const before = { requests: hung.requests, aborted: hung.aborted, others: ofOthers() };
+        const before = { all: requests(), hung: hung.requests, aborted: hung.aborted };
         const began = performance.now();
         const session = connectByHttp2(`https://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false });
         session.on("error", () => {});
@@ -204,16 +207,29 @@ describe("which replica a balancer asks", {
             .on("error", () => {})
             .end(),
         );
-        await until(() => hung.requests - before.requests >= 20, "the requests to arrive");
+        await until(() => hung.requests - before.hung >= 20, "the requests to arrive");
         for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
         for (const one of plain) one.destroy();
         await until(
           () => hung.aborted - before.aborted >= 20,
           () => `requests to be taken back; so many were: ${hung.aborted - before.aborted}`,
         );
+        const ms = performance.now() - began;
         session.close();
-        // A machine that took so long may have been asked of others.
-        if (performance.now() - began < 2900) assert.equal(ofOthers(), before.others);
+        return { ms, ofOthers: requests() - before.all - 20 };
+      }
+
+      it("takes requests back whose client has gone, and asks nobody else", async () => {
+        const [hung] = replicas as [StandIn];
+        hung.manner = "hangs";
+        // Where the machine takes so long that a search has hung, it is tried again.
+        for (let tries = 0; ; tries++) {
+          const { ms, ofOthers } = await sendAndLeave(hung);
+          if (ms > 2900 && tries < 4) continue;
+          assert.ok(ms <= 2900, `only after ${ms} ms, which is when a search hangs`);
+          assert.equal(ofOthers, 0);
+          return;
+        }
       });
 
       if (!isNginx)
