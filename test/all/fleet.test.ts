@@ -148,7 +148,9 @@ describe("three replicas behind nginx and HAProxy", {
   const losses = (): number => replicas.reduce((sum, replica) => sum + replica.count("limits-away"), 0);
   const isOneAlone = (): boolean =>
     replicas.some(({ server }) => server.logs("limits-away").length > server.logs("limits-back").length);
-  const toEachClient = (): Promise<unknown> => Promise.all(fronts.map(({ clients }) => clients.some()));
+  async function toEachClient(): Promise<void> {
+    await Promise.all(fronts.map(({ clients }) => clients.some()));
+  }
   let done = 0;
 
   /**
