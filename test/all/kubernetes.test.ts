@@ -2,16 +2,29 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Deployment } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
-import { ConfigMap, Service } from "kubernetes-models/v1";
+import { ConfigMap, Secret, Service } from "kubernetes-models/v1";
 import { parseAllDocuments } from "yaml";
-import { SETTINGS, type Setting, variableOf } from "../../src/settings.ts";
+import { problemWith, SETTINGS, type Setting, variableOf } from "../../src/settings.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { freePort } from "../support/free-port.ts";
+import { assertInTime } from "../support/patience.ts";
+import { get, killAll, runWell, served, start, until, untilReply } from "../support/process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = join(ROOT, "deploy/kubernetes");
@@ -21,18 +34,27 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly labels: Record<string, string> };
 }
 
-const manifests = readdirSync(FOLDER)
-  .filter((name) => name.endsWith(".yaml"))
-  .flatMap((name) => parseAllDocuments(readFileSync(join(FOLDER, name), "utf8")))
-  .map((document) => {
+function parse(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => {
     assert.deepEqual(document.errors, []);
     return document.toJS() as Manifest;
   });
+}
 
-const CLASSES = { ConfigMap, Service, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget };
+/** What an apply of a folder takes, which goes into no folder below it. */
+function manifestsIn(folder: string): Manifest[] {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+  return files.flatMap((name) => parse(readFileSync(join(folder, name), "utf8")));
+}
+
+const manifests = manifestsIn(FOLDER);
+const secrets = manifestsIn(join(FOLDER, "secret"));
+
+const CLASSES = { ConfigMap, Secret, Service, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget };
 type Kind = keyof typeof CLASSES;
 const MODULES: Readonly<Record<Kind, string>> = {
   ConfigMap: "v1",
+  Secret: "v1",
   Service: "v1",
   Deployment: "apps/v1",
   HorizontalPodAutoscaler: "autoscaling/v2",
@@ -41,7 +63,9 @@ const MODULES: Readonly<Record<Kind, string>> = {
 
 /** The manifest of a kind, and with a name. */
 function manifest<Name extends Kind>(kind: Name, name = "orrery"): InstanceType<(typeof CLASSES)[Name]> {
-  const found = manifests.filter((entry) => entry.kind === kind && entry.metadata.name === name);
+  const found = [...manifests, ...secrets].filter(
+    (entry) => entry.kind === kind && entry.metadata.name === name,
+  );
   assert.equal(found.length, 1, `${kind} ${name}`);
   return found[0] as unknown as InstanceType<(typeof CLASSES)[Name]>;
 }
@@ -75,9 +99,50 @@ function complaints(values: readonly Manifest[]): string {
   }
 }
 
+/** Each variable is one of a setting of `serve`, and its value one of that setting. */
+function assertSettings(data: Readonly<Record<string, string>>): void {
+  const settings = new Map(
+    SETTINGS.filter(({ commands }) => commands.includes("serve")).map((setting): [string, Setting] => [
+      variableOf(setting.flag),
+      setting,
+    ]),
+  );
+  for (const [variable, value] of Object.entries(data)) {
+    const setting = settings.get(variable);
+    assert.ok(setting, variable);
+    assert.equal(problemWith(setting, value), undefined, variable);
+  }
+}
+
+/** The ConfigMap with its examples in force. */
+function configWithExamples(): Record<string, string> {
+  const text = readFileSync(join(FOLDER, "config.yaml"), "utf8").replaceAll(/^( *)# (ORRERY_)/gm, "$1$2");
+  const [config] = parse(text) as unknown as { data: Record<string, string> }[];
+  return config!.data;
+}
+
+/** Bytes, as `3Gi` has them. */
+function bytesOf(quantity: string): number {
+  const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(quantity)!;
+  return Number(number) * (unit === "Gi" ? 2 ** 30 : 2 ** 20);
+}
+
+/** Puts files into a folder as a node's agent does with a secret: all of them are replaced by one rename of a link. */
+function mount(folder: string, files: Readonly<Record<string, string>>, version: string): void {
+  mkdirSync(join(folder, version), { recursive: true });
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(folder, version, name), text, { mode: 0o440 });
+  const isNew = !readdirSync(folder).includes("..data");
+  symlinkSync(version, join(folder, "..data_tmp"));
+  renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
+  if (isNew) for (const name of Object.keys(files)) symlinkSync(join("..data", name), join(folder, name));
+}
+
 describe("the manifests for Kubernetes", () => {
+  after(killAll);
+
   it("are valid", () => {
-    for (const entry of manifests) {
+    for (const entry of [...manifests, ...secrets]) {
       assert.ok(entry.kind in CLASSES, entry.kind);
       const made = new CLASSES[entry.kind as Kind](entry as never);
       made.validate();
@@ -88,7 +153,7 @@ describe("the manifests for Kubernetes", () => {
   });
 
   it("have no field that Kubernetes does not know", () => {
-    assert.equal(complaints(manifests), "");
+    assert.equal(complaints([...manifests, ...secrets]), "");
     const wrong = structuredClone(manifest("Deployment"));
     Object.assign(wrong.spec!.template.spec!.containers[0]!, { livenesProbe: {} });
     assert.match(complaints([wrong as unknown as Manifest]), /livenesProbe/);
@@ -107,18 +172,7 @@ describe("the manifests for Kubernetes", () => {
 
   it("give settings that there are, and the ports and files of which they speak", () => {
     const { data } = manifest("ConfigMap");
-    const settings = new Map(
-      SETTINGS.filter(({ commands }) => commands.includes("serve")).map((setting): [string, Setting] => [
-        variableOf(setting.flag),
-        setting,
-      ]),
-    );
-    for (const [variable, value] of Object.entries(data!)) {
-      const setting = settings.get(variable);
-      assert.ok(setting, variable);
-      const { kind, min = 0 } = setting;
-      if (kind === "integer" || kind === "number") assert.ok(Number(value) >= min, `${variable}=${value}`);
-    }
+    assertSettings(data!);
     const pod = manifest("Deployment").spec!.template.spec!;
     const [container] = pod.containers;
     const ports = new Map(container!.ports!.map(({ name, containerPort }) => [name, containerPort]));
@@ -144,10 +198,43 @@ describe("the manifests for Kubernetes", () => {
   it("have no secrets, which an apply of the folder would put in place of the real ones; the documents make each", () => {
     const words = readFileSync(join(ROOT, "deploy/README.md"), "utf8");
     const { volumes } = manifest("Deployment").spec!.template.spec!;
-    const secrets = volumes!.flatMap(({ secret }) => secret?.secretName ?? []);
-    assert.ok(secrets.length > 0);
-    for (const name of secrets) assert.ok(words.includes(`kubectl create secret generic ${name} `), name);
+    const names = volumes!.flatMap(({ secret }) => secret?.secretName ?? []);
+    assert.deepEqual(names, ["orrery-keys", "orrery-admin", "orrery-limits"]);
+    for (const name of names) assert.ok(words.includes(`kubectl create secret generic ${name} `), name);
     assert.ok(manifests.every(({ kind }) => kind !== "Secret"));
+    for (const { metadata } of secrets) assert.ok(names.includes(metadata.name), metadata.name);
+  });
+
+  it("share limits by the lines of the example", () => {
+    const data = configWithExamples();
+    assert.deepEqual(
+      Object.keys(data).filter((name) => !(name in manifest("ConfigMap").data!)),
+      ["ORRERY_SHARED_LIMITS", "ORRERY_SHARED_LIMITS_PASSWORD_FILE", "ORRERY_REPLICAS"],
+    );
+    assertSettings(data);
+    const { spec } = manifest("HorizontalPodAutoscaler");
+    assert.equal(data.ORRERY_REPLICAS, String(spec!.maxReplicas));
+    // What the comment beside it counts with.
+    assert.deepEqual([spec!.minReplicas, spec!.maxReplicas], [3, 20]);
+    const { containers, volumes } = manifest("Deployment").spec!.template.spec!;
+    const mounted = containers[0]!.volumeMounts!.find(({ mountPath }) =>
+      data.ORRERY_SHARED_LIMITS_PASSWORD_FILE!.startsWith(`${mountPath}/`),
+    );
+    const volume = volumes!.find(({ name }) => name === mounted!.name);
+    assert.equal(volume!.secret!.secretName, "orrery-limits");
+    assert.equal(volume!.secret!.optional, true, "who shares no limits has none");
+  });
+
+  it("leave memory enough for a million users, as the page on scaling has it", () => {
+    const page = readFileSync(join(ROOT, "docs/scaling.md"), "utf8");
+    const last = (row: string): number =>
+      Number(new RegExp(`^\\| ${row} .*\\| ([\\d.,]+)(?: MB)? \\|$`, "m").exec(page)![1]!.replace(",", ""));
+    const steady = last("memory \\(RSS\\)") * 1e6;
+    const cache = Number(manifest("ConfigMap").data!.ORRERY_SEARCH_CACHE_BYTES);
+    const most = steady * last("peak during a reload, times that") + cache;
+    const { requests, limits } = manifest("Deployment").spec!.template.spec!.containers[0]!.resources!;
+    assert.ok(bytesOf(String(requests!.memory)) > most, `${requests!.memory} of ${most}`);
+    assert.ok(bytesOf(String(limits!.memory)) >= 1.3 * bytesOf(String(requests!.memory)));
   });
 
   it("leave time enough to stop", () => {
@@ -155,5 +242,68 @@ describe("the manifests for Kubernetes", () => {
     const { preStop } = pod.containers[0]!.lifecycle!;
     // A server answers what is in progress for at most 10 s.
     assert.ok(pod.terminationGracePeriodSeconds! > preStop!.sleep!.seconds + 10);
+  });
+
+  it("run the program: with these settings it takes up its keys, its probes are answered, and it stops in time", async (t) => {
+    const folder = temporaryFolder(t);
+    const [keys, admin, cache] = ["keys", "admin", "cache"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const made of [keys, admin, cache]) mkdirSync(made);
+    const { stringData } = manifest("Secret", "orrery-keys");
+    assert.deepEqual(Object.keys(stringData!), ["keys.json"]);
+    mount(keys, stringData!, "..1");
+    mount(admin, { token: "an-admin-token\n" }, "..1");
+    const adminPort = await freePort();
+    const { data } = manifest("ConfigMap");
+    const variables = {
+      ...data,
+      // As the image has it.
+      ORRERY_KEYS: join(keys, "keys.json"),
+      ORRERY_CACHE: cache,
+      ORRERY_PORT: "0",
+      // Of this machine.
+      ORRERY_SNAPSHOT: "data/sample",
+      ORRERY_ADMIN: data!.ORRERY_ADMIN!.replace(/\d+$/, String(adminPort)),
+      ORRERY_ADMIN_TOKEN_FILE: data!.ORRERY_ADMIN_TOKEN_FILE!.replace("/srv/admin", admin),
+    };
+    const server = await served(start(["serve"], variables));
+    const pod = manifest("Deployment").spec!.template.spec!;
+    const { readinessProbe, livenessProbe } = pod.containers[0]!;
+    for (const probe of [readinessProbe!, livenessProbe!]) {
+      // Probes have no token and call the pod by its address.
+      const { status } = await get(`http://127.0.0.1:${adminPort}${probe.httpGet!.path}`);
+      assert.equal(status, 200, probe.httpGet!.path);
+    }
+    assert.equal((await get(`http://127.0.0.1:${adminPort}/metrics`)).status, 401);
+    // Nobody has a key, as the manifest stands.
+    assert.equal((await server.logged("keys-loaded")).level, "warn");
+    const made = join(folder, "made.json");
+    const token = (await runWell(["keys", "create", "--keys", made, "--name", "first client"])).stdout.trim();
+    assert.equal((await get(`${server.url}/stats`, { token })).status, 401);
+    // Filled in by hand, as the manifest says: indented by four.
+    const text = readFileSync(join(FOLDER, "secret/keys.yaml"), "utf8");
+    const [filled] = parse(
+      text.replace(/^ {4}\{"keys":\[\]\}$/m, readFileSync(made, "utf8").trimEnd().replaceAll(/^/gm, "    ")),
+    ) as unknown as { stringData: Record<string, string> }[];
+    mount(keys, filled!.stringData, "..2");
+    await untilReply(server, token, ({ status }) => status === 200, "the new keys to apply");
+
+    // Out of the service at once, and gone before SIGKILL comes.
+    const began = performance.now();
+    server.child.kill("SIGTERM");
+    let isUnready = false;
+    const asking = until(async () => {
+      const reply = await get(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined);
+      if (reply?.status === 503) isUnready = true;
+      return isUnready || reply === undefined;
+    }, "readyz to say that it stops");
+    assert.deepEqual(await server.ended, { status: 0, signal: null });
+    await asking;
+    assert.ok(isUnready, "it was ready to its end");
+    const { seconds } = pod.containers[0]!.lifecycle!.preStop!.sleep!;
+    assertInTime(began, (pod.terminationGracePeriodSeconds! - seconds) * 1000, "the stop");
   });
 });

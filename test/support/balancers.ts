@@ -21,8 +21,6 @@ export interface Address {
 export interface Balancer {
   /** For HTTPS, HTTP/2 too. */
   readonly port: number;
-  /** How long it takes to notice that a replica is back, in milliseconds. */
-  readonly noticesMs: number;
   /** What it said, for whoever looks for a reason. */
   readonly log: () => string;
   readonly end: () => Promise<void>;
@@ -46,7 +44,7 @@ async function running(
   child: ChildProcess,
   port: number,
   log: () => string,
-  { stop, noticesMs }: { stop: NodeJS.Signals; noticesMs: number },
+  stop: NodeJS.Signals,
 ): Promise<Balancer> {
   const exited = once(child, "exit");
   const end = async (): Promise<void> => {
@@ -54,10 +52,13 @@ async function running(
     await exited;
   };
   await until(
-    () => ask(port, "/stats", "none").catch(() => undefined),
+    () => {
+      if (child.exitCode !== null) throw new Error(`the balancer ended: ${log()}`);
+      return ask(port, "/stats", "none").catch(() => undefined);
+    },
     () => `the balancer to answer: ${log()}`,
   );
-  return { port, noticesMs, log, end };
+  return { port, log, end };
 }
 
 /** nginx with `deploy/nginx.conf`. */
@@ -68,10 +69,10 @@ export async function startNginxSite(
   const port = await freePort();
   certificate(folder);
   let site = readFileSync(join(DEPLOY, "nginx.conf"), "utf8");
-  const servers = replicas
-    .map((replica) => `server 127.0.0.1:${replica.port} max_fails=1 fail_timeout=2s;`)
-    .join("\n    ");
-  site = swap(site, "server 127.0.0.1:8787 max_fails=1 fail_timeout=2s;", servers);
+  for (const failures of ["max_fails=1 fail_timeout=2s", "max_fails=0"]) {
+    const servers = replicas.map((replica) => `server 127.0.0.1:${replica.port} ${failures};`);
+    site = swap(site, `    server 127.0.0.1:8787 ${failures};`, servers.join("\n    "));
+  }
   site = swap(site, "listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`);
   site = swap(site, "    listen [::]:443 ssl http2;\n", "");
   site = site.replaceAll("/etc/nginx/tls/api.example.com", join(folder, "site"));
@@ -84,10 +85,10 @@ export async function startNginxSite(
   writeFileSync(
     file,
     `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${log};
-     events {} http { access_log off; ${temp.join(" ")} ${site} }`,
+     events { worker_connections 4096; } http { access_log off; ${temp.join(" ")} ${site} }`,
   );
   const child = spawn("nginx", ["-p", folder, "-c", file], { stdio: "inherit" });
-  return running(child, port, () => readFileSync(log, "utf8"), { stop: "SIGQUIT", noticesMs: 2500 });
+  return running(child, port, () => readFileSync(log, "utf8"), "SIGTERM");
 }
 
 /** HAProxy with `deploy/haproxy.cfg`. */
@@ -100,12 +101,9 @@ export async function startHaproxy(folder: string, replicas: readonly Address[])
   configuration = swap(configuration, "/etc/haproxy/api.example.com.pem", pem);
   configuration = swap(configuration, " port 8788", "");
   ["a", "b", "c"].forEach((name, index) => {
-    const replica = replicas[index]!;
-    configuration = swap(
-      configuration,
-      new RegExp(`server ${name} .*`),
-      `server ${name} 127.0.0.1:${replica.port} port ${replica.adminPort}`,
-    );
+    const replica = replicas[index];
+    const server = replica && `server ${name} 127.0.0.1:${replica.port} port ${replica.adminPort}`;
+    configuration = swap(configuration, new RegExp(`server ${name} .*`), server ?? "");
   });
   const file = join(folder, "haproxy.cfg");
   writeFileSync(file, configuration);
@@ -115,5 +113,5 @@ export async function startHaproxy(folder: string, replicas: readonly Address[])
     stream.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
-  return running(child, port, () => said, { stop: "SIGTERM", noticesMs: 1500 });
+  return running(child, port, () => said, "SIGTERM");
 }

@@ -27,6 +27,8 @@ export function writeNumbered(folder: string, number: number): string {
 /** A replica that can be ended and started again on the same ports. */
 export class Replica {
   readonly name: string;
+  /** All its processes, that before this one too. */
+  readonly #servers: Served[] = [];
   readonly port: number;
   readonly adminPort: number;
   readonly #link: string;
@@ -61,6 +63,12 @@ export class Replica {
   async start(): Promise<void> {
     const ports = ["--port", String(this.port), "--admin", String(this.adminPort)];
     this.server = await served(start(["serve", "--snapshot", this.#link, ...ports, ...this.#args]));
+    this.#servers.push(this.server);
+  }
+
+  /** How often all its processes logged an event. */
+  count(event: string): number {
+    return this.#servers.reduce((sum, server) => sum + server.logs(event).length, 0);
   }
 
   /** What /readyz says. */
@@ -99,6 +107,13 @@ export function ask(
   return get(`https://127.0.0.1:${port}${BASE}${path}`, { token, ...options });
 }
 
+/** Who answered a client: the limit of its key, which every replica has another one of. */
+interface Answered {
+  by: string;
+  /** Replies in a row. */
+  times: number;
+}
+
 /** Clients with a key each, which ask for one thing after another and note what they see. */
 export class Clients {
   #seen = nothing();
@@ -106,9 +121,12 @@ export class Clients {
   readonly #running: Promise<void>[];
   /** Replies by client. */
   readonly #replies: number[];
+  readonly #answered: Answered[];
+  #homes: readonly string[] = [];
 
   constructor(port: number, tokens: readonly string[]) {
     this.#replies = tokens.map(() => 0);
+    this.#answered = tokens.map(() => ({ by: "", times: 0 }));
     this.#running = tokens.map((token, client) => this.#run(port, token, client));
   }
 
@@ -119,9 +137,13 @@ export class Clients {
       const began = performance.now();
       const path = paths[turn % paths.length]!;
       try {
-        const { status, text } = await ask(port, path, token, { agent });
+        const { status, headers, text } = await ask(port, path, token, { agent });
         this.#seen.statuses.set(status, (this.#seen.statuses.get(status) ?? 0) + 1);
         if (status === 200) JSON.parse(text);
+        const answered = this.#answered[client]!;
+        const by = String(headers["x-ratelimit-limit"]);
+        answered.times = by === answered.by ? answered.times + 1 : 1;
+        answered.by = by;
       } catch (error) {
         this.#seen.broken.push(`${path}: ${(error as Error).message}`);
       }
@@ -150,9 +172,88 @@ export class Clients {
     );
   }
 
+  /** Waits until each client is answered by one replica alone, and takes that for its home. */
+  async settle(): Promise<void> {
+    await until(() => this.#answered.every(({ times }) => times >= 10), "each key to stay at one replica");
+    this.#homes = this.#answered.map(({ by }) => by);
+  }
+
+  /** Waits until each client is answered by its home. */
+  async home(): Promise<void> {
+    const strangers = (): string[] =>
+      this.#answered.flatMap(({ by }, client) => (by === this.#homes[client] ? [] : [`${client} by ${by}`]));
+    await until(
+      () => strangers().length === 0,
+      () => `keys to come back to their replica; still elsewhere: ${strangers().join(", ")}`,
+    );
+  }
+
   async end(): Promise<void> {
     this.#isEnding = true;
     await Promise.all(this.#running);
+  }
+}
+
+/** A way to a replica: itself, or a balancer. */
+export interface Way {
+  readonly name: string;
+  readonly ask: (token: string) => Promise<Response>;
+  /** Whether it may fail, since what is done is done to whoever is asked. */
+  readonly mayFail: boolean;
+}
+
+/** A client that asks for more than its limit, in all ways at once. */
+export class Greedy {
+  readonly #token: string;
+  readonly #ways: readonly Way[];
+  asked = 0;
+  passed = 0;
+  /** What should not have come, in words. */
+  readonly problems: string[] = [];
+
+  constructor(token: string, ways: readonly Way[]) {
+    this.#token = token;
+    this.#ways = ways;
+  }
+
+  /** @returns whether it was refused */
+  async #once({ name, ask: askBy, mayFail }: Way): Promise<boolean> {
+    this.asked++;
+    try {
+      const { status, text } = await askBy(this.#token);
+      if (status === 200) this.passed++;
+      else if (status !== 429) this.problems.push(`${name}: ${status} ${text}`);
+      return status === 429;
+    } catch (error) {
+      if (!mayFail) this.problems.push(`${name}: ${(error as Error).message}`);
+      return false;
+    }
+  }
+
+  /** Asks so often. @param pauseMs behind each reply */
+  async ask(times: number, pauseMs = 0): Promise<void> {
+    const share = Math.ceil(times / this.#ways.length);
+    await Promise.all(
+      this.#ways.map(async (way) => {
+        for (let time = 0; time < share; time++) {
+          await this.#once(way);
+          if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        }
+      }),
+    );
+  }
+
+  /** Asks until nothing more passes anywhere. */
+  async exhaust(): Promise<void> {
+    await Promise.all(
+      this.#ways.map(async (way) => {
+        const began = performance.now();
+        for (let refusals = 0; refusals < 3; ) {
+          refusals = (await this.#once(way)) ? refusals + 1 : 0;
+          assert.ok(performance.now() - began < 120_000, `${way.name} never refuses; passed: ${this.passed}`);
+        }
+      }),
+    );
   }
 }
 

@@ -1,0 +1,292 @@
+/**
+ * The load balancers of `deploy/`, real ones, in front of stand-ins for replicas: which replica is asked, how often, and
+ * what one client can do to the others.
+ */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { type ClientHttp2Session, connect as connectByHttp2, constants } from "node:http2";
+import { Agent, request } from "node:https";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { connect as connectTls } from "node:tls";
+import { type Balancer, startHaproxy, startNginxSite } from "../support/balancers.ts";
+import { ask as askAt } from "../support/fleet.ts";
+import { need } from "../support/need.ts";
+import { assertInTime } from "../support/patience.ts";
+import { type Response, until } from "../support/process.ts";
+import { StandIn } from "../support/stand-in.ts";
+
+const SEARCH = "/worlds/search?q=a";
+const tokens = Array.from({ length: 40 }, (_, n) => `svc_sk_stand-in-${n}`);
+
+describe("which replica a balancer asks", {
+  skip: need("nginx", "haproxy", "openssl"),
+  concurrency: true,
+}, () => {
+  for (const [name, startBalancer] of [
+    ["nginx", startNginxSite],
+    ["HAProxy", startHaproxy],
+  ] as const) {
+    const isNginx = name === "nginx";
+
+    describe(`stand-ins behind ${name}`, { concurrency: 1 }, () => {
+      const folder = mkdtempSync(join(tmpdir(), "orrery-stand-ins-"));
+      const replicas = ["a", "b", "c"].map((id) => new StandIn(id));
+      let balancer: Balancer;
+      const agent = new Agent({ keepAlive: true, maxSockets: 12 });
+      const ask = (path: string, token: string): Promise<Response> =>
+        askAt(balancer.port, path, token, { agent });
+      /** Where the key of each token belongs. */
+      const homes = new Map<string, StandIn>();
+
+      before(async () => {
+        for (const replica of replicas) await replica.open();
+        mkdirSync(join(folder, "balancer"));
+        balancer = await startBalancer(join(folder, "balancer"), replicas);
+        for (const token of tokens) homes.set(token, answeredBy(await ask("/stats", token)));
+      });
+      after(async () => {
+        agent.destroy();
+        await balancer?.end();
+        for (const replica of replicas) await replica.close();
+        rmSync(folder, { recursive: true });
+      });
+      // Whoever failed in a test is asked again behind it.
+      afterEach(async () => {
+        for (const replica of replicas)
+          Object.assign(replica, { manner: "answers", delayMs: 0, isReady: true });
+        await untilHome();
+      });
+
+      function answeredBy({ status, headers, text }: Response): StandIn {
+        assert.equal(status, 200, text);
+        return replicas.find((replica) => replica.name === headers["x-replica"])!;
+      }
+      const tokensOf = (home: StandIn): string[] => tokens.filter((token) => homes.get(token) === home);
+      const requests = (): number => replicas.reduce((sum, replica) => sum + replica.requests, 0);
+
+      /** Waits until all keys are at home. */
+      async function untilHome(): Promise<void> {
+        await until(async () => {
+          const replies = await Promise.all(tokens.map((token) => ask("/stats", token)));
+          return replies.every(
+            ({ status, headers }, n) =>
+              status === 200 && headers["x-replica"] === homes.get(tokens[n]!)!.name,
+          );
+        }, "all keys to be at home");
+      }
+
+      it("has each key at one replica, however many requests are under way", async () => {
+        assert.deepEqual(new Set(homes.values()), new Set(replicas));
+        for (const replica of replicas) replica.delayMs = 20;
+        const many = [0, 1, 2, 3].flatMap(() => tokens);
+        const replies = await Promise.all(many.map((token) => ask("/stats", token)));
+        for (const [n, token] of many.entries())
+          assert.equal(answeredBy(replies[n]!), homes.get(token), token);
+      });
+
+      it("asks over connections that it keeps", async () => {
+        const opened = (): number => replicas.reduce((sum, { connections }) => sum + connections, 0);
+        for (const token of tokens) await ask("/stats", token);
+        const before = opened();
+        for (const token of tokens) await ask("/stats", token);
+        assert.ok(opened() - before <= 3, `${opened() - before} connections for ${tokens.length} requests`);
+      });
+
+      it("gives the keys of a replica that is gone to the others, and back; all others stay", async () => {
+        const [gone] = replicas as [StandIn];
+        await gone.close();
+        for (let round = 0; round < 3; round++)
+          for (const token of tokens) {
+            const by = answeredBy(await ask("/stats", token));
+            if (homes.get(token) === gone) assert.notEqual(by, gone);
+            else assert.equal(by, homes.get(token));
+          }
+        await gone.open();
+        await untilHome();
+      });
+
+      it("passes a 503 on and asks nobody else", async () => {
+        for (const replica of replicas) replica.manner = "is busy";
+        const before = requests();
+        for (let times = 0; times < 10; times++) {
+          const { status, headers, text } = await ask(SEARCH, tokens[0]!);
+          assert.deepEqual([status, headers["retry-after"], text], [503, "1", '{"error":"Server is busy"}']);
+        }
+        assert.equal(requests() - before, 10);
+      });
+
+      it("asks another one when one hangs, for a search not as soon as for all else", async () => {
+        const [hung] = replicas as [StandIn];
+        hung.manner = "hangs";
+        const token = tokensOf(hung)[0]!;
+        const before = requests();
+        const msOf = async (path: string): Promise<number> => {
+          const began = performance.now();
+          assert.notEqual(answeredBy(await ask(path, token)), hung);
+          return performance.now() - began;
+        };
+        const [lookup, search] = (await Promise.all([msOf("/stats"), msOf(SEARCH)])) as [number, number];
+        assert.equal(requests() - before, 4);
+        // A second and three, and what a busy machine takes.
+        assert.ok(lookup < 0.7 * search, `${lookup} and ${search} ms`);
+      });
+
+      it("asks two at most when all hang", async () => {
+        for (const replica of replicas) replica.manner = "hangs";
+        const before = requests();
+        const { status } = await ask("/stats", tokens[0]!);
+        assert.equal(status, 504);
+        assert.equal(requests() - before, 2);
+      });
+
+      it("asks what is no read of one alone", async () => {
+        const [hung] = replicas as [StandIn];
+        hung.manner = "hangs";
+        const before = requests();
+        const posted = request({
+          ...{
+            host: "127.0.0.1",
+            port: balancer.port,
+            path: "/api/public/v1/stats",
+            method: "POST",
+            agent: false,
+          },
+          ...{ headers: { authorization: `Bearer ${tokensOf(hung)[0]}` }, rejectUnauthorized: false },
+        });
+        posted.end();
+        const [response] = (await once(posted, "response")) as [{ statusCode: number; resume: () => void }];
+        response.resume();
+        assert.equal(response.statusCode, 504);
+        assert.equal(requests() - before, 1);
+      });
+
+      it("waits longer for a search", async () => {
+        for (const replica of replicas) replica.delayMs = 1700;
+        const before = requests();
+        const began = performance.now();
+        const [token] = tokens as [string];
+        const by = answeredBy(await ask(SEARCH, token));
+        // A machine that is too busy for this test has it asked of another one.
+        if (performance.now() - began > 2900) return;
+        assert.equal(by, homes.get(token));
+        assert.equal(requests() - before, 1);
+      });
+
+      /** @returns the milliseconds that it took, and how many requests others got meanwhile */
+      async function sendAndLeave(hung: StandIn): Promise<{ ms: number; ofOthers: number }> {
+        const [token] = tokensOf(hung);
+        const before = { all: requests(), hung: hung.requests, aborted: hung.aborted };
+        const began = performance.now();
+        const session = connectByHttp2(`https://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false });
+        session.on("error", () => {});
+        const headers = { ":path": `/api/public/v1${SEARCH}`, authorization: `Bearer ${token}` };
+        const streams = Array.from({ length: 10 }, () => session.request(headers).on("error", () => {}));
+        const plain = Array.from({ length: 10 }, () =>
+          request({
+            ...{ host: "127.0.0.1", port: balancer.port, path: headers[":path"], agent: false },
+            ...{ headers: { authorization: headers.authorization }, rejectUnauthorized: false },
+          })
+            .on("error", () => {})
+            .end(),
+        );
+        await until(() => hung.requests - before.hung >= 20, "the requests to arrive");
+        for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+        for (const one of plain) one.destroy();
+        await until(
+          () => hung.aborted - before.aborted >= 20,
+          () => `requests to be taken back; so many were: ${hung.aborted - before.aborted}`,
+        );
+        const ms = performance.now() - began;
+        session.close();
+        return { ms, ofOthers: requests() - before.all - 20 };
+      }
+
+      it("takes requests back whose client has gone, and asks nobody else", async () => {
+        const [hung] = replicas as [StandIn];
+        hung.manner = "hangs";
+        // Where the machine takes so long that a search has hung, it is tried again.
+        for (let tries = 0; ; tries++) {
+          const { ms, ofOthers } = await sendAndLeave(hung);
+          if (ms > 2900 && tries < 4) continue;
+          assert.ok(ms <= 2900, `only after ${ms} ms, which is when a search hangs`);
+          assert.equal(ofOthers, 0);
+          return;
+        }
+      });
+
+      if (!isNginx)
+        it("sends nothing to a replica that is not ready", async () => {
+          const [stopping] = replicas as [StandIn];
+          stopping.isReady = false;
+          const token = tokensOf(stopping)[0]!;
+          await until(
+            async () => answeredBy(await ask("/stats", token)) !== stopping,
+            "its keys to go elsewhere",
+          );
+          const before = stopping.requests;
+          for (const one of tokens) answeredBy(await ask("/stats", one));
+          assert.equal(stopping.requests, before);
+        });
+
+      it("asks as soon as one is there again when all were gone", async () => {
+        // Connections of their own: who answers an error may end its connection.
+        const askAnew = (token: string): Promise<Response> => askAt(balancer.port, "/stats", token);
+        for (const replica of replicas) await replica.close();
+        const refused = await Promise.allSettled(tokens.slice(0, 10).map(askAnew));
+        for (const replica of replicas) await replica.open();
+        for (const settled of refused) {
+          assert.ok(settled.status === "fulfilled", String((settled as PromiseRejectedResult).reason));
+          assert.ok([502, 503].includes(settled.value.status), String(settled.value.status));
+        }
+        // nginx has left all of them alone, for two seconds.
+        if (isNginx) for (const token of tokens) answeredBy(await askAnew(token));
+        else await until(async () => (await askAnew(tokens[0]!)).status === 200, "one to be asked");
+      });
+
+      it("answers others beside idle connections, half heads, and readers that take nothing", async () => {
+        const sockets: Socket[] = [];
+        const sessions: ClientHttp2Session[] = [];
+        try {
+          for (const replica of replicas) replica.manner = "says much";
+          for (let count = 0; count < 1000; count++)
+            sockets.push(connect(balancer.port, "127.0.0.1").on("error", () => {}));
+          for (let count = 0; count < 60; count++) {
+            const half = connectTls({ port: balancer.port, host: "127.0.0.1", rejectUnauthorized: false });
+            half.on("error", () => {});
+            half.write("GET / HTTP/1.1\r\nHost: x\r\nX-Half");
+            sockets.push(half);
+          }
+          const before = requests();
+          const settings = { settings: { initialWindowSize: 0 }, rejectUnauthorized: false };
+          for (let count = 0; count < 6; count++) {
+            const session = connectByHttp2(`https://127.0.0.1:${balancer.port}`, settings);
+            session.on("error", () => {});
+            sessions.push(session);
+            for (let stream = 0; stream < 90; stream++)
+              session
+                .request({ ":path": "/docs", authorization: `Bearer ${tokens[stream % tokens.length]}` })
+                .on("error", () => {});
+          }
+          await until(
+            () => requests() - before >= 500,
+            () => `the readers' requests to arrive: ${requests() - before}`,
+          );
+          for (const replica of replicas) replica.manner = "answers";
+          // This process was busy itself.
+          await until(async () => (await ask("/stats", tokens[0]!)).status === 200, "it to be quiet");
+          const began = performance.now();
+          for (const token of tokens) answeredBy(await askAt(balancer.port, "/stats", token));
+          assertInTime(began, 4000, "the others' requests");
+        } finally {
+          for (const session of sessions) session.destroy();
+          for (const socket of sockets) socket.destroy();
+        }
+      });
+    });
+  }
+});

@@ -1,0 +1,255 @@
+/** The load balancers of `deploy/`, real ones, in front of a real server: how HTTP gets through them. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { gunzipSync } from "node:zlib";
+import { type Balancer, startHaproxy, startNginxSite } from "../support/balancers.ts";
+import { freePort } from "../support/free-port.ts";
+import { need } from "../support/need.ts";
+import { within } from "../support/patience.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { killAll, type Served, serve } from "../support/process.ts";
+
+const BASE = "/api/public/v1";
+/** A key that may ask once. */
+const ONCE = "svc_sk_balancers-once-0000000001";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"), concurrency: true }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-balancers-"));
+  let server: Served;
+  let adminPort: number;
+
+  before(async () => {
+    const keys = writeKeys(
+      join(folder, "keys.json"),
+      keyRecord(TOKEN),
+      keyRecord(ONCE, { id: "once", limit: 2 }),
+    );
+    adminPort = await freePort();
+    server = await serve("data/sample", keys, ["--admin", String(adminPort), "--access-log"]);
+  });
+  after(async () => {
+    await killAll();
+    rmSync(folder, { recursive: true });
+  });
+
+  for (const [name, startBalancer] of [
+    ["nginx", startNginxSite],
+    ["HAProxy", startHaproxy],
+  ] as const) {
+    const isNginx = name === "nginx";
+    describe(name, { concurrency: 1 }, () => {
+      let balancer: Balancer;
+      let halfHead: Promise<string>;
+      before(async () => {
+        mkdirSync(join(folder, name));
+        balancer = await startBalancer(join(folder, name), [{ port: server.port, adminPort }]);
+        // It takes its time, so it begins here and is looked at later.
+        halfHead = raw(`GET ${BASE}/stats HTTP/1.1\r\nHost: x\r\nX-Half`);
+        halfHead.catch(() => {});
+      });
+      after(() => balancer?.end());
+
+      /** One request by HTTP/2. */
+      async function ask(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+        const session = connect(`https://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false });
+        const all = { ":path": BASE + path, authorization: `Bearer ${TOKEN}`, ...headers };
+        const stream = session.request(all, { endStream: true });
+        // A session that fails also fails its stream, which is what is waited for.
+        session.on("error", () => {});
+        const [answered] = (await once(stream, "response")) as [IncomingHttpHeaders];
+        const chunks: Buffer[] = [];
+        for await (const chunk of stream) chunks.push(chunk as Buffer);
+        session.close();
+        return { status: Number(answered[":status"]), headers: answered, body: Buffer.concat(chunks) };
+      }
+
+      /** Sends bytes over TLS, byte by byte where they are slow, and waits for the end of the connection. */
+      async function raw(bytes: string, isSlow = false): Promise<string> {
+        const socket = connectTls({ host: "127.0.0.1", port: balancer.port, rejectUnauthorized: false });
+        let text = "";
+        socket.setEncoding("latin1").on("data", (part: string) => {
+          text += part;
+        });
+        const closed = new Promise<void>((resolve, reject) => {
+          socket.once("close", () => resolve());
+          socket.once("error", reject);
+        });
+        await once(socket, "secureConnect");
+        for (const part of isSlow ? bytes : [bytes]) {
+          socket.write(part);
+          if (isSlow) await new Promise((resolve) => setTimeout(resolve, 2));
+        }
+        await within(closed, "the end of the connection");
+        return text;
+      }
+      const get11 = (
+        headers: readonly string[],
+        target = "/stats",
+        method = "GET",
+        version = "1.1",
+      ): string =>
+        [
+          `${method} ${BASE}${target} HTTP/${version}`,
+          `Authorization: Bearer ${TOKEN}`,
+          ...headers,
+          "",
+          "",
+        ].join("\r\n");
+      const CLOSE = ["Host: api.example.com", "Connection: close"];
+
+      it("speaks HTTP/2 over TLS and passes answers, errors and headers on", async () => {
+        const { status, headers, body } = await ask("/stats");
+        assert.equal(status, 200);
+        assert.equal(JSON.parse(body.toString()).data.totalUsers, 2000);
+        assert.equal(headers.etag, `"${server.generation}"`);
+        assert.equal(headers["cache-control"], "private, no-cache");
+        assert.equal(headers["x-ratelimit-limit"], "1000");
+        assert.match(String(headers["x-ratelimit-remaining"]), /^\d+$/);
+        assert.match(String(headers["x-ratelimit-reset"]), /^\d+$/);
+        const refused = await ask("/stats", { authorization: "Basic x" });
+        assert.equal(refused.status, 401);
+        assert.equal(refused.headers["www-authenticate"], "Bearer");
+        assert.equal(refused.body.toString(), '{"error":"Invalid token format"}');
+        assert.equal((await ask("/nothing")).status, 404);
+      });
+
+      it("passes on who used up a limit, once for each request", async () => {
+        const once = { authorization: `Bearer ${ONCE}` };
+        const replies = await Promise.all([1, 2, 3].map(() => ask("/stats", once)));
+        const limited = replies.filter(({ status }) => status === 429);
+        // Both balancers are tested at the same time with one key of two requests.
+        assert.ok(limited.length >= 1);
+        assert.match(String(limited[0]!.headers["retry-after"]), /^\d+$/);
+        assert.equal(limited[0]!.body.toString(), '{"error":"Rate limit exceeded"}');
+      });
+
+      it("passes the id of a request on and back", async () => {
+        const { headers } = await ask("/stats", { "x-request-id": `given-${name}-1` });
+        assert.equal(headers["x-request-id"], `given-${name}-1`);
+        const own = await ask("/stats");
+        assert.match(String(own.headers["x-request-id"]), /^[\w.~+/=:@-]+$/);
+      });
+
+      it("compresses pages, and a crawler keeps its generation by If-Match all the same", async () => {
+        const gzip = { "accept-encoding": "gzip" };
+        const plain = await ask("/worlds?limit=50");
+        assert.equal(plain.headers["content-encoding"], undefined);
+        assert.equal(plain.headers.etag, `"${server.generation}"`);
+        const first = await ask("/worlds?limit=50", gzip);
+        assert.equal(first.headers["content-encoding"], "gzip");
+        assert.match(String(first.headers.vary), /accept-encoding/i);
+        assert.deepEqual(JSON.parse(gunzipSync(first.body).toString()), JSON.parse(plain.body.toString()));
+        const etag = first.headers.etag!;
+        assert.equal(etag, `W/"${server.generation}"`);
+        for (const tag of [etag, `"${server.generation}"`, "*"]) {
+          const next = await ask("/worlds?limit=50&offset=50", { ...gzip, "if-match": tag });
+          assert.equal(next.status, 200, tag);
+        }
+        for (const tag of ['W/"another"', '"another"']) {
+          const other = await ask("/worlds?limit=50", { ...gzip, "if-match": tag });
+          assert.equal(other.status, 412);
+          assert.equal(other.body.toString(), '{"error":"Snapshot has changed"}');
+        }
+        for (const tag of [etag, `"${server.generation}"`, `"x", ${etag}`, "*"]) {
+          const known = await ask("/worlds?limit=50", { ...gzip, "if-none-match": tag });
+          assert.deepEqual([known.status, known.body.length], [304, 0], tag);
+          assert.match(String(known.headers.etag), /^(W\/)?"/);
+          assert.match(String(known.headers["x-ratelimit-remaining"]), /^\d+$/);
+        }
+      });
+
+      it("takes HEAD, OPTIONS and the question of a web page", async () => {
+        const head = await ask("/worlds?limit=50", { ":method": "HEAD", "accept-encoding": "gzip" });
+        assert.deepEqual([head.status, head.body.length], [200, 0]);
+        assert.match(String(head.headers.etag), new RegExp(`^(W/)?"${server.generation}"$`));
+        const options = await ask("/stats", { ":method": "OPTIONS", authorization: "" });
+        assert.equal(options.status, 204);
+        assert.equal(options.headers.allow, "GET, HEAD, OPTIONS");
+        const preflight = await ask("/stats", {
+          ":method": "OPTIONS",
+          origin: "https://example.com",
+          "access-control-request-method": "GET",
+          "access-control-request-headers": "authorization, if-match",
+        });
+        assert.equal(preflight.status, 204);
+        assert.equal(preflight.headers["access-control-allow-origin"], "*");
+        assert.match(String(preflight.headers["access-control-allow-headers"]), /authorization/i);
+        const read = await ask("/stats", { origin: "https://example.com" });
+        assert.match(String(read.headers["access-control-expose-headers"]), /ETag/);
+        const other = await ask("/stats", { ":method": "DELETE" });
+        assert.equal(other.status, 405);
+        assert.equal(other.headers.allow, "GET, HEAD, OPTIONS");
+      });
+
+      it("takes a URL of 8 KiB, and HTTP/1.0, and a head that comes byte by byte", async () => {
+        const q = "q=".concat("a".repeat(8192 - `${BASE}/worlds/search?q=`.length));
+        assert.equal((await ask(`/worlds/search?${q}`)).status, 200);
+        assert.match(await raw(get11(CLOSE, `/worlds/search?${q}`)), /^HTTP\/1\.1 200 /);
+        assert.match(await raw(get11([], "/stats", "GET", "1.0")), /^HTTP\/1\.[01] 200 .*"totalUsers":2000/s);
+        assert.match(await raw(get11(CLOSE), true), /^HTTP\/1\.1 200 .*"totalUsers":2000/s);
+      });
+
+      it("refuses bodies and heads that are too large, itself or by the server", async () => {
+        const body = (length: number, method = "GET"): Promise<string> =>
+          raw(get11([...CLOSE, `Content-Length: ${length}`], "/stats", method) + "x".repeat(length));
+        assert.match(await body(10), /^HTTP\/1\.1 400 .*\{"error":"Request body not allowed"\}$/s);
+        assert.match(await body(10, "POST"), /^HTTP\/1\.1 405 .*\{"error":"Method not allowed"\}$/s);
+        assert.match(
+          await body(4000),
+          isNginx ? /^HTTP\/1\.1 413 / : /^HTTP\/1\.1 400 .*"Request body not allowed"/s,
+        );
+        const headers = (count: number, length: number): string[] =>
+          Array.from({ length: count }, (_, n) => `X-Filler-${n}: ${"x".repeat(length)}`);
+        assert.match(
+          await raw(get11([...CLOSE, ...headers(70, 1)])),
+          /^HTTP\/1\.1 431 .*"Request header fields too large"/s,
+        );
+        assert.match(await raw(get11([...CLOSE, ...headers(40, 1000)])), /^HTTP\/1\.1 (400|431) /);
+        // It serves on.
+        assert.equal((await ask("/stats")).status, 200);
+      });
+
+      it("offers HTTP/2 by TLS, of version 1.2 or newer", async () => {
+        const offered = (options: ConnectionOptions): Promise<string | false | null> =>
+          new Promise((resolve, reject) => {
+            const socket = connectTls({
+              host: "127.0.0.1",
+              port: balancer.port,
+              rejectUnauthorized: false,
+              ...options,
+            });
+            socket.once("error", reject);
+            socket.once("secureConnect", () => {
+              resolve(socket.alpnProtocol);
+              socket.destroy();
+            });
+          });
+        for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+          const only = { minVersion: version, maxVersion: version, ALPNProtocols: ["h2", "http/1.1"] };
+          assert.equal(await offered(only), "h2");
+        }
+        assert.equal(await offered({ ALPNProtocols: ["http/1.1"] }), "http/1.1");
+        await assert.rejects(
+          offered({ maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "ALL:@SECLEVEL=0" }),
+        );
+      });
+
+      it("ends a connection that sent half a head, within its time", async () => {
+        assert.match(await halfHead, isNginx ? /^(HTTP\/1\.1 408 |$)/ : /^HTTP\/1\.[01] 408 /);
+      });
+    });
+  }
+});
