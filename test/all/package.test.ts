@@ -239,6 +239,22 @@ describe("the package", () => {
     assert.match(text, /http:\/\/jedwatson\.github\.io\/classnames/);
   });
 
+  it("names the package that shared limits need, and installs none for those who do not", () => {
+    assert.equal(existsSync(join(npmProject, "node_modules/@redis")), false);
+    for (const url of ["redis://:secret@127.0.0.1:1", "rediss://127.0.0.1:1", "unix:/nowhere"]) {
+      for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
+        const ran = spawnSync(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more], {
+          ...{ cwd: npmProject, encoding: "utf8", env: environment() },
+        });
+        assert.equal(
+          ran.stderr,
+          "orrery: --shared-limits needs a package that is not installed: npm install @redis/client\n",
+        );
+        assert.deepEqual([ran.status, ran.stdout], [1, ""]);
+      }
+    }
+  });
+
   it("is sound to publint and to Are The Types Wrong", () => {
     for (const [program, ...args] of [
       ["publint", "--strict", packed],

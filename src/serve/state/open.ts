@@ -150,7 +150,13 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   const countsKeeper =
     options.countsFile === undefined
       ? undefined
-      : await (await import("./keep-counts.ts")).keepCounts({ file: options.countsFile, counters, observe });
+      : await (await import("./keep-counts.ts")).keepCounts({
+          file: options.countsFile,
+          counters,
+          observe,
+          // Shared windows are those of the server's clock.
+          ...(sharedLimits ? { windowClock: () => Date.now() + sharedLimits.leases.clock[0]! } : {}),
+        });
   const { pending, requestCounters, countSearch, similar, load } = await openSearching(options);
   const source = await openSource(options);
   let state: State | undefined;
