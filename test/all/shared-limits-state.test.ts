@@ -76,7 +76,7 @@ async function kill({ child, ended }: Served): Promise<void> {
 
 const skip = need(PROGRAM);
 
-describe("counts of shared limits over a restart", { skip, concurrency: 3 }, () => {
+describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () => {
   test("are those of before, and all of the limit passes: a stop", async (t) => {
     const world = new World(t, await startRedis());
     const other = await world.start();
@@ -154,7 +154,6 @@ describe("counts of shared limits over a restart", { skip, concurrency: 3 }, () 
     const world = new World(t, await startRedis());
     const older = await world.start("a");
     await world.ask(older, 10);
-    await world.untilKept("a", 10);
     const younger = await world.start("a");
     for (let round = 0; round < 5; round++) {
       await world.ask(older, 2);

@@ -168,7 +168,9 @@ export const openConnection: OpenConnection = async (target, onLost) => {
   below?.on("error", lose);
   client.on("error", (error: Error) => lose(error));
   client.on("end", () => lose(new Error("the connection was closed")));
-  const timer = setTimeout(() => lose(new Error("the server did not answer in time")), OPEN_MS);
+  const late = (): void => lose(new Error("the server did not answer in time"));
+  // What has arrived by then is looked at first.
+  const timer = setTimeout(() => setImmediate(() => isUsable || late()), OPEN_MS);
   async function run(command: readonly string[]): Promise<unknown> {
     const bytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
     awaited += bytes;

@@ -212,7 +212,7 @@ export async function createCounterServer(
     },
     onAway(problem) {
       // Others know the map, too, and are told of themselves.
-      if (nodes.size === 0) tellAway(seedPlace, problem);
+      if (nodes.size === 0 && missing === undefined) tellAway(seedPlace, problem);
     },
     onBack: () => tellBack(seedPlace),
     onUp,
