@@ -56,7 +56,8 @@ describe("shared limits of many keys", () => {
     const keys = Array.from({ length: KEYS }, (_, n) => `key ${n}`);
     server.turn(() => "-ERR no\r\n");
     for (const key of keys) await replica.count(key, 10);
-    const away = (): number => replica.keeper.leases.away.subarray(0, KEYS).reduce((sum, isAway) => sum + isAway, 0);
+    const away = (): number =>
+      replica.keeper.leases.away.subarray(0, KEYS).reduce((sum, isAway) => sum + isAway, 0);
     assert.equal(away(), KEYS);
     good();
     await until(

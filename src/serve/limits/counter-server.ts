@@ -17,6 +17,8 @@ import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 /** Where leases come from. */
 export interface CounterServer {
+  /** Whether the server of a key can be asked. */
+  readonly isUp: (keyId: string) => boolean;
   /**
    * Asks once for permits of a key.
    *
@@ -219,9 +221,10 @@ export async function createCounterServer(
     say,
   });
 
+  const holderOf = (key: string): Link | undefined => (isCluster ? bySlot[slotOfKey(key)] : seed);
+
   function linkOf(key: string): Link {
-    if (!isCluster) return seed;
-    const link = bySlot[slotOfKey(key)];
+    const link = holderOf(key);
     if (link?.isUp()) return link;
     lookAgain();
     throw new AwayError("away");
@@ -258,6 +261,7 @@ export async function createCounterServer(
   }
   await Promise.all([...nodes.values()].map(({ tried }) => tried));
   return {
+    isUp: (keyId) => holderOf(stateKey(keyId, seconds))?.isUp() ?? false,
     lease: (keyId, asked) => ask(keyId, argumentsOf(seconds, replica, asked)),
     async release(keyId, asked) {
       await ask(keyId, argumentsOf(seconds, replica, { ...asked, want: -1 })).catch(() => {});

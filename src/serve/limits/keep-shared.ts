@@ -136,6 +136,8 @@ export async function keepSharedLimits(
       Atomics.store(leases.away, slot, 0);
       return undefined;
     }
+    // When its server is back it is told of.
+    if (!server.isUp(nameOf(slot))) return undefined;
     return new Promise((resolve) =>
       ask(slot, limit, 0, (_, sent) => {
         notifyHere(slot, sent);
@@ -205,11 +207,17 @@ export async function keepSharedLimits(
       if (isClosed) return;
       isClosed = true;
       let isLate = false;
-      const released = forKeys(
-        (slot, limit) =>
-          isOfWindow(slot, limit) ? server.release(nameOf(slot), makeAsk(leases, slot, limit, 0)) : undefined,
-        () => isLate,
-      );
+      const release = (isHolding: boolean): Promise<void> =>
+        forKeys(
+          (slot, limit) => {
+            const held = makeAsk(leases, slot, limit, 0);
+            if ((held.have !== held.used) !== isHolding || !isOfWindow(slot, limit)) return undefined;
+            return server.release(nameOf(slot), held);
+          },
+          () => isLate,
+        );
+      // First what others can use.
+      const released = release(true).then(() => release(false));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, RELEASE_MS);
