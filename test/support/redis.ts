@@ -78,6 +78,25 @@ async function run(program: string, folder: string, args: readonly string[]): Pr
   return child;
 }
 
+/** One of a cluster takes a second port, ten thousand higher, which others may have. */
+const NO_PORT = /Address already in use|port number too high/;
+
+/** Starts a server on a port that is free. */
+async function runAnywhere(
+  program: string,
+  folder: string,
+  args: readonly string[],
+  attempts = 5,
+): Promise<[ChildProcess, number]> {
+  const port = await freePort();
+  try {
+    return [await run(program, folder, ["--port", String(port), ...args]), port];
+  } catch (error) {
+    if (attempts === 1 || !NO_PORT.test(String(error))) throw error;
+    return await runAnywhere(program, folder, args, attempts - 1);
+  }
+}
+
 /** Starts a server. */
 export async function startRedis(
   more: readonly string[] = [],
@@ -86,9 +105,11 @@ export async function startRedis(
 ): Promise<Redis> {
   const folder = mkdtempSync(join(tmpdir(), "orrery-test-redis-"));
   folders.add(folder);
-  const at = port ?? (await freePort());
-  const args = ["--port", String(at), ...more.map((text) => text.replaceAll("FOLDER", folder))];
-  let child = await run(program, folder, args);
+  const rest = more.map((text) => text.replaceAll("FOLDER", folder));
+  let [child, at] =
+    port === undefined
+      ? await runAnywhere(program, folder, rest)
+      : [await run(program, folder, ["--port", String(port), ...rest]), port];
   return {
     port: at,
     folder,
@@ -122,7 +143,7 @@ export async function startRedis(
       child.kill("SIGKILL");
       if (isRunning) await once(child, "exit");
       started.delete(child);
-      child = await run(program, folder, args);
+      child = await run(program, folder, ["--port", String(at), ...rest]);
     },
   };
 }
