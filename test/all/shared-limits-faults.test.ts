@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { need } from "../support/need.ts";
-import { assertInTime } from "../support/patience.ts";
+import { beforeTimer } from "../support/patience.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
@@ -20,10 +20,7 @@ const OPTIONS = { replicas: 2, window: WINDOW };
 const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
 
 async function countInTime(replica: Counting, key: string, limit: number): Promise<boolean> {
-  const began = performance.now();
-  const { passed } = await replica.count(key, limit);
-  assertInTime(began, LATEST_MS, "a request");
-  return passed;
+  return (await beforeTimer(replica.count(key, limit), LATEST_MS, "a request")).passed;
 }
 
 /** Counts so often at each in turn; how many passed. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { type Answer, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
-import { assertInTime } from "../support/patience.ts";
+import { beforeTimer } from "../support/patience.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll } from "../support/redis.ts";
 
@@ -106,10 +106,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
 };
 
 async function countInTime(replica: Counting, limit: number): Promise<boolean> {
-  const began = performance.now();
-  const { passed } = await replica.count("a", limit);
-  assertInTime(began, LATEST_MS, "a request");
-  return passed;
+  return (await beforeTimer(replica.count("a", limit), LATEST_MS, "a request")).passed;
 }
 
 const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
