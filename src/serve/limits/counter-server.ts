@@ -12,6 +12,7 @@ import {
   ReplyError,
   withoutPassword,
 } from "./connection.ts";
+import { argumentsOf, checkKey, readAnswer, stateKey } from "./lease-commands.ts";
 import { AwayError, createLink, type Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
@@ -43,40 +44,6 @@ export interface CounterEvents {
 }
 
 const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
-
-/** The name of a key's state. The braces have it lie on one server of a cluster. */
-export function stateKey(keyId: string, seconds: number): string {
-  return `orrery:{${keyId}}:${seconds}`;
-}
-
-/** A key that is nobody's and lies in one of the slots, to find out whether a server can count. */
-function checkKey(holds: (slot: number) => boolean, seconds: number): string {
-  for (let number = 0; ; number++) {
-    const key = stateKey(`check:${number}`, seconds);
-    if (number > 64 * SLOTS || holds(slotOfKey(key))) return key;
-  }
-}
-
-function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
-  const { limit, window, have, used, want } = ask;
-  return [seconds, replica, limit, window, have, used, want].map(String);
-}
-
-/** Windows end before this, in seconds since the epoch: cells have room for no others. */
-const LAST_SECOND = 2 ** 32;
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function readAnswer(answer: unknown, seconds: number): LeaseAnswer {
-  const numbers: readonly unknown[] = Array.isArray(answer) ? answer : [];
-  const [window, total, rest, msLeft] = numbers;
-  const isLease = isCount(window) && isCount(total) && isCount(rest) && isCount(msLeft);
-  if (!isLease || numbers.length !== 4 || (window + 1) * seconds > LAST_SECOND)
-    throw new AwayError("the server answered something else than a lease");
-  return { window, total, rest, msLeft };
-}
 
 /** Between readings of the map of a cluster, in milliseconds, and between attempts while it is not known who holds a key. */
 const MAP_PAUSE_MS = 500;
