@@ -356,6 +356,30 @@ describe("a clock", () => {
   });
 });
 
+describe("a clock that is not the one of windows", () => {
+  it("neither loses counts nor brings old ones", async () => {
+    const file = newFile();
+    // Shared windows are those of another machine, whose clock is an hour and a half behind.
+    const windowClock = (): number => NOW - 1.5 * HOUR * 1000;
+    const openOne = async (): Promise<{ counters: Counters; keeper: CountsKeeper; slot: number }> => {
+      const counters = createCounters(HOUR);
+      const slot = slotOf(counters, "key_1");
+      const keeper = await keepCounts({ file, counters, observe: () => {}, now: () => NOW, windowClock });
+      keepers.add(keeper);
+      return { counters, keeper, slot };
+    };
+    const first = await openOne();
+    for (let time = 0; time < 7; time++) countRequest(first.counters, first.slot, 100, windowClock());
+    first.keeper.begin();
+    await first.keeper.stop();
+    const second = await openOne();
+    assert.deepEqual(usageOf(second.counters, second.slot), {
+      window: windowAt(second.counters, windowClock()),
+      used: 7,
+    });
+  });
+});
+
 describe("two servers with one file", () => {
   it("pass the counts on, all of them and none twice", async () => {
     const file = newFile();

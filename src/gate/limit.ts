@@ -85,7 +85,7 @@ export function slotOf(counters: Counters, keyId: string): number {
   const { cells } = counters;
   if (slot === cells.length) {
     if (cells.buffer instanceof SharedArrayBuffer) {
-      throw new RangeError(`more than ${MOST_SHARED} keys with --threads`);
+      throw new RangeError(`more than ${MOST_SHARED} keys with --threads or --shared-limits`);
     }
     counters.cells = new BigUint64Array(slot * 2);
     counters.cells.set(cells);

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { startHostile } from "../support/hostile-redis.ts";
 import { get, LISTENING, until } from "../support/process.ts";
 import { testArguments } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
@@ -136,6 +137,20 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     assert.match((await get(new URL("/docs", url).href, {})).text, /<h1>Public API<\/h1>/);
     if (existsSync("/proc/self/task")) assert.equal(helpersOf(child.pid!), 1);
     await stop(child);
+  });
+
+  it("shares limits: what speaks to the server that counts is in it", async () => {
+    const redis = await startHostile();
+    run("generate", "--out", "shared", "--users", "300", "--worlds", "60", "--instances", "9");
+    const token = run("keys", "create", "--keys", "shared.json", "--name", "n").trim();
+    const from = ["--snapshot", "shared", "--keys", "shared.json", "--port", "0"];
+    const url = `redis://127.0.0.1:${redis.port}`;
+    const { child, text } = await start(["serve", ...from, "--shared-limits", url], 1);
+    // The server has 20 left beside the one that is asked for.
+    const { headers } = await get(`${LISTENING.exec(text)![1]!}/stats`, { token });
+    assert.equal(headers["x-ratelimit-remaining"], "20");
+    await stop(child);
+    redis.close();
   });
 
   for (const suite of SUITES) {

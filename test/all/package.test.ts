@@ -221,6 +221,22 @@ describe("the package", () => {
     assert.equal(existsSync(join(npmProject, "exported.versions")), false);
   });
 
+  it("names the package that shared limits need, and installs none for those who do not", () => {
+    assert.equal(existsSync(join(npmProject, "node_modules/@redis")), false);
+    for (const url of ["redis://:secret@127.0.0.1:1", "rediss://127.0.0.1:1", "unix:/nowhere"]) {
+      for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
+        const ran = spawnSync(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more], {
+          ...{ cwd: npmProject, encoding: "utf8", env: environment() },
+        });
+        assert.equal(
+          ran.stderr,
+          "orrery: --shared-limits needs a package that is not installed: npm install @redis/client\n",
+        );
+        assert.deepEqual([ran.status, ran.stdout], [1, ""]);
+      }
+    }
+  });
+
   it("passes on the licences of what is built in", () => {
     const text = readFileSync(join(installed, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
     const named = [...text.matchAll(/^(\S+) \d[\d.]+ \(\S+\)$/gm)].map(([, name]) => name!);

@@ -11,9 +11,18 @@ import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
 import { until } from "../support/process.ts";
-import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+import {
+  type Counting,
+  counting,
+  endAll,
+  PROGRAM,
+  PROGRAMS,
+  type Redis,
+  startRedis,
+} from "../support/redis.ts";
+import { startCluster } from "../support/redis-cluster.ts";
 
-const skip = need(PROGRAM, "redis-cli", "openssl");
+const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"), "openssl");
 
 /** Replicas here are more patient than real ones, whose waiting is held to its bound in simulated time. */
 const LATEST_MS = 1000;
@@ -46,101 +55,99 @@ async function listening(server: Server): Promise<number> {
 }
 
 describe("the script", { skip }, () => {
-  it("does what the functions do", async () => {
-    const redis = await startRedis();
-    const seconds = 2 ** 28;
-    const state = createKeyState();
-    let random = 7;
-    const draw = (below: number): number => {
-      random = (random * 48_271) % 2_147_483_647;
-      return random % below;
-    };
-    const sha = redis.cli("SCRIPT", "LOAD", LEASE_SCRIPT);
-    const used = [0, 0, 0, 0];
-    for (let round = 0; round < 150; round++) {
-      const who = draw(4);
-      const limit = [10, 1000, 2 ** 53 - 1][Math.floor(round / 50)]!;
-      const now = Date.now();
-      const window = Math.floor(now / 1000 / seconds);
-      const have = draw(3) === 0 ? draw(200) : 0;
-      const ask = { limit, window, have, used: used[who]!, want: draw(4) };
-      const expected = grant(state, `r${who}`, ask, seconds, now);
-      const values = [seconds, `r${who}`, limit, window, have, ask.used, ask.want].map(String);
-      const told = redis
-        .cli("EVALSHA", sha, "1", "key", ...values)
-        .split("\n")
-        .map(Number);
-      assert.deepEqual(told.slice(0, 3), [expected.window, expected.total, expected.rest], `round ${round}`);
-      assert.ok(Math.abs(told[3]! - expected.msLeft) < 60_000);
-      used[who] = draw(expected.total + 1);
-    }
-    assert.match(redis.cli("HGETALL", "key"), /g\n\d+/);
-    assert.ok(Number(redis.cli("TTL", "key")) > seconds);
-  });
+  for (const program of PROGRAMS)
+    it(`does in ${program} what the functions do`, async () => {
+      const redis = await startRedis([], undefined, program);
+      const seconds = 2 ** 28;
+      const state = createKeyState();
+      let random = 7;
+      const draw = (below: number): number => {
+        random = (random * 48_271) % 2_147_483_647;
+        return random % below;
+      };
+      const sha = redis.cli("SCRIPT", "LOAD", LEASE_SCRIPT);
+      const used = [0, 0, 0, 0];
+      for (let round = 0; round < 150; round++) {
+        const who = draw(4);
+        const limit = [10, 1000, 2 ** 53 - 1][Math.floor(round / 50)]!;
+        const now = Date.now();
+        const window = Math.floor(now / 1000 / seconds);
+        const have = draw(3) === 0 ? draw(200) : 0;
+        const ask = { limit, window, have, used: used[who]!, want: draw(4) };
+        const expected = grant(state, `r${who}`, ask, seconds, now);
+        const values = [seconds, `r${who}`, limit, window, have, ask.used, ask.want].map(String);
+        const told = redis
+          .cli("EVALSHA", sha, "1", "key", ...values)
+          .split("\n")
+          .map(Number);
+        assert.deepEqual(
+          told.slice(0, 3),
+          [expected.window, expected.total, expected.rest],
+          `round ${round}`,
+        );
+        assert.ok(Math.abs(told[3]! - expected.msLeft) < 60_000);
+        used[who] = draw(expected.total + 1);
+      }
+      assert.match(redis.cli("HGETALL", "key"), /g\n\d+/);
+      assert.ok(Number(redis.cli("TTL", "key")) > seconds);
+    });
 });
 
 describe("replicas of one server", { skip }, () => {
-  it("let through the limit, whoever is asked, and give back what they do not use", async () => {
-    const redis = await startRedis(["--unixsocket", "FOLDER/socket"]);
-    const replicas = [
-      await counting(redis.url, { replicas: 3 }),
-      await counting(`${redis.url}/0`, { replicas: 3 }),
-      await counting(`unix:${join(redis.folder, "socket")}`, { replicas: 3 }),
-    ];
-    let passed = 0;
-    const told = [501, 501, 501];
-    for (let at = 0; at < 300; at++) {
-      const who = at % 7 === 0 ? at % 3 : 2;
-      const quota = await replicas[who]!.count("a", 500);
-      if (quota.passed) passed++;
-      assert.ok(quota.remaining <= 500 - passed && quota.remaining <= told[who]!);
-      told[who] = quota.remaining;
-    }
-    assert.equal(passed, 300);
-    // A clean stop gives back what is held.
-    await replicas[1]!.keeper.close();
-    const rest = await Promise.all(Array.from({ length: 300 }, () => replicas[0]!.count("a", 500)));
-    const others = await Promise.all(Array.from({ length: 100 }, () => replicas[2]!.count("a", 500)));
-    passed += [...rest, ...others].filter((quota) => quota.passed).length;
-    assert.equal(passed, 500);
-    assert.equal(redis.cli("DBSIZE"), "2");
-  });
+  for (const program of PROGRAMS)
+    it(`let through the limit, whoever is asked, and give back what they do not use: ${program}`, async () => {
+      const redis = await startRedis(["--unixsocket", "FOLDER/socket"], undefined, program);
+      const replicas = [
+        await counting(redis.url, { replicas: 3 }),
+        await counting(`${redis.url}/0`, { replicas: 3 }),
+        await counting(`unix:${join(redis.folder, "socket")}`, { replicas: 3 }),
+      ];
+      let passed = 0;
+      const told = [501, 501, 501];
+      for (let at = 0; at < 300; at++) {
+        const who = at % 7 === 0 ? at % 3 : 2;
+        const quota = await replicas[who]!.count("a", 500);
+        if (quota.passed) passed++;
+        assert.ok(quota.remaining <= 500 - passed && quota.remaining <= told[who]!);
+        told[who] = quota.remaining;
+      }
+      assert.equal(passed, 300);
+      // A clean stop gives back what is held.
+      await replicas[1]!.keeper.close();
+      const rest = await Promise.all(Array.from({ length: 300 }, () => replicas[0]!.count("a", 500)));
+      const others = await Promise.all(Array.from({ length: 100 }, () => replicas[2]!.count("a", 500)));
+      passed += [...rest, ...others].filter((quota) => quota.passed).length;
+      assert.equal(passed, 500);
+      assert.equal(redis.cli("DBSIZE"), "2");
+    });
 
-  it("reach it as a user that may do nothing else", async () => {
-    const rights = [
-      "~orrery:*",
-      "+eval",
-      "+evalsha",
-      "+time",
-      "+hmget",
-      "+hset",
-      "+hdel",
-      "+hlen",
-      "+del",
-      "+expire",
-    ];
-    const redis = await startRedis([
-      "--user",
-      "default",
-      "off",
-      "--user",
-      "orrery",
-      "on",
-      ">s:cret/",
-      "-@all",
-      ...rights,
-    ]);
-    const replica = await counting(`redis://orrery:s%3Acret%2F@127.0.0.1:${redis.port}`);
-    assert.equal((await replica.count("a", 5)).remaining, 4);
-    assert.deepEqual(kindsOf(replica), []);
-    for (const url of [`redis://orrery:wr0ng@127.0.0.1:${redis.port}`, redis.url]) {
-      const other = await counting(url, { replicas: 5 });
-      assert.match(problemsOf(other).join(), /WRONGPASS|NOAUTH/);
-      assert.doesNotMatch(JSON.stringify(other.seen), /wr0ng|s:cret/);
-      assert.equal((await countInTime(other, "a", 5)).passed, true);
-      assert.equal((await countInTime(other, "a", 5)).passed, false);
-    }
-  });
+  for (const program of PROGRAMS)
+    it(`reach it as a user that may do nothing else: ${program}`, async () => {
+      const rights = [
+        "~orrery:*",
+        "+eval",
+        "+evalsha",
+        "+time",
+        "+hmget",
+        "+hset",
+        "+hdel",
+        "+hlen",
+        "+del",
+        "+expire",
+      ];
+      const user = ["--user", "default", "off", "--user", "orrery", "on", ">s:cret/", "-@all", ...rights];
+      const redis = await startRedis(user, undefined, program);
+      const replica = await counting(`redis://orrery:s%3Acret%2F@127.0.0.1:${redis.port}`);
+      assert.equal((await replica.count("a", 5)).remaining, 4);
+      assert.deepEqual(kindsOf(replica), []);
+      for (const url of [`redis://orrery:wr0ng@127.0.0.1:${redis.port}`, redis.url]) {
+        const other = await counting(url, { replicas: 5 });
+        assert.match(problemsOf(other).join(), /WRONGPASS|NOAUTH/);
+        assert.doesNotMatch(JSON.stringify(other.seen), /wr0ng|s:cret/);
+        assert.equal((await countInTime(other, "a", 5)).passed, true);
+        assert.equal((await countInTime(other, "a", 5)).passed, false);
+      }
+    });
 
   it("are refused by a certificate that nobody knows", async () => {
     const plain = await startRedis();
@@ -301,54 +308,33 @@ describe("what is no counter server", { skip }, () => {
 });
 
 describe("a cluster of three", { skip }, () => {
-  it("counts each key where it lies, and goes on with two when one is gone", async () => {
-    const cluster = [
-      "--cluster-enabled",
-      "yes",
-      "--cluster-node-timeout",
-      "1000",
-      "--cluster-require-full-coverage",
-      "no",
-    ];
-    const nodes = [await startRedis(cluster), await startRedis(cluster), await startRedis(cluster)];
-    const [first, second, third] = nodes as [Redis, Redis, Redis];
-    for (const [at, node] of nodes.entries()) {
-      const from = Math.floor((16_384 * at) / 3);
-      node.cli("CLUSTER", "ADDSLOTSRANGE", String(from), String(Math.floor((16_384 * (at + 1)) / 3) - 1));
-      node.cli("CLUSTER", "MEET", "127.0.0.1", String(first.port));
-    }
-    for (const node of nodes) {
-      await until(
-        () => {
-          const info = node.cli("CLUSTER", "INFO");
-          return info.includes("cluster_state:ok") && info.includes("cluster_slots_assigned:16384");
-        },
-        () => `the cluster: ${node.cli("CLUSTER", "INFO")}`,
-      );
-    }
-    const keys = Array.from({ length: 30 }, (_, at) => `key ${at}`);
-    const replicas = [
-      await counting(first.url, { replicas: 2 }),
-      await counting(second.url, { replicas: 2 }),
-    ];
-    for (let at = 0; at < 6; at++) {
-      for (const key of keys) {
-        const quota = await replicas[at % 2]!.count(key, 4);
-        assert.equal(quota.passed, at < 4, `${key}, request ${at}: ${JSON.stringify(replicas[0]!.seen)}`);
+  for (const program of PROGRAMS)
+    it(`counts each key where it lies, and goes on with two when one is gone: ${program}`, async () => {
+      const nodes = await startCluster(program);
+      const [first, second, third] = nodes;
+      const keys = Array.from({ length: 30 }, (_, at) => `key ${at}`);
+      const replicas = [
+        await counting(first.url, { replicas: 2 }),
+        await counting(second.url, { replicas: 2 }),
+      ];
+      for (let at = 0; at < 6; at++) {
+        for (const key of keys) {
+          const quota = await replicas[at % 2]!.count(key, 4);
+          assert.equal(quota.passed, at < 4, `${key}, request ${at}: ${JSON.stringify(replicas[0]!.seen)}`);
+        }
       }
-    }
-    for (const node of nodes) assert.ok(Number(node.cli("DBSIZE")) > 3);
-    third.signal("SIGKILL");
-    const [one] = replicas as [Counting, Counting];
-    await until(() => kindsOf(one).includes("limits-away"), "the loss");
-    let alone = 0;
-    for (let at = 0; at < 90; at++) {
-      for (let time = 0; time < 2; time++) {
-        const quota = await countInTime(one, `new ${at}`, 2);
-        if (!quota.passed) alone++;
+      for (const node of nodes) assert.ok(Number(node.cli("DBSIZE")) > 3);
+      third.signal("SIGKILL");
+      const [one] = replicas as [Counting, Counting];
+      await until(() => kindsOf(one).includes("limits-away"), "the loss");
+      let alone = 0;
+      for (let at = 0; at < 90; at++) {
+        for (let time = 0; time < 2; time++) {
+          const quota = await countInTime(one, `new ${at}`, 2);
+          if (!quota.passed) alone++;
+        }
       }
-    }
-    // Of the keys of the server that is gone half of two pass here, of all others both.
-    assert.ok(alone > 10 && alone < 60, `${alone}`);
-  });
+      // Of the keys of the server that is gone half of two pass here, of all others both.
+      assert.ok(alone > 10 && alone < 60, `${alone}`);
+    });
 });

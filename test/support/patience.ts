@@ -56,3 +56,23 @@ export async function within<T>(promise: Promise<T>, what: string, limit = PATIE
     clearTimeout(timer);
   }
 }
+
+/**
+ * Rejects when a promise is behind a timer that was started at the same time. A machine that stands still holds up
+ * both, so this may be short: it compares, and measures no time.
+ */
+export async function beforeTimer<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(async () => {
+      // What was due by then has its turn first.
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+      reject(new Error(`${what} took longer than a timer of ${ms} ms`));
+    }, ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -4,8 +4,10 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createSharedCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
 import type { Observation } from "../../src/observe.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/serve/limits/keep-shared.ts";
@@ -13,9 +15,15 @@ import { readRedisUrl } from "../../src/serve/limits/redis-url.ts";
 import { freePort } from "./free-port.ts";
 import { within } from "./patience.ts";
 
-/** The server that is there: both are. */
-export const PROGRAM =
-  spawnSync("valkey-server", ["--version"]).status === 0 ? "valkey-server" : "redis-server";
+const installed = ["redis-server", "valkey-server"].filter(
+  (program) => spawnSync(program, ["--version"]).status === 0,
+);
+
+/** The programs that tests of what a server does are run with: those that are there, or one that is not. */
+export const PROGRAMS: readonly string[] = installed.length > 0 ? installed : ["redis-server"];
+
+/** The one that all others are run with. */
+export const PROGRAM = PROGRAMS[0]!;
 
 /** A server under way. */
 export interface Redis {
@@ -25,6 +33,10 @@ export interface Redis {
   readonly child: () => ChildProcess;
   /** Runs one command by the command line client. */
   readonly cli: (...command: string[]) => string;
+  /** Likewise, while others go on; resolves when it was answered. */
+  readonly send: (...command: string[]) => Promise<void>;
+  /** Whether it answers nobody at the moment. */
+  readonly isSilent: () => Promise<boolean>;
   readonly signal: (signal: NodeJS.Signals) => void;
   /** Kills it and starts it anew, empty. */
   readonly restart: () => Promise<void>;
@@ -47,8 +59,8 @@ export async function endAll(): Promise<void> {
   folders.clear();
 }
 
-async function run(folder: string, args: readonly string[]): Promise<ChildProcess> {
-  const child = spawn(PROGRAM, ["--save", "", "--dir", folder, ...args], {
+async function run(program: string, folder: string, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(program, ["--save", "", "--dir", folder, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   started.add(child);
@@ -59,27 +71,71 @@ async function run(folder: string, args: readonly string[]): Promise<ChildProces
         text += chunk.toString();
         if (text.includes("Ready to accept connections")) resolve();
       });
-      child.once("exit", () => reject(new Error(`${PROGRAM} ended: ${text}`)));
+      child.once("exit", () => reject(new Error(`${program} ended: ${text}`)));
     }),
-    `${PROGRAM} to start`,
+    `${program} to start`,
   );
   return child;
 }
 
+/** One of a cluster takes a second port, ten thousand higher, which others may have. */
+const NO_PORT = /Address already in use|port number too high/;
+
+/** Starts a server on a port that is free. */
+async function runAnywhere(
+  program: string,
+  folder: string,
+  args: readonly string[],
+  attempts = 5,
+): Promise<[ChildProcess, number]> {
+  const port = await freePort();
+  try {
+    return [await run(program, folder, ["--port", String(port), ...args]), port];
+  } catch (error) {
+    if (attempts === 1 || !NO_PORT.test(String(error))) throw error;
+    return await runAnywhere(program, folder, args, attempts - 1);
+  }
+}
+
 /** Starts a server. */
-export async function startRedis(more: readonly string[] = [], port?: number): Promise<Redis> {
+export async function startRedis(
+  more: readonly string[] = [],
+  port?: number,
+  program = PROGRAM,
+): Promise<Redis> {
   const folder = mkdtempSync(join(tmpdir(), "orrery-test-redis-"));
   folders.add(folder);
-  const at = port ?? (await freePort());
-  const args = ["--port", String(at), ...more.map((text) => text.replaceAll("FOLDER", folder))];
-  let child = await run(folder, args);
+  const rest = more.map((text) => text.replaceAll("FOLDER", folder));
+  let [child, at] =
+    port === undefined
+      ? await runAnywhere(program, folder, rest)
+      : [await run(program, folder, ["--port", String(port), ...rest]), port];
   return {
     port: at,
     folder,
     url: `redis://127.0.0.1:${at}`,
     child: () => child,
     cli(...command) {
-      return spawnSync("redis-cli", ["-p", String(at), ...command], { encoding: "utf8" }).stdout.trim();
+      return spawnSync(program.replace("-server", "-cli"), ["-p", String(at), ...command], {
+        encoding: "utf8",
+      }).stdout.trim();
+    },
+    async send(...command) {
+      const asked = spawn(program.replace("-server", "-cli"), ["-p", String(at), ...command], {
+        stdio: "ignore",
+      });
+      await once(asked, "exit");
+    },
+    async isSilent() {
+      const socket = connect(at, "127.0.0.1");
+      socket.on("error", () => {}).write("PING\r\n");
+      const answered = once(socket, "data").then(
+        () => false,
+        () => true,
+      );
+      const isSilent = await Promise.race([answered, sleep(100, true)]);
+      socket.destroy();
+      return isSilent;
     },
     signal: (signal) => void child.kill(signal),
     async restart() {
@@ -87,7 +143,7 @@ export async function startRedis(more: readonly string[] = [], port?: number): P
       child.kill("SIGKILL");
       if (isRunning) await once(child, "exit");
       started.delete(child);
-      child = await run(folder, args);
+      child = await run(program, folder, ["--port", String(at), ...rest]);
     },
   };
 }

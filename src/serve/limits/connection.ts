@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectSocket, type Socket } from "node:net";
 import { systemErrorText } from "../../system-error.ts";
 import type { RedisTarget } from "./redis-url.ts";
+import { createReplyScanner } from "./reply-scanner.ts";
 
 /** The package that this needs is not installed. */
 export class MissingClientError extends Error {
@@ -34,19 +35,29 @@ export type OpenConnection = (target: RedisTarget, onLost: (problem: string) => 
 /** How long a connection may take to be usable, in milliseconds. */
 const OPEN_MS = 1000;
 
-/** Bytes that a server may send for nothing, and for each command. */
+/** Bytes that a server may send for nothing, for each command that waits, and for one that asks for the map of a cluster. */
 const SPARE_BYTES = 65_536;
-const REPLY_BYTES = 65_536;
+const REPLY_BYTES = 1024;
+const MAP_BYTES = 4_194_304;
 
 /** Most commands that wait for their answers. */
 const MOST_COMMANDS = 100_000;
 
+/** What a server says of a command that it does not know ends with the command, and a part of a password is none to be found. */
+const QUOTED_COMMAND = /,? with args beginning with:.*/;
+
+/** A text without the password. */
+export function withoutPassword(text: string, { password }: Pick<RedisTarget, "password">): string {
+  return password === undefined ? text : text.replaceAll(password, "***");
+}
+
 /** An error as a line without the password. */
-export function problemOf(error: unknown, { password }: Pick<RedisTarget, "password">): string {
+export function problemOf(error: unknown, target: Pick<RedisTarget, "password">): string {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
-  const line = text.split("\n", 1)[0]!.slice(0, 200);
-  return password === undefined ? line : line.replaceAll(password, "***");
+  const line = text.split("\n", 1)[0]!.replace(QUOTED_COMMAND, "");
+  // Cut behind that: of a password that is cut the rest would not be found.
+  return withoutPassword(line, target).slice(0, 200);
 }
 
 /**
@@ -132,6 +143,8 @@ export const openConnection: OpenConnection = async (target, onLost) => {
   const client = createClient(redis, target, below);
   let received = 0;
   let allowed = SPARE_BYTES;
+  /** For the commands that wait. */
+  let awaited = 0;
   let isOpen = true;
   let isUsable = false;
   let fail: (error: Error) => void = () => {};
@@ -139,25 +152,37 @@ export const openConnection: OpenConnection = async (target, onLost) => {
     fail = reject;
   });
   failed.catch(() => {});
-  const lose = (error: Error): void => {
-    if (!isOpen) return;
+  let socket = below;
+  function close(): void {
     isOpen = false;
     client.destroy();
-    below?.destroy();
+    // One that is not connected yet the client lets go on.
+    socket?.destroy();
+  }
+  const lose = (error: Error): void => {
+    if (!isOpen) return;
+    close();
     fail(error);
     if (isUsable) onLost(problemOf(error, target));
   };
   below?.on("error", lose);
   client.on("error", (error: Error) => lose(error));
   client.on("end", () => lose(new Error("the connection was closed")));
-  const timer = setTimeout(() => lose(new Error("the server did not answer in time")), OPEN_MS);
+  const late = (): void => lose(new Error("the server did not answer in time"));
+  // What has arrived by then is looked at first.
+  const timer = setTimeout(() => setImmediate(() => isUsable || late()), OPEN_MS);
   async function run(command: readonly string[]): Promise<unknown> {
-    allowed += REPLY_BYTES;
+    const bytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
+    awaited += bytes;
+    allowed += bytes;
     try {
       return await client.sendCommand([...command]);
     } catch (error) {
       if (error instanceof redis.ErrorReply) throw new ReplyError(problemOf(error, target));
       throw error;
+    } finally {
+      awaited -= bytes;
+      allowed = received + SPARE_BYTES + awaited;
     }
   }
   try {
@@ -166,10 +191,22 @@ export const openConnection: OpenConnection = async (target, onLost) => {
       connecting = client.connect();
       connecting.catch(() => {});
     });
-    const socket = below ?? made;
+    socket = below ?? made;
+    // Before the client's own listener. Below TLS there is nothing to read, but who is there has shown its certificate.
+    const scan = below === undefined ? createReplyScanner() : () => 0;
     socket?.on("data", (chunk: Buffer) => {
       received += chunk.length;
-      if (received > allowed) lose(new Error("the server sent more than it was asked for"));
+      const announced = scan(chunk);
+      if (received + announced <= allowed) return;
+      lose(
+        new Error(
+          announced === Number.POSITIVE_INFINITY
+            ? "the server answered what is no reply"
+            : "the server sent more than it was asked for",
+        ),
+      );
+      // The client is handed it all the same.
+      chunk.fill(0);
     });
     await Promise.race([connecting, failed]);
     const hello = await Promise.race([run(["HELLO"]), failed]);
@@ -177,11 +214,7 @@ export const openConnection: OpenConnection = async (target, onLost) => {
     return {
       isCluster: isCluster(hello),
       run,
-      close() {
-        isOpen = false;
-        client.destroy();
-        below?.destroy();
-      },
+      close,
     };
   } catch (error) {
     lose(error as Error);

@@ -10,12 +10,16 @@ import {
   type OpenConnection,
   problemOf,
   ReplyError,
+  withoutPassword,
 } from "./connection.ts";
+import { argumentsOf, checkKey, readAnswer, stateKey } from "./lease-commands.ts";
 import { AwayError, createLink, type Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 /** Where leases come from. */
 export interface CounterServer {
+  /** Whether the server of a key can be asked. */
+  readonly isUp: (keyId: string) => boolean;
   /**
    * Asks once for permits of a key.
    *
@@ -31,40 +35,22 @@ export interface CounterServer {
 export interface CounterEvents {
   /** A server can no longer be asked; told once. @param server its place */
   readonly onAway: (server: string, problem: string) => void;
-  /** It can again. */
+  /** It can again, or is no longer needed: its keys lie elsewhere. */
   readonly onBack: (server: string) => void;
+  /** Keys that could not be asked for may be asked for again. */
+  readonly onUp: () => void;
+  /** Its clock minus the one here, in milliseconds, when it was asked whether it can count. */
+  readonly onClock: (offset: number) => void;
 }
 
 const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
 
-/** The name of a key's state. The braces have it lie on one server of a cluster. */
-export function stateKey(keyId: string, seconds: number): string {
-  return `orrery:{${keyId}}:${seconds}`;
-}
-
-/** A key that is nobody's and lies in one of the slots, to find out whether a server can count. */
-function checkKey(holds: (slot: number) => boolean, seconds: number): string {
-  for (let number = 0; ; number++) {
-    const key = stateKey(`check:${number}`, seconds);
-    if (number > 64 * SLOTS || holds(slotOfKey(key))) return key;
-  }
-}
-
-function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
-  const { limit, window, have, used, want } = ask;
-  return [seconds, replica, limit, window, have, used, want].map(String);
-}
-
-function readAnswer(answer: unknown): LeaseAnswer {
-  const numbers = Array.isArray(answer) ? answer.map(Number) : [];
-  const [window = -1, total = -1, rest = -1, msLeft = -1] = numbers;
-  if (!numbers.every(Number.isSafeInteger) || Math.min(window, total, rest, msLeft) < 0)
-    throw new AwayError("the server answered something else than a lease");
-  return { window, total, rest, msLeft };
-}
-
-/** Between readings of the map of a cluster, in milliseconds. */
+/** Between readings of the map of a cluster, in milliseconds, and between attempts while it is not known who holds a key. */
 const MAP_PAUSE_MS = 500;
+const ATTEMPT_MS = 1000;
+
+/** Most servers of a cluster. */
+const MOST_SERVERS = 2000;
 
 /**
  * Connects. Resolves when a server has answered or could not be reached.
@@ -78,7 +64,7 @@ export async function createCounterServer(
   target: RedisTarget,
   seconds: number,
   replica: string,
-  { onAway, onBack }: CounterEvents,
+  { onAway, onBack, onUp, onClock }: CounterEvents,
   open: OpenConnection,
   answerMs?: number,
 ): Promise<CounterServer> {
@@ -89,14 +75,29 @@ export async function createCounterServer(
   let isCluster = false;
   let missing: MissingClientError | undefined;
   let lastMap = Number.NEGATIVE_INFINITY;
+  let attempt: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  /** Servers that were told of as away, by their places. */
+  const told = new Set<string>();
+
+  function tellAway(place: string, problem: string): void {
+    told.add(place);
+    onAway(withoutPassword(place, target), problem);
+  }
+
+  function tellBack(place: string): void {
+    if (told.delete(place)) onBack(withoutPassword(place, target));
+  }
 
   async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
     const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0 };
     // The text goes along, so that the server knows it from then on.
     const key = checkKey(holds, seconds);
-    readAnswer(
+    const { window, msLeft } = readAnswer(
       await connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...argumentsOf(seconds, replica, nothing)]),
+      seconds,
     );
+    onClock((window + 1) * seconds * 1000 - msLeft - Date.now());
   }
 
   function createNode(host: string, port: number, place: string): Link {
@@ -107,10 +108,12 @@ export async function createCounterServer(
       open: (onLost) => open(of, onLost),
       check: (connection) => count(connection, holds),
       onAway(problem) {
-        onAway(place, problem);
+        tellAway(place, problem);
         lookAgain();
+        lookLater();
       },
-      onBack: () => onBack(place),
+      onBack: () => tellBack(place),
+      onUp,
       say,
     });
   }
@@ -118,11 +121,13 @@ export async function createCounterServer(
   function takeMap(answer: unknown): void {
     const ranges = readSlots(answer, target.host);
     if (ranges.length === 0) throw new AwayError("the cluster has no servers");
-    const places = new Set<string>();
+    const places = new Set(
+      ranges.map(({ host, port }) => placeOf({ ...target, host, port, path: undefined })),
+    );
+    if (places.size > MOST_SERVERS) throw new AwayError(`the cluster has ${places.size} servers`);
     const slots = new Array<Link | undefined>(SLOTS).fill(undefined);
     for (const { host, port, from, to } of ranges) {
       const place = placeOf({ ...target, host, port, path: undefined });
-      places.add(place);
       let link = nodes.get(place);
       if (link === undefined) {
         link = createNode(host, port, place);
@@ -135,7 +140,9 @@ export async function createCounterServer(
       if (places.has(place)) continue;
       nodes.delete(place);
       link.close();
+      tellBack(place);
     }
+    onUp();
   }
 
   /** Reads the map of a cluster from whoever answers. */
@@ -144,9 +151,19 @@ export async function createCounterServer(
     lastMap = performance.now();
     const link = [seed, ...nodes.values()].find((one) => one.isUp());
     link
-      ?.run(["CLUSTER", "SLOTS"])
+      ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
       .then(takeMap)
       .catch(() => {});
+  }
+
+  /** A server that has gone is replaced by another when the others have agreed on that, and a key that moves arrives. */
+  function lookLater(): void {
+    if (isClosed || !isCluster) return;
+    attempt ??= setTimeout(() => {
+      attempt = undefined;
+      lookAgain();
+      if ([...nodes.values()].some((one) => !one.isUp())) lookLater();
+    }, ATTEMPT_MS);
   }
 
   const seedPlace = placeOf(target);
@@ -164,33 +181,34 @@ export async function createCounterServer(
     },
     onAway(problem) {
       // Others know the map, too, and are told of themselves.
-      if (nodes.size === 0) onAway(seedPlace, problem);
+      if (nodes.size === 0 && missing === undefined) tellAway(seedPlace, problem);
     },
-    onBack() {
-      if (nodes.size === 0 || !isCluster) onBack(seedPlace);
-    },
+    onBack: () => tellBack(seedPlace),
+    onUp,
     say,
   });
 
+  const holderOf = (key: string): Link | undefined => (isCluster ? bySlot[slotOfKey(key)] : seed);
+
   function linkOf(key: string): Link {
-    if (!isCluster) return seed;
-    const link = bySlot[slotOfKey(key)];
+    const link = holderOf(key);
     if (link?.isUp()) return link;
     lookAgain();
     throw new AwayError("away");
   }
 
-  async function run(link: Link, key: string, values: readonly string[]): Promise<unknown> {
+  async function run(link: Link, key: string, values: readonly string[]): Promise<LeaseAnswer> {
+    const read = (answer: unknown): LeaseAnswer => readAnswer(answer, seconds);
     try {
-      return await link.run(["EVALSHA", SHA1, "1", key, ...values]);
+      return await link.run(["EVALSHA", SHA1, "1", key, ...values], read);
     } catch (error) {
       // Nothing has run: the server does not know the script.
       if (!(error instanceof ReplyError) || !error.message.startsWith("NOSCRIPT")) throw error;
-      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values]);
+      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values], read);
     }
   }
 
-  async function ask(keyId: string, values: readonly string[]): Promise<unknown> {
+  async function ask(keyId: string, values: readonly string[]): Promise<LeaseAnswer> {
     const key = stateKey(keyId, seconds);
     try {
       return await run(linkOf(key), key, values);
@@ -198,6 +216,7 @@ export async function createCounterServer(
       if (!(error instanceof ReplyError)) throw error;
       // Nothing has run: the key lies elsewhere, or is on its way.
       lookAgain();
+      lookLater();
       throw new AwayError(error.message);
     }
   }
@@ -209,11 +228,14 @@ export async function createCounterServer(
   }
   await Promise.all([...nodes.values()].map(({ tried }) => tried));
   return {
-    lease: async (keyId, asked) => readAnswer(await ask(keyId, argumentsOf(seconds, replica, asked))),
+    isUp: (keyId) => holderOf(stateKey(keyId, seconds))?.isUp() ?? false,
+    lease: (keyId, asked) => ask(keyId, argumentsOf(seconds, replica, asked)),
     async release(keyId, asked) {
       await ask(keyId, argumentsOf(seconds, replica, { ...asked, want: -1 })).catch(() => {});
     },
     close() {
+      isClosed = true;
+      clearTimeout(attempt);
       seed.close();
       for (const link of nodes.values()) link.close();
     },

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { Counters } from "../../gate/limit.ts";
+import { type Counters, windowAt } from "../../gate/limit.ts";
 import { makeAsk } from "../../gate/shared-answers.ts";
 import { type Asking, createAsking } from "../../gate/shared-asking.ts";
 import { createLeases, type Leases, readTally, type SharedLimitsFigures } from "../../gate/shared-leases.ts";
@@ -44,7 +44,10 @@ export interface SharedLimitsKeeper {
 /** How long giving back may take, in milliseconds. */
 const RELEASE_MS = 500;
 
-/** Keys that are asked for at a time, without haste. */
+/**
+ * Keys that are told of at a time. The next ones follow when these were answered: a server that is sent all at once
+ * answers the last ones too late, and counts as away.
+ */
 const BATCH = 64;
 
 /** Waits a turn of the event loop. */
@@ -71,8 +74,75 @@ export async function keepSharedLimits(
 
   /** Slots count on as they are numbered, so only new ones are looked for. */
   function nameOf(slot: number): string {
-    if (slot >= names.length) names.push(...[...counters.slots.keys()].slice(names.length));
+    if (slot >= names.length) {
+      let at = 0;
+      for (const name of counters.slots.keys()) if (at++ >= names.length) names.push(name);
+    }
     return names[slot]!;
+  }
+
+  const { ask, known, figures } = createAsking(leases, {
+    mono: monotonic,
+    wall: Date.now,
+    lease(slot, asked, settle) {
+      server.lease(nameOf(slot), asked).then(settle, () => settle(undefined));
+    },
+  });
+
+  /** Whether a key was used or leased in the window that is running: of older ones there is nothing to tell. */
+  function isOfWindow(slot: number, limit: number): boolean {
+    return makeAsk(leases, slot, limit, 0).window >= windowAt(counters, Date.now() + leases.clock[0]!);
+  }
+
+  /** Tells of keys, a few at a time, until the last was told of or somebody says that it is over. */
+  async function forKeys(
+    tellOf: (slot: number, limit: number) => Promise<void> | undefined,
+    isOver: () => boolean,
+  ): Promise<void> {
+    let batch: Promise<void>[] = [];
+    for (const [slot, limit] of known) {
+      const told = tellOf(slot, limit);
+      if (told === undefined) continue;
+      batch.push(told);
+      if (batch.length < BATCH) continue;
+      await Promise.all(batch);
+      // Those that fail do so at once.
+      await nextTurn();
+      if (isOver()) return;
+      batch = [];
+    }
+    await Promise.all(batch);
+  }
+
+  /** Tells of a key that could not be asked for. */
+  function tell(slot: number, limit: number): Promise<void> | undefined {
+    if (Atomics.load(leases.away, slot) === 0) return undefined;
+    if (!isOfWindow(slot, limit)) {
+      Atomics.store(leases.away, slot, 0);
+      return undefined;
+    }
+    // When its server is back it is told of.
+    if (!server.isUp(nameOf(slot))) return undefined;
+    return new Promise((resolve) =>
+      ask(slot, limit, 0, (_, sent) => {
+        notifyHere(slot, sent);
+        resolve();
+      }),
+    );
+  }
+
+  let isTelling = false;
+  let tellsOnceMore = false;
+  /** What was counted alone becomes known to the others. */
+  async function tellAgain(): Promise<void> {
+    tellsOnceMore = true;
+    if (isTelling) return;
+    isTelling = true;
+    while (tellsOnceMore && !isClosed) {
+      tellsOnceMore = false;
+      await forKeys(tell, () => isClosed || tellsOnceMore);
+    }
+    isTelling = false;
   }
 
   const server: CounterServer = await createCounterServer(
@@ -88,31 +158,15 @@ export async function keepSharedLimits(
         const since = awaySince.get(place) ?? performance.now();
         awaySince.delete(place);
         observe({ kind: "limits-back", server: place, ms: Math.round(performance.now() - since) });
-        void tellAgain();
+      },
+      onUp: () => void tellAgain(),
+      onClock(offset) {
+        leases.clock[0] = offset;
       },
     },
     settings.open ?? openConnection,
     settings.answerMs,
   );
-
-  const { ask, known, figures } = createAsking(leases, {
-    mono: monotonic,
-    wall: Date.now,
-    lease(slot, asked, settle) {
-      server.lease(nameOf(slot), asked).then(settle, () => settle(undefined));
-    },
-  });
-
-  /** What was counted alone becomes known to the others; a few keys at a time. */
-  async function tellAgain(): Promise<void> {
-    let batch = 0;
-    for (const [slot, limit] of known) {
-      if (isClosed) return;
-      if (Atomics.load(leases.away, slot) === 0) continue;
-      ask(slot, limit, 0, notifyHere);
-      if (++batch % BATCH === 0) await nextTurn();
-    }
-  }
 
   const limits = createSharedLimits(leases, {
     ...(settings.waitMs === undefined ? {} : { waitMs: settings.waitMs }),
@@ -133,15 +187,25 @@ export async function keepSharedLimits(
     async close() {
       if (isClosed) return;
       isClosed = true;
-      const released = Promise.all(
-        [...known].map(([slot, limit]) => server.release(nameOf(slot), makeAsk(leases, slot, limit, 0))),
-      );
+      let isLate = false;
+      const release = (isHolding: boolean): Promise<void> =>
+        forKeys(
+          (slot, limit) => {
+            const held = makeAsk(leases, slot, limit, 0);
+            if ((held.have !== held.used) !== isHolding || !isOfWindow(slot, limit)) return undefined;
+            return server.release(nameOf(slot), held);
+          },
+          () => isLate,
+        );
+      // First what others can use.
+      const released = release(true).then(() => release(false));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, RELEASE_MS);
       });
       await Promise.race([released, late]);
       clearTimeout(timer);
+      isLate = true;
       server.close();
     },
   };

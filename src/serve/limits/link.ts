@@ -36,6 +36,8 @@ export interface LinkOptions {
   /** Told once at each loss and at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
+  /** Told at each connection, the first included. */
+  readonly onUp?: () => void;
   /** An error as a line that may be shown. */
   readonly say: (error: unknown) => string;
 }
@@ -43,8 +45,13 @@ export interface LinkOptions {
 /** The way to a server. */
 export interface Link {
   readonly isUp: () => boolean;
-  /** Runs one command. @throws {AwayError} or an error of the server's after which the link is good */
-  readonly run: (command: readonly string[]) => Promise<unknown>;
+  /**
+   * Runs one command.
+   *
+   * @param read makes of the answer what is wanted; throws when it is none, which no server that can count gives
+   * @throws {AwayError} or an error of the server's after which the link is good
+   */
+  readonly run: <T>(command: readonly string[], read: (answer: unknown) => T) => Promise<T>;
   /** Resolves when the first attempt to connect has ended, either way. */
   readonly tried: Promise<void>;
   readonly close: () => void;
@@ -74,7 +81,15 @@ function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 }
 
 /** Makes a link, which begins to connect. */
-export function createLink({ answerMs = ANSWER_MS, open, check, onAway, onBack, say }: LinkOptions): Link {
+export function createLink({
+  answerMs = ANSWER_MS,
+  open,
+  check,
+  onAway,
+  onBack,
+  onUp,
+  say,
+}: LinkOptions): Link {
   const inTime = <T>(promise: Promise<T>): Promise<T> => within(answerMs, promise);
   let connection: Connection | undefined;
   let isClosed = false;
@@ -105,10 +120,16 @@ export function createLink({ answerMs = ANSWER_MS, open, check, onAway, onBack, 
 
   async function connect(): Promise<void> {
     let opened: Connection | undefined;
+    let lost: string | undefined;
     try {
-      opened = await open((problem) => lose(opened, problem));
+      opened = await open((problem) => {
+        lost = problem;
+        if (connection !== undefined && connection === opened) lose(opened, problem);
+      });
       if (isClosed) return opened.close();
       await inTime(check(opened));
+      // Together with the answer, or behind it.
+      if (lost !== undefined) throw new AwayError(lost);
     } catch (error) {
       opened?.close();
       lose(undefined, say(error));
@@ -123,6 +144,7 @@ export function createLink({ answerMs = ANSWER_MS, open, check, onAway, onBack, 
     if (isAway === true) onBack();
     isAway = false;
     wasTried();
+    onUp?.();
   }
 
   /** So that a server that has gone is noticed before a request waits for it. */
@@ -143,11 +165,11 @@ export function createLink({ answerMs = ANSWER_MS, open, check, onAway, onBack, 
   void connect();
   return {
     isUp: () => connection !== undefined,
-    async run(command) {
+    async run(command, read) {
       const asked = connection;
       if (asked === undefined) throw new AwayError("away");
       try {
-        const answer = await inTime(asked.run(command));
+        const answer = read(await inTime(asked.run(command)));
         lastAnswer = performance.now();
         return answer;
       } catch (error) {

@@ -38,6 +38,8 @@ export interface KeepCountsOptions {
   readonly everyMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Likewise, by the clock that windows are cut by where that is another. */
+  readonly windowClock?: () => number;
 }
 
 function problemOf(error: unknown): string {
@@ -56,11 +58,11 @@ function isOlder(one: CountsHead, other: Pick<CountsHead, "started" | "writer">)
  * Never rejects: a file that cannot be used is observed and later replaced.
  */
 export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeeper> {
-  const { counters, observe, everyMs = EVERY_MS, now = Date.now } = options;
+  const { counters, observe, everyMs = EVERY_MS, now = Date.now, windowClock = now } = options;
   const file = await behindLinks(options.file);
   const self = { writer: randomBytes(8).toString("hex"), started: now() };
   const followMs = Math.min(FOLLOW_MS, everyMs);
-  const take = createTaker(counters, now);
+  const take = createTaker(counters, windowClock);
   let sequence = 0;
   /** The newest file of another server that was looked at. */
   let seen = "";
@@ -96,7 +98,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   }
 
   async function write(last: boolean): Promise<void> {
-    const window = windowAt(counters, now());
+    const window = windowAt(counters, windowClock());
     const sum = `${window} ${await sumOfCounts(counters, window)} ${last}`;
     if (sum === saved) return;
     const { windowSeconds } = counters;
@@ -147,7 +149,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
     seen = nameOf(head);
     seenAt = performance.now();
     isFollowing = !head.last;
-    const reset = (windowAt(counters, now()) + 1) * counters.windowSeconds;
+    const reset = (windowAt(counters, windowClock()) + 1) * counters.windowSeconds;
     observe({ kind: "state-restored", file, keys, reset });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") {

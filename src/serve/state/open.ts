@@ -143,11 +143,14 @@ async function openKeys(
 async function openSaving(
   { countsFile: file, observe }: OpenStateOptions,
   counters: Counters,
+  sharedLimits: SharedLimitsKeeper | undefined,
 ): Promise<CountsKeeper | undefined> {
   if (file === undefined) return undefined;
   // Imported when it is needed.
   const { keepCounts } = await import("./keep-counts.ts");
-  return await keepCounts({ file, counters, observe });
+  // Shared windows are those of the server's clock.
+  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.leases.clock[0]!);
+  return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
 }
 
 async function openSnapshots(
@@ -189,7 +192,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   const current = new Current();
   const sharedLimits = await openSharedLimits(options, counters);
   const keys = await openKeys(options, counters, current.takeKeys);
-  const saving = await openSaving(options, counters);
+  const saving = await openSaving(options, counters, sharedLimits);
   const searching = await openSearching(options);
   const snapshots = await openSnapshots(options, searching, current.takeGeneration).catch(
     (error: unknown) => {

@@ -1,0 +1,121 @@
+/** Limits shared by a cluster in which keys move: to a server that takes the place of another, and from one to the next. */
+
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { slotOfKey } from "../../src/serve/limits/cluster-slots.ts";
+import { need } from "../support/need.ts";
+import { until } from "../support/process.ts";
+import { type Counting, counting, endAll, PROGRAM, type Redis } from "../support/redis.ts";
+import { startCluster, startNode } from "../support/redis-cluster.ts";
+
+const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
+after(endAll);
+
+/** One window for all of a test, whenever it begins. */
+const WINDOW = 315_360_000;
+const OPTIONS = { replicas: 2, window: WINDOW };
+const LIMIT = 40;
+const KEYS = Array.from({ length: 30 }, (_, at) => `key ${at}`);
+
+const seenBy = ({ seen }: Counting): string => JSON.stringify(seen);
+
+/** Every key so often at each; how many passed of each. */
+async function countAll(replicas: readonly Counting[], times: number, passed = new Map<string, number>()) {
+  for (const key of KEYS) {
+    for (let time = 0; time < times; time++) {
+      for (const replica of replicas) {
+        const quota = await replica.count(key, LIMIT);
+        if (quota.passed) passed.set(key, (passed.get(key) ?? 0) + 1);
+      }
+    }
+  }
+  return passed;
+}
+
+/** Waits until every key is asked for again, and every server that was lost has come back or been replaced. */
+async function untilShared(replicas: readonly Counting[]): Promise<void> {
+  for (const replica of replicas) {
+    const away = (): Int32Array => replica.keeper.leases.away.subarray(0, KEYS.length);
+    const count = (wanted: string): number => replica.seen.filter(({ kind }) => kind === wanted).length;
+    await until(
+      () => away().every((isAway) => isAway === 0) && count("limits-away") === count("limits-back"),
+      () => `all keys to be shared, seen: ${seenBy(replica)}, away: ${away()}`,
+    );
+  }
+}
+
+function isAll(passed: ReadonlyMap<string, number>): void {
+  for (const key of KEYS) assert.equal(passed.get(key), LIMIT, key);
+}
+
+describe("limits shared by a cluster", { skip, concurrency: 3 }, () => {
+  it("are shared again when another server has taken the place of one that is gone", async () => {
+    const [first, second, third] = await startCluster();
+    const successor = await startNode();
+    successor.cli("CLUSTER", "MEET", "127.0.0.1", String(first.port));
+    const thirdId = third.cli("CLUSTER", "MYID");
+    await until(
+      () => successor.cli("CLUSTER", "REPLICATE", thirdId) === "OK",
+      "the successor to know whom to follow",
+    );
+    await until(() => successor.cli("INFO", "replication").includes("master_link_status:up"), "its copy");
+    const replicas = [await counting(first.url, OPTIONS), await counting(second.url, OPTIONS)];
+    const passed = await countAll(replicas, 3);
+    // What was counted last is copied, too.
+    assert.ok(Number(third.cli("WAIT", "1", "5000")) >= 0);
+    third.signal("SIGKILL");
+    // Each key finds out for itself, and then asks nobody any more.
+    await countAll(replicas, 1, passed);
+    await until(() => successor.cli("INFO", "replication").includes("role:master"), "the successor's turn");
+    await untilShared(replicas);
+    await countAll(replicas, LIMIT, passed);
+    isAll(passed);
+    assert.ok(Number(successor.cli("DBSIZE")) > 3);
+  });
+
+  it("are shared while slots move, and behind that", async () => {
+    const [first, second] = await startCluster();
+    const replicas = [await counting(first.url, OPTIONS), await counting(second.url, OPTIONS)];
+    const passed = await countAll(replicas, 3);
+    const [from, to] = [first, second].map((node) => ({ node, id: node.cli("CLUSTER", "MYID") })) as [
+      { node: Redis; id: string },
+      { node: Redis; id: string },
+    ];
+    const slots = [...new Set(KEYS.map((key) => slotOfKey(`orrery:{${key}}:${WINDOW}`)))].filter(
+      (slot) => slot < 5461,
+    );
+    assert.ok(slots.length > 3);
+    for (const slot of slots.map(String)) {
+      to.node.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
+      from.node.cli("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
+      for (const key of from.node.cli("CLUSTER", "GETKEYSINSLOT", slot, "100").split("\n")) {
+        from.node.cli("MIGRATE", "127.0.0.1", String(to.node.port), key, "0", "5000");
+      }
+    }
+    // On their way: asked for where they were, they are not there any more.
+    await countAll(replicas, 2, passed);
+    for (const slot of slots.map(String)) {
+      for (const { node } of [to, from]) node.cli("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+    }
+    await untilShared(replicas);
+    await countAll(replicas, LIMIT, passed);
+    isAll(passed);
+    for (const replica of replicas) assert.equal(seenBy(replica), "[]");
+  });
+
+  it("are shared though the server of the URL was away at the start", async () => {
+    const [first, second] = await startCluster();
+    first.signal("SIGSTOP");
+    const late = await counting(first.url, OPTIONS);
+    const other = await counting(second.url, OPTIONS);
+    assert.match(seenBy(late), /limits-away/);
+    first.signal("SIGCONT");
+    await until(
+      () => seenBy(late).includes("limits-back"),
+      () => `the return: ${seenBy(late)}`,
+    );
+    const passed = await countAll([late, other], LIMIT);
+    isAll(passed);
+    await untilShared([late, other]);
+  });
+});

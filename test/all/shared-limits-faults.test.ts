@@ -1,0 +1,193 @@
+/** What operators do to a counter server while replicas count by it. */
+
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { need } from "../support/need.ts";
+import { beforeTimer } from "../support/patience.ts";
+import { until } from "../support/process.ts";
+import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+
+const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
+after(endAll);
+
+/** A request waits no longer than a test's replicas do. */
+const LATEST_MS = 1000;
+const PASSWORD = "pass-word-that-nobody-may-see";
+/** One window for all of a test, whenever it begins. */
+const WINDOW = 315_360_000;
+const OPTIONS = { replicas: 2, window: WINDOW };
+
+const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
+
+async function countInTime(replica: Counting, key: string, limit: number): Promise<boolean> {
+  return (await beforeTimer(replica.count(key, limit), LATEST_MS, "a request")).passed;
+}
+
+/** Counts so often at each in turn; how many passed. */
+async function countAll(
+  replicas: readonly Counting[],
+  key: string,
+  limit: number,
+  times: number,
+): Promise<number> {
+  let passed = 0;
+  for (let time = 0; time < times; time++)
+    for (const replica of replicas) if (await countInTime(replica, key, limit)) passed++;
+  return passed;
+}
+
+async function untilBack(replica: Counting, times = 1): Promise<void> {
+  await until(
+    () =>
+      kindsOf(replica).filter((kind) => kind === "limits-back").length === times &&
+      replica.keeper.leases.away.subarray(0, 100).every((isAway) => isAway === 0),
+    () => `the return of the server, seen: ${JSON.stringify(replica.seen)}`,
+  );
+}
+
+async function pair(redis: Redis, url = redis.url): Promise<[Counting, Counting]> {
+  return [await counting(url, OPTIONS), await counting(url, OPTIONS)];
+}
+
+describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
+  it("the server forgets its scripts", async () => {
+    const redis = await startRedis();
+    const replicas = await pair(redis);
+    let passed = 0;
+    for (let round = 0; round < 5; round++) {
+      passed += await countAll(replicas, "a", 50, 4);
+      redis.cli("SCRIPT", "FLUSH");
+    }
+    passed += await countAll(replicas, "a", 50, 30);
+    assert.equal(passed, 50);
+    for (const replica of replicas) assert.deepEqual(kindsOf(replica), []);
+  });
+
+  it("the server forgets its keys: each tells it what it had", async () => {
+    const redis = await startRedis();
+    const replicas = await pair(redis);
+    let passed = await countAll(replicas, "a", 50, 10);
+    redis.cli("FLUSHALL");
+    // Both ask, and so both have told.
+    passed += await countAll(replicas, "a", 50, 40);
+    assert.equal(passed, 50);
+    for (const replica of replicas) assert.deepEqual(kindsOf(replica), []);
+  });
+
+  it("the password changes, until a connection is lost", async () => {
+    const redis = await startRedis(["--requirepass", PASSWORD]);
+    const replicas = await pair(redis, `redis://:${PASSWORD}@127.0.0.1:${redis.port}`);
+    const cli = (...command: string[]): string => redis.cli("--no-auth-warning", "-a", PASSWORD, ...command);
+    let passed = await countAll(replicas, "a", 40, 3);
+    cli("CONFIG", "SET", "requirepass", "another");
+    passed += await countAll(replicas, "a", 40, 3);
+    for (const replica of replicas) assert.deepEqual(kindsOf(replica), []);
+    redis.cli("--no-auth-warning", "-a", "another", "CLIENT", "KILL", "TYPE", "normal");
+    for (const replica of replicas) await until(() => kindsOf(replica).length > 0, "the loss");
+    // The share of each, what passed there before included.
+    passed += await countAll(replicas, "a", 40, 30);
+    assert.equal(passed, 40);
+    redis.cli("--no-auth-warning", "-a", "another", "CONFIG", "SET", "requirepass", PASSWORD);
+    for (const replica of replicas) {
+      await untilBack(replica);
+      assert.deepEqual(kindsOf(replica), ["limits-away", "limits-back"]);
+      assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word|another/);
+    }
+    assert.equal(await countAll(replicas, "a", 40, 5), 0);
+  });
+});
+
+/** A server does not answer for so long: longer than a test's replicas wait. */
+const LONG_MS = 2000;
+
+describe("nobody waits longer for it, and nothing is counted twice, when", { skip, concurrency: 4 }, () => {
+  for (const [name, args, command] of [
+    ["the server pauses its clients", [], ["CLIENT", "PAUSE", String(LONG_MS), "ALL"]],
+    ["the server sleeps", ["--enable-debug-command", "yes"], ["DEBUG", "SLEEP", String(LONG_MS / 1000)]],
+  ] as const) {
+    it(name, async () => {
+      const redis = await startRedis(args);
+      const replicas = await pair(redis);
+      let passed = await countAll(replicas, "a", 40, 5);
+      // Sent, and not waited for: a server that sleeps answers afterwards.
+      const asked = redis.send(...command);
+      await until(() => redis.isSilent(), "the server to be silent");
+      passed += await countAll(replicas, "a", 40, 30);
+      assert.ok(passed <= 40, `${passed}`);
+      await asked;
+      for (const replica of replicas) {
+        // On a busy machine it is over before both have asked.
+        if (kindsOf(replica).length > 0) await untilBack(replica);
+        assert.match(kindsOf(replica).join(), /^(limits-away,limits-back)?$/);
+      }
+      passed += await countAll(replicas, "a", 40, 40);
+      assert.equal(passed, 40);
+    });
+  }
+
+  it("a user is taken away, and comes back", async () => {
+    const redis = await startRedis();
+    const user = ["ACL", "SETUSER", "counter", "on", `>${PASSWORD}`, "~orrery:*", "+@all"];
+    redis.cli(...user);
+    const replicas = await pair(redis, `redis://counter:${PASSWORD}@127.0.0.1:${redis.port}`);
+    let passed = await countAll(replicas, "a", 40, 5);
+    redis.cli("ACL", "DELUSER", "counter");
+    passed += await countAll(replicas, "a", 40, 30);
+    assert.equal(passed, 40);
+    redis.cli(...user, "-evalsha", "-eval");
+    const [first] = replicas;
+    await until(() => redis.cli("ACL", "LOG").includes("eval"), "an attempt that was refused");
+    assert.deepEqual(kindsOf(first), ["limits-away"]);
+    redis.cli(...user);
+    for (const replica of replicas) {
+      await untilBack(replica);
+      assert.deepEqual(kindsOf(replica), ["limits-away", "limits-back"]);
+      assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word/);
+    }
+    assert.equal(await countAll(replicas, "a", 40, 5), 0);
+  });
+
+  it("the server stands still under load, and answers everything late", async () => {
+    const redis = await startRedis();
+    const replicas = await pair(redis);
+    const limits = [3, 20, 50, 80];
+    const keys = Array.from({ length: 40 }, (_, n) => ({ key: `key ${n}`, limit: limits[n % 4]! }));
+    const passed = new Map<string, number>();
+    const load = (): Promise<unknown> =>
+      Promise.all(
+        keys.flatMap(({ key, limit }) =>
+          replicas.map(async (replica) => {
+            if (await countInTime(replica, key, limit)) passed.set(key, (passed.get(key) ?? 0) + 1);
+          }),
+        ),
+      );
+    await load();
+    for (let round = 1; round <= 2; round++) {
+      redis.signal("SIGSTOP");
+      await load();
+      await load();
+      redis.signal("SIGCONT");
+      for (const replica of replicas) await untilBack(replica, round);
+      await load();
+    }
+    for (let time = 0; time < 80; time++) await load();
+    for (const { key, limit } of keys) {
+      // Each that was away may let its share through beside what others had; shares are halves here.
+      assert.ok(
+        passed.get(key)! >= limit - 1 && passed.get(key)! <= limit,
+        `${key}: ${passed.get(key)} of ${limit}`,
+      );
+      const granted = Number(redis.cli("HGET", `orrery:{${key}}:${WINDOW}`, "g"));
+      assert.ok(granted <= limit, `${key}: the server granted ${granted} of ${limit}`);
+    }
+  });
+
+  it("a server knows no HELLO, and repeats a part of the password in saying so", async () => {
+    const long = PASSWORD.repeat(8);
+    const redis = await startRedis(["--requirepass", long, "--rename-command", "HELLO", ""]);
+    const replica = await counting(`redis://:${long}@127.0.0.1:${redis.port}`);
+    assert.deepEqual(kindsOf(replica), ["limits-away"]);
+    assert.match(JSON.stringify(replica.seen), /unknown command/);
+    assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word/);
+  });
+});

@@ -1,0 +1,162 @@
+/** Shared limits beside a server that does everything wrong: nobody waits for it, nothing grows, and all is well when it is. */
+
+import assert from "node:assert/strict";
+import type { Socket } from "node:net";
+import { after, describe, it } from "node:test";
+import { type Answer, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
+import { beforeTimer } from "../support/patience.ts";
+import { until } from "../support/process.ts";
+import { type Counting, counting, endAll } from "../support/redis.ts";
+
+const PASSWORD = "pass-word-that-nobody-may-see";
+/** A request waits no longer than a test's replicas do. */
+const LATEST_MS = 1000;
+/** Taken by none of these. */
+const MOST_BYTES = 400 * 2 ** 20;
+
+const servers = new Set<HostileRedis>();
+after(async () => {
+  await endAll();
+  for (const server of servers) server.close();
+});
+
+/** What is sent for a question for permits; the rest is answered as it should be. */
+const asLease =
+  (reply: string | Buffer): Answer =>
+  ([name]) =>
+    name === "HELLO" ? "%1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n" : reply;
+
+/** Sends a text a byte at a time. */
+function drip(socket: Socket, text: string): void {
+  let at = 0;
+  const timer = setInterval(() => {
+    if (at < text.length && socket.writable) socket.write(text[at++]!);
+    else clearInterval(timer);
+  }, 200);
+  socket.once("close", () => clearInterval(timer));
+}
+
+const nested = (depth: number): string => `${"*1\r\n".repeat(depth)}:1\r\n`;
+
+/** Sends without end. */
+const flood =
+  (chunk: Buffer) =>
+  (socket: Socket): void => {
+    const send = (): void => {
+      while (!socket.destroyed && socket.write(chunk));
+    };
+    socket.on("drain", send);
+    send();
+  };
+
+const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket) => void }>> = {
+  "answers nothing": { answer: () => undefined },
+  "answers HELLO, and then nothing": { answer: asLease("") },
+  "sends bytes that are no reply": { greet: (socket) => socket.write(Buffer.alloc(4096, 0x80)) },
+  "answers with bytes that are no reply": { answer: asLease("HTTP/1.1 400 Bad Request\r\n\r\n") },
+  "sends megabytes": { greet: flood(Buffer.alloc(65_536, "+a\r\n")) },
+  "sends megabytes of pushes": { greet: flood(Buffer.from(">2\r\n+a\r\n+b\r\n".repeat(4000))) },
+  "answers one byte at a time": {
+    answer: (_, socket) => void drip(socket, "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n"),
+  },
+  "answers everything with an error": { answer: () => "-ERR no\r\n" },
+  "answers questions with an error": { answer: asLease("-ERR no\r\n") },
+  "repeats the password in an error": {
+    answer: (command) => `-ERR unknown command, with args beginning with: ${command.join(" ")}\r\n`,
+  },
+  "repeats the password where an error is cut": {
+    answer: asLease(`-ERR ${"x".repeat(190 - PASSWORD.length / 2)}${PASSWORD}\r\n`),
+  },
+  "answers with huge numbers": { answer: asLease(`*4\r\n${":99999999999999999999\r\n".repeat(4)}`) },
+  "answers with a window that is far away": {
+    answer: asLease("*4\r\n:4503599627370496\r\n:1\r\n:1\r\n:1\r\n"),
+  },
+  "answers with negative numbers": { answer: asLease(`*4\r\n${":-5\r\n".repeat(4)}`) },
+  "answers with nothing in the place of numbers": { answer: asLease(`*4\r\n${"_\r\n".repeat(4)}`) },
+  "answers with texts in the place of numbers": { answer: asLease(`*4\r\n${"$1\r\n9\r\n".repeat(4)}`) },
+  "answers with fewer numbers": { answer: asLease("*3\r\n:1\r\n:1\r\n:1\r\n") },
+  "answers with arrays in arrays": { answer: asLease(nested(10_000)) },
+  "answers with arrays in arrays that can just be read": { answer: asLease(nested(200)) },
+  "announces arrays that fill memory": { answer: asLease("*30000000\r\n".repeat(60)) },
+  "announces arrays that fill memory at once": {
+    greet: (socket) => socket.write("*30000000\r\n".repeat(60)),
+  },
+  "announces a map that fills memory": { answer: asLease("%4294967295\r\n") },
+  "announces a text that fills memory": { answer: asLease(`$1073741824\r\n${"a".repeat(9000)}`) },
+  "announces lengths that are none": { answer: asLease("*1x\r\n*-\r\n$-7\r\n") },
+  "answers twice": { answer: asLease("*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n") },
+  "closes in the middle of an answer": { answer: (_, socket) => void socket.end("*4\r\n:1\r\n:2") },
+  "is reset in the middle of an answer": {
+    answer(_, socket) {
+      socket.write("*4\r\n:1\r\n:2");
+      socket.resetAndDestroy();
+      return undefined;
+    },
+  },
+  "says that it is a cluster, with a map that is none": {
+    answer: ([name]) =>
+      name === "HELLO" ? "%1\r\n$4\r\nmode\r\n$7\r\ncluster\r\n" : "*1\r\n*3\r\n:-5\r\n:99999\r\n*0\r\n",
+  },
+  "says that it is a cluster of more servers than there can be": {
+    answer: ([name]) =>
+      name === "HELLO"
+        ? "%1\r\n$4\r\nmode\r\n$7\r\ncluster\r\n"
+        : `*5000\r\n${Array.from({ length: 5000 }, (_, n) => `*3\r\n:${n}\r\n:${n}\r\n*2\r\n$9\r\n127.0.0.1\r\n:${n + 1}\r\n`).join("")}`,
+  },
+};
+
+async function countInTime(replica: Counting, limit: number): Promise<boolean> {
+  return (await beforeTimer(replica.count("a", limit), LATEST_MS, "a request")).passed;
+}
+
+const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
+
+/** Waits until the server can be asked, if it is away. */
+async function untilGood(replica: Counting): Promise<void> {
+  await until(
+    () => kindsOf(replica).at(-1) !== "limits-away" && replica.keeper.leases.away[0] === 0,
+    () => `the server to be good, seen: ${JSON.stringify(replica.seen)}`,
+  );
+}
+
+// Most of the time all of them wait.
+describe("a counter server that", { concurrency: 8 }, () => {
+  for (const [name, { answer, greet }] of Object.entries(CASES)) {
+    it(`${name}, from its start or all of a sudden, is away until it is good again`, async () => {
+      const server = await startHostile();
+      servers.add(server);
+      const url = `redis://:${PASSWORD}@127.0.0.1:${server.port}`;
+      const good = await counting(url, { replicas: 2 });
+      await untilGood(good);
+      good.seen.length = 0;
+      for (let at = 0; at < 5; at++) assert.ok(await countInTime(good, 40));
+      const before = process.memoryUsage().rss;
+      server.turn(answer ?? (() => undefined), greet);
+      const late = await counting(url, { replicas: 2 });
+      assert.deepEqual(kindsOf(late), ["limits-away"]);
+      for (const [replica, most] of [
+        [good, 15],
+        [late, 20],
+      ] as const) {
+        let passed = 0;
+        for (let at = 0; at < 40; at++) if (await countInTime(replica, 40)) passed++;
+        assert.equal(passed, most, `it counts within its share: ${JSON.stringify(replica.seen)}`);
+        assert.match(kindsOf(replica).join(), /^limits-away(,limits-back,limits-away)*$/);
+      }
+      const { connections } = server;
+      const tried = connections();
+      await until(() => connections() > tried, "another attempt");
+      server.turn(undefined);
+      for (const replica of [good, late]) {
+        await untilGood(replica);
+        // Once each; on a busy machine even a good one may be late, and away again.
+        assert.match(kindsOf(replica).join(), /^(limits-away,limits-back,?)+$/);
+        assert.ok(await countInTime(replica, 1000));
+        assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word|word-that/);
+        await replica.keeper.close();
+      }
+      const grown = process.memoryUsage().rss - before;
+      assert.ok(grown < MOST_BYTES, `${grown} bytes more`);
+    });
+  }
+});

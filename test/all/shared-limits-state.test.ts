@@ -1,0 +1,174 @@
+/** `--state` together with `--shared-limits`, in real processes: restarts while the counter server is up, away, or has forgotten everything. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { need } from "../support/need.ts";
+import { place, TOKEN } from "../support/place.ts";
+import { get, killAll, type Served, serve, until } from "../support/process.ts";
+import { endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+
+after(async () => {
+  await killAll();
+  await endAll();
+});
+
+/** Below a hundred each request asks, so that what was let through is known to the last one. */
+const LIMIT = 60;
+/** One window for all of a test, whenever it begins. */
+const WINDOW = 315_360_000;
+const ID = `key_${TOKEN.slice(-6)}`;
+
+/** Replicas of one counter server, and all that their callers were told. */
+class World {
+  readonly #place: ReturnType<typeof place>;
+  readonly redis: Redis;
+  /** Requests that passed at any replica. */
+  passed = 0;
+
+  constructor(test: { after(done: () => void): void }, redis: Redis) {
+    this.#place = place(test);
+    this.redis = redis;
+  }
+
+  stateFile(name: string): string {
+    return join(this.#place.folder, name);
+  }
+
+  start(state?: string): Promise<Served> {
+    const limits = ["--rate-limit", String(LIMIT), "--rate-window", String(WINDOW)];
+    const shared = ["--shared-limits", this.redis.url, "--replicas", "2"];
+    const kept = state === undefined ? [] : ["--state", this.stateFile(state)];
+    return serve(this.#place.snapshot, this.#place.keys, [...limits, ...shared, ...kept]);
+  }
+
+  /** Asks so often; says how many passed. What a caller is told is what is certainly left, and falls. */
+  async ask(server: Served, times: number): Promise<number> {
+    let passed = 0;
+    let least = Number.POSITIVE_INFINITY;
+    for (let time = 0; time < times; time++) {
+      const { status, headers } = await get(`${server.url}/stats`, { token: TOKEN });
+      assert.ok(status === 200 || status === 429, `${status}`);
+      const remaining = Number(headers["x-ratelimit-remaining"]);
+      assert.ok(remaining <= least, `${remaining} remain, behind ${least}`);
+      least = remaining;
+      if (status === 200) passed++;
+    }
+    this.passed += passed;
+    return passed;
+  }
+
+  async untilKept(state: string, count: number): Promise<void> {
+    const file = this.stateFile(state);
+    const text = (): string => (existsSync(file) ? readFileSync(file, "utf8") : "no file");
+    await until(
+      () => text().includes(`["${ID}",${count}]`),
+      () => `${count} in ${text()}`,
+    );
+  }
+}
+
+async function kill({ child, ended }: Served): Promise<void> {
+  child.kill("SIGKILL");
+  await ended;
+}
+
+const skip = need(PROGRAM);
+
+describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () => {
+  test("are those of before, and all of the limit passes: a stop", async (t) => {
+    const world = new World(t, await startRedis());
+    const other = await world.start();
+    const first = await world.start("a");
+    assert.equal(await world.ask(first, 25), 25);
+    await first.stop();
+    await world.untilKept("a", 25);
+    const second = await world.start("a");
+    assert.equal(second.logs("state-restored")[0]!.keys, 1);
+    await world.ask(second, 10);
+    await world.ask(other, 10);
+    await world.ask(second, LIMIT);
+    await world.ask(other, LIMIT);
+    assert.equal(world.passed, LIMIT);
+    // Who begins when nothing is left lets nothing through.
+    await second.stop();
+    const third = await world.start("a");
+    assert.equal(await world.ask(third, 5), 0);
+    for (const server of [third, other]) await server.stop();
+  });
+
+  test("are those of before: a kill", async (t) => {
+    const world = new World(t, await startRedis());
+    const other = await world.start();
+    const first = await world.start("a");
+    await world.ask(first, 25);
+    await world.untilKept("a", 25);
+    await kill(first);
+    const second = await world.start("a");
+    await world.ask(second, LIMIT);
+    await world.ask(other, LIMIT);
+    assert.equal(world.passed, LIMIT);
+    for (const server of [second, other]) await server.stop();
+  });
+
+  test("hold where the server has forgotten everything meanwhile", async (t) => {
+    const world = new World(t, await startRedis());
+    const first = await world.start("a");
+    await world.ask(first, 25);
+    await first.stop();
+    world.redis.cli("FLUSHALL");
+    const second = await world.start("a");
+    assert.equal(await world.ask(second, LIMIT), LIMIT - 25);
+    assert.equal(world.passed, LIMIT);
+    await second.stop();
+  });
+
+  test("hold where the server is away, and when it comes back with nothing", async (t) => {
+    const world = new World(t, await startRedis());
+    const first = await world.start("a");
+    await world.ask(first, 25);
+    world.redis.signal("SIGKILL");
+    await first.logged("limits-away");
+    assert.equal(await world.ask(first, 2), 2);
+    await first.stop();
+    const second = await world.start("a");
+    await second.logged("limits-away");
+    assert.equal(
+      await world.ask(second, LIMIT),
+      LIMIT / 2 - 27,
+      "its share of the window, all that passed before included",
+    );
+    assert.equal(world.passed, LIMIT / 2);
+    await world.redis.restart();
+    await second.logged("limits-back");
+    // What it let through itself it tells of, and goes on where it was.
+    await until(() => world.redis.cli("EXISTS", `orrery:{${ID}}:${WINDOW}`) === "1", "the key at the server");
+    assert.equal(await world.ask(second, LIMIT), LIMIT / 2);
+    assert.equal(world.passed, LIMIT);
+    await second.stop();
+    await world.untilKept("a", LIMIT);
+  });
+
+  test("pass from a server to the one that takes its place, each once", async (t) => {
+    const world = new World(t, await startRedis());
+    const older = await world.start("a");
+    await world.ask(older, 10);
+    const younger = await world.start("a");
+    for (let round = 0; round < 5; round++) {
+      await world.ask(older, 2);
+      await world.ask(younger, 3);
+    }
+    await older.stop();
+    await world.untilKept("a", 35);
+    await world.ask(younger, LIMIT);
+    assert.equal(world.passed, LIMIT);
+    // A kill behind that gives nothing back, whatever the server remembers.
+    await world.untilKept("a", LIMIT);
+    await kill(younger);
+    world.redis.cli("FLUSHALL");
+    const last = await world.start("a");
+    assert.equal(await world.ask(last, 5), 0);
+    await last.stop();
+  });
+});

@@ -1,0 +1,84 @@
+/** A server that speaks enough of the protocol of counter servers to be connected to, and then answers what a test wants. */
+
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+/** What is sent for a command; nothing where it is undefined. */
+export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;
+
+/** A server under way. */
+export interface HostileRedis {
+  readonly port: number;
+  /** Connections that it was asked for. */
+  readonly connections: () => number;
+  /** Answers differently from now on; undefined: as a good server. */
+  readonly turn: (answer: Answer | undefined, onConnect?: (socket: Socket) => void) => void;
+  readonly close: () => void;
+}
+
+/** One of the commands that stand at the beginning of a text, and how long it is; undefined while its end has not come. */
+function readCommand(text: string): { words: string[]; length: number } | undefined {
+  const head = /^\*(\d+)\r\n/.exec(text);
+  if (head === null) return undefined;
+  const words: string[] = [];
+  let at = head[0].length;
+  for (let word = 0; word < Number(head[1]); word++) {
+    const size = /^\$(\d+)\r\n/.exec(text.slice(at, at + 20));
+    if (size === null) return undefined;
+    at += size[0].length;
+    const end = at + Number(size[1]);
+    if (text.length < end + 2) return undefined;
+    words.push(text.slice(at, end));
+    at = end + 2;
+  }
+  return { words, length: at };
+}
+
+export const HELLO = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n";
+
+/** A lease as a good server would grant it that has a lot left. */
+export function goodLease([, , , , seconds, , , , , used, want]: readonly string[]): string {
+  const windowMs = Number(seconds) * 1000;
+  const window = Math.floor(Date.now() / windowMs);
+  const left = (window + 1) * windowMs - Date.now();
+  return `*4\r\n:${window}\r\n:${Number(used) + Number(want)}\r\n:20\r\n:${left}\r\n`;
+}
+
+const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodLease(command));
+
+/** Starts one that is good. */
+export async function startHostile(): Promise<HostileRedis> {
+  let answer = GOOD;
+  let greet: ((socket: Socket) => void) | undefined;
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on("error", () => {}).once("close", () => sockets.delete(socket));
+    greet?.(socket);
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+      for (let found = readCommand(text); found !== undefined; found = readCommand(text)) {
+        text = text.slice(found.length);
+        const reply = answer(found.words, socket);
+        if (reply !== undefined && socket.writable) socket.write(reply);
+      }
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    turn(next, onConnect) {
+      answer = next ?? GOOD;
+      greet = onConnect;
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
