@@ -58,7 +58,7 @@ interface Subject {
   readonly name: string;
   readonly snapshot: string;
   readonly settings: readonly string[];
-  readonly cores: "one" | "all";
+  readonly cores: 0 | "all";
 }
 
 function workloadOf({ snapshot }: Subject, name: string): Workload {
@@ -133,7 +133,7 @@ const show = ({ micros, times }: Cost, at: number): string =>
 
 const snapshots = await Promise.all(sizes.map((users) => snapshotOf(users)));
 const bySize = sizes.map(
-  (users, at): Subject => ({ name: `${users} users`, snapshot: snapshots[at]!, settings: [], cores: "one" }),
+  (users, at): Subject => ({ name: `${users} users`, snapshot: snapshots[at]!, settings: [], cores: 0 }),
 );
 const byThreads = ["1", "2"].map(
   (threads): Subject => ({

@@ -8,7 +8,9 @@
  * clocks are made up, and answers come at once. Every fifth key asks for a fifth
  * more than its limit in a window, the others for a fifth less, evenly. "Hashed"
  * sends a key to one replica, as the balancers of deploy/ do; "spread" sends each
- * request to any.
+ * request to any. For one size the policy is compared with others: one permit
+ * for each request, a half of what is left divided by the replicas, and a
+ * thousand at a time.
  *
  * Freshness: from the moment when a snapshot is published to that when a replica
  * serves it. Each looks every 10 s, all download at most 1 Gbit/s each from one
@@ -18,7 +20,7 @@
 
 import { createCounters } from "../src/gate/limit.ts";
 import { makeAsk, takeAnswer } from "../src/gate/shared-answers.ts";
-import { createKeyState, grant } from "../src/gate/shared-grant.ts";
+import { createKeyState, grant, type LeasePolicy } from "../src/gate/shared-grant.ts";
 import { createLeases, takePermit } from "../src/gate/shared-leases.ts";
 import { percentile } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
@@ -49,8 +51,8 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** A window of a fleet whose keys have all one limit. */
-function runWindow(replicas: number, isHashed: boolean, limit: number) {
+/** A window of a fleet whose keys have all one limit. @param policy that of the script when absent */
+function runWindow(replicas: number, isHashed: boolean, limit: number, policy?: LeasePolicy) {
   const keys = Math.max(5, Math.round(REQUESTS / limit));
   const demands = Array.from({ length: keys }, (_, key) => Math.round(limit * (key % 5 === 0 ? 1.2 : 0.8)));
   const requests = demands.reduce((sum, demand) => sum + demand, 0);
@@ -66,7 +68,7 @@ function runWindow(replicas: number, isHashed: boolean, limit: number) {
     asks++;
     const key = slot % keys;
     const name = String((slot - key) / keys);
-    const answer = grant(states[key]!, name, makeAsk(leases, slot, limit, want), SECONDS, EPOCH + at);
+    const answer = grant(states[key]!, name, makeAsk(leases, slot, limit, want), SECONDS, EPOCH + at, policy);
     takeAnswer(leases, slot, limit, answer, at, at, EPOCH + at);
   }
 
@@ -170,6 +172,39 @@ console.log(
     3,
   ),
 );
+const COMPARED_SIZE = SIZES.at(-2)!;
+const COMPARED_LIMIT = LIMITS.at(-1)!;
+const POLICIES: readonly (readonly [string, LeasePolicy | undefined])[] = [
+  ["as much as was used, at most a twelfth, divided", undefined],
+  ["one for each request", () => 0],
+  [`half of the rest, divided by ${whole(COMPARED_SIZE)}`, (rest) => Math.floor(rest / (2 * COMPARED_SIZE))],
+  [`${COMPARED_LIMIT / 100} at a time`, () => COMPARED_LIMIT / 100],
+];
+const policies = POLICIES.flatMap(([name, policy]) =>
+  [true, false].map((isHashed) => ({ name, ...runWindow(COMPARED_SIZE, isHashed, COMPARED_LIMIT, policy) })),
+);
+console.log(
+  `\nThe same by policy of leases, ${whole(COMPARED_SIZE)} replicas, a limit of ${whole(COMPARED_LIMIT)}.\n`,
+);
+console.log(
+  markdown(
+    [
+      "a replica leases ahead",
+      "keys are",
+      "requests that ask",
+      "of their limit get those that want more",
+      "of what they want get the others",
+    ],
+    policies.map((row) => [
+      row.name,
+      row.policy,
+      `${fixed((row.asks / row.requests) * 100, 2)} %`,
+      fixed(row.leastOfLimit, 3),
+      fixed(row.leastOfDemand, 3),
+    ]),
+    2,
+  ),
+);
 const fresh = SIZES.flatMap((replicas) =>
   SOURCES.map((source) => {
     const seconds = freshness(replicas, source);
@@ -189,4 +224,4 @@ console.log(
     2,
   ),
 );
-saveJson(values.json, { windows, fresh });
+saveJson(values.json, { windows, policies, fresh });

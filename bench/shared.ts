@@ -9,12 +9,12 @@
  * of them stop behind their first request. The last two are of the real code over simulated time. Needs `redis-server`.
  */
 
-import { spawn } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/cli/keysfile.ts";
+import { endAll, PROGRAM, startRedis } from "../test/support/redis.ts";
 import { type History, type Load, runHistory } from "../test/support/shared-world.ts";
 import { flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, startServer } from "./http/servers.ts";
@@ -37,40 +37,14 @@ const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = values.smoke ? 2000 : 20_000;
 const LIMIT = 1_000_000_000;
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** A counter server of its own; undefined where there is none to start. */
-async function startRedis(
-  folder: string,
-): Promise<{ readonly url: string; readonly stop: () => void } | undefined> {
-  const port = await freePort();
-  const child = spawn("redis-server", ["--port", String(port), "--save", "", "--dir", folder], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const isReady = await new Promise<boolean>((resolve) => {
-    child.once("error", () => resolve(false));
-    child.once("exit", () => resolve(false));
-    child.stdout.on("data", (chunk: Buffer) => {
-      if (chunk.includes("Ready to accept connections")) resolve(true);
-    });
-  });
-  return isReady ? { url: `redis://127.0.0.1:${port}`, stop: () => child.kill() } : undefined;
-}
-
 /** CPU time of lookups: with limits of its own, and shared. */
 async function compareCosts(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-bench-shared-"));
-  const redis = await startRedis(folder);
-  if (redis === undefined) {
-    console.log("The CPU time is left out: redis-server is not installed.\n");
+  if (spawnSync(PROGRAM, ["--version"]).status !== 0) {
+    console.log(`The CPU time is left out: ${PROGRAM} is not installed.\n`);
     return;
   }
+  const folder = mkdtempSync(join(tmpdir(), "orrery-bench-shared-"));
+  const redis = await startRedis();
   const keys = join(folder, "keys.json");
   const token = await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_", limit: LIMIT });
   const snapshot = await snapshotOf(values.smoke ? 200 : 2000);
@@ -110,7 +84,7 @@ async function compareCosts(): Promise<void> {
     }
   }
   for (const { server } of running) await server.stop();
-  redis.stop();
+  await endAll();
   rmSync(folder, { recursive: true, force: true });
   const own = running[0]!.costs;
   const rows = running.map(({ name, costs }) => [

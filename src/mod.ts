@@ -25,10 +25,13 @@ import { createDirectAdapter, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
 import { createNodeAdapter } from "./edge/node.ts";
 import { hashToken, type KeyRecord } from "./gate/keys.ts";
+import type { GivenKey } from "./given-keys.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
-import { checkOptions, type GivenKey, type OpenOptions } from "./open-options.ts";
+import { type CheckedOptions, checkOptions, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
+import type { SharedLimitsSettings } from "./serve/limits/keep-shared.ts";
+import { readPassword } from "./serve/limits/redis-url.ts";
 import { openState } from "./serve/state/open.ts";
 import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
@@ -40,9 +43,10 @@ void IS_SUPPORTED;
 export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
 export type { FetchHandler } from "./edge/fetch.ts";
 export { KeysFileError } from "./gate/keys.ts";
+export type { GivenKey } from "./given-keys.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
 export type { Observation, Observe } from "./observe.ts";
-export type { GivenKey, OpenOptions } from "./open-options.ts";
+export type { OpenOptions } from "./open-options.ts";
 export type { CacheCounts } from "./search/cache.ts";
 export { SnapshotError } from "./serve/load/snapshots.ts";
 
@@ -94,15 +98,29 @@ function guarded(observe: Observe): Observe {
   };
 }
 
+/** Where and how limits are shared. @throws {RedisUrlError} naming the file of the password */
+async function sharedLimitsOf({
+  sharedLimits: target,
+  sharedLimitsPasswordFile: file,
+  replicas,
+  limitsWhenAway,
+}: CheckedOptions): Promise<SharedLimitsSettings | undefined> {
+  if (target === undefined) return undefined;
+  const password = file === undefined ? target.password : await readPassword(file);
+  return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
+}
+
 /**
  * Opens a snapshot for reading from the same program.
  *
  * @throws {SnapshotError} when the snapshot cannot be loaded
  * @throws {KeysFileError} when the keys file cannot be used
+ * @throws {Error} when limits are to be shared and the file of the password cannot be read, or the package for it is missing
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checkOptions(options);
+  const checked = checkOptions(options);
+  const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checked;
   const { state, reload, beginSimilar, stop, searchCounts, close } = await openState({
     ...settings,
     // Not asked for otherwise: some hosts ask their user before they tell.
@@ -110,6 +128,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
       settings.cache ?? (isAddress(settings.snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
     keys: typeof keys === "string" ? keys : keys.map(recordOf),
     prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
+    sharedLimits: await sharedLimitsOf(checked),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });

@@ -1,25 +1,12 @@
 /** The options of `openOrrery`, checked. Those that are settings of `serve`, too, have default and bounds from that table. */
 
 import { fileURLToPath } from "node:url";
-import type { KeyKind } from "./gate/keys.ts";
+import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "./given-keys.ts";
 import { isObject } from "./json.ts";
-import { SCOPES } from "./model.ts";
-import { problemWithNames } from "./nearest.ts";
 import type { Observe } from "./observe.ts";
+import { type RedisTarget, RedisUrlError, readRedisUrl } from "./serve/limits/redis-url.ts";
 import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
 import { isAddress, problemWithAddress } from "./source/address.ts";
-
-/** A key given in code. */
-export interface GivenKey {
-  readonly id: string;
-  readonly kind: KeyKind;
-  /** The whole token, prefix included. */
-  readonly token: string;
-  /** All three read scopes when absent. */
-  readonly scopes?: readonly string[];
-  /** Requests per window; the default when absent. */
-  readonly limit?: number;
-}
 
 /** How to open. What is a setting of `serve`, too, has its default and bounds. */
 export interface OpenOptions {
@@ -35,6 +22,17 @@ export interface OpenOptions {
   readonly rateLimit?: number;
   /** Seconds per window; 3600 when absent. */
   readonly rateWindow?: number;
+  /**
+   * Share the limits of API keys with other replicas by a Valkey or Redis server: a `redis:`, `rediss:` or `unix:` URL.
+   * Needs the package `@redis/client`. Not shared when absent.
+   */
+  readonly sharedLimits?: string;
+  /** File with the password for it. */
+  readonly sharedLimitsPasswordFile?: string | URL;
+  /** Replicas that share the limits, which divide them while that server is away; 1 when absent. */
+  readonly replicas?: number;
+  /** What becomes of requests without a permit meanwhile: `"share"`, the default, or `"deny"`. */
+  readonly limitsWhenAway?: "share" | "deny";
   /** Whether web pages of every origin may read the replies; true when absent. */
   readonly cors?: boolean;
   /** Whether an API reference is served at `/docs`, and the OpenAPI document at `/openapi.json`; true when absent. */
@@ -72,6 +70,8 @@ export interface OpenOptions {
 export const SETTING_OPTIONS = [
   "rateLimit",
   "rateWindow",
+  "replicas",
+  "limitsWhenAway",
   "cors",
   "docs",
   "watch",
@@ -86,45 +86,37 @@ export const SETTING_OPTIONS = [
 ] as const satisfies readonly (keyof OpenOptions)[];
 
 /** Options that are settings of files, too, and have no default. */
-export const PATH_OPTIONS = ["cache", "snapshotTokenFile"] as const satisfies readonly (keyof OpenOptions)[];
+export const PATH_OPTIONS = [
+  "cache",
+  "snapshotTokenFile",
+  "sharedLimitsPasswordFile",
+] as const satisfies readonly (keyof OpenOptions)[];
+
+/** An option that is a setting, too, and has no default. */
+export const URL_OPTION = "sharedLimits" satisfies keyof OpenOptions;
 
 const OPTIONS: readonly string[] = [
   "snapshot",
   "keys",
   "threads",
   "observe",
+  URL_OPTION,
   ...PATH_OPTIONS,
   ...SETTING_OPTIONS,
 ];
-const KEY_FIELDS: readonly string[] = ["id", "kind", "token", "scopes", "limit"];
-
 /** Options with a value each, and paths for URLs. */
-export type CheckedOptions = Omit<OpenOptions, "snapshot" | "keys" | (typeof PATH_OPTIONS)[number]> &
+export type CheckedOptions = Omit<
+  OpenOptions,
+  "snapshot" | "keys" | typeof URL_OPTION | (typeof PATH_OPTIONS)[number]
+> &
   Required<Pick<OpenOptions, (typeof SETTING_OPTIONS)[number]>> & {
     readonly snapshot: string;
     readonly cache?: string;
     readonly snapshotTokenFile?: string;
+    readonly sharedLimits?: RedisTarget;
+    readonly sharedLimitsPasswordFile?: string;
     readonly keys: string | readonly GivenKey[];
   };
-
-function fail(message: string): never {
-  throw new TypeError(`openOrrery: ${message}`);
-}
-
-/** What a value is, for a message. */
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  const type = typeof value;
-  return type === "string" || type === "number" || type === "boolean"
-    ? JSON.stringify(value)
-    : `${type === "object" ? "an" : "a"} ${type}`;
-}
-
-function checkNames(given: object, known: readonly string[], what: string): void {
-  const problem = problemWithNames(given, known, what);
-  if (problem !== undefined) fail(problem);
-}
 
 /** The path behind a `file:` URL; what is no URL stays as it is. */
 function pathOf(name: "snapshot" | "keys" | (typeof PATH_OPTIONS)[number], given: unknown): unknown {
@@ -153,6 +145,18 @@ function checkPath(name: (typeof PATH_OPTIONS)[number], given: unknown): Record<
   return { [name]: path };
 }
 
+/** Where limits are shared. Messages never quote the URL, which may hold a password. */
+function checkSharedLimits(given: unknown): Record<string, unknown> {
+  if (given === undefined) return {};
+  if (typeof given !== "string") fail(`option "${URL_OPTION}" must be a URL as text, is a ${typeof given}`);
+  try {
+    return { [URL_OPTION]: readRedisUrl(given) };
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error;
+    return fail(`option "${URL_OPTION}" ${error.message}`);
+  }
+}
+
 /** A setting's value as given, or its default. */
 function settingValue(name: string, given: unknown): string | number | boolean {
   const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -168,43 +172,6 @@ function settingValue(name: string, given: unknown): string | number | boolean {
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}, is ${kindOf(given)}`);
   return given as string | number | boolean;
-}
-
-/** What is wrong with a key's own fields. Messages never quote a token. */
-function problemWithKey({ kind, token, scopes, limit }: GivenKey, prefixes: Record<KeyKind, string>): string {
-  if (kind !== "api" && kind !== "cli") return `kind must be "api" or "cli", is ${kindOf(kind)}`;
-  // A token that its kind's prefix does not begin could never be used.
-  if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
-    return `token must be ${prefixes[kind]} followed by at least one character`;
-  }
-  if (kind === "cli" && (scopes !== undefined || limit !== undefined)) {
-    return "a CLI token has neither scopes nor a limit";
-  }
-  if (scopes !== undefined && !Array.isArray(scopes)) return "scopes must be an array";
-  const unknown = scopes?.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined) return `there is no scope ${kindOf(unknown)}, only ${SCOPES.join(", ")}`;
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1)) {
-    return `limit must be a whole number of at least 1, is ${kindOf(limit)}`;
-  }
-  return "";
-}
-
-function checkKeys(keys: readonly unknown[], prefixes: Record<KeyKind, string>): void {
-  const seen = new Set<string>();
-  for (const [at, key] of keys.entries()) {
-    // It may be a token.
-    if (!isObject(key)) fail(`keys[${at}] must be an object, is a ${typeof key}`);
-    checkNames(key, KEY_FIELDS, `field of keys[${at}]`);
-    const given = key as unknown as GivenKey;
-    if (typeof given.id !== "string" || given.id === "")
-      fail(`keys[${at}]: id must be a text that is not empty`);
-    const problem = problemWithKey(given, prefixes);
-    if (problem !== "") fail(`key ${JSON.stringify(given.id)}: ${problem}`);
-    for (const own of [`id ${given.id}`, `token ${given.token}`]) {
-      if (seen.has(own)) fail(`key ${JSON.stringify(given.id)}: its id or token was given before`);
-      seen.add(own);
-    }
-  }
 }
 
 /**
@@ -235,7 +202,8 @@ export function checkOptions(given: unknown): CheckedOptions {
   }
   const settings = Object.fromEntries(SETTING_OPTIONS.map((name) => [name, settingValue(name, given[name])]));
   const paths = Object.assign({}, ...PATH_OPTIONS.map((name) => checkPath(name, given[name]))) as object;
-  const checked = { ...given, ...settings, ...paths, snapshot, keys } as unknown as CheckedOptions;
+  const shared = checkSharedLimits(given.sharedLimits);
+  const checked = { ...given, ...settings, ...paths, ...shared, snapshot, keys } as unknown as CheckedOptions;
   const problem = problemWithPrefixes(
     { prefix: checked.apiKeyPrefix, name: 'option "apiKeyPrefix"' },
     { prefix: checked.cliTokenPrefix, name: 'option "cliTokenPrefix"' },

@@ -33,7 +33,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["cli/"],
   ["verify/"],
   ["client/"],
-  ["mod.ts", "open-options.ts"],
+  ["mod.ts", "open-options.ts", "given-keys.ts"],
   ["serve/server.ts"],
   // What runs in the browser knows the types of what it asks.
   ["pages/dashboard/"],

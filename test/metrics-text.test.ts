@@ -43,6 +43,7 @@ function measured(): Measured {
     ageSeconds: () => 2.5,
     generation: () => ({ id: "g", loadedAt: 1_700_000_000.5, rows: { users: 1, worlds: 2, instances: 3 } }),
     keys: () => 4,
+    sharedLimits: () => ({ asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 }),
   };
 }
 
@@ -68,6 +69,11 @@ describe("the text", () => {
       'orrery_snapshot_rows{table="worlds"} 2',
       'orrery_event_loop_delay_seconds_count{thread="main"} 1',
       'orrery_event_loop_delay_seconds_count{thread="serving"} 1',
+      'orrery_shared_limits_asks_total{result="answered"} 7',
+      'orrery_shared_limits_asks_total{result="failed"} 2',
+      'orrery_shared_limits_requests_total{outcome="waited"} 5',
+      'orrery_shared_limits_requests_total{outcome="alone"} 3',
+      'orrery_shared_limits_requests_total{outcome="refused"} 1',
     ]) {
       assert.ok(text.includes(`\n${line}\n`), line);
     }

@@ -99,6 +99,21 @@ describe("options of openOrrery", () => {
     }
   });
 
+  it("of shared limits are told without the URL, which may hold a password", async () => {
+    const cases: readonly [options: object, says: RegExp][] = [
+      [{ sharedLimits: 5 }, /^option "sharedLimits" must be a URL as text, is a number$/],
+      [{ sharedLimits: "http://:secret@host" }, /^option "sharedLimits" must begin with redis:/],
+      [{ sharedLimits: "redis://:sec/ret@host" }, /^option "sharedLimits" .*percent-encoded/],
+      [{ replicas: 0 }, /^option "replicas" must be .*, is 0$/],
+      [{ limitsWhenAway: "maybe" }, /^option "limitsWhenAway" must be .*share.*deny/],
+    ];
+    for (const [options, says] of cases) {
+      const said = await problem({ ...RIGHT, ...options });
+      assert.match(said, says);
+      assert.doesNotMatch(said, /sec/);
+    }
+  });
+
   it("that are absent have the defaults of the settings", () => {
     const { rateLimit, rateWindow, cors, watch, searchCacheBytes, ...rest } = checkOptions({
       ...RIGHT,
@@ -113,6 +128,8 @@ describe("options of openOrrery", () => {
       ...RIGHT,
       maxSnapshotBytes: Number(defaultOf("max-snapshot-bytes")),
       maxPendingSearches: Number(defaultOf("max-pending-searches")),
+      replicas: 1,
+      limitsWhenAway: "share",
       allowShrink: false,
       docs: true,
       similar: false,

@@ -30,7 +30,12 @@ function troubleOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<Trouble> {
 function historyOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<History> {
   return fc.record({
     seed: fc.nat(),
-    limit: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 41, max: 600 })),
+    limit: fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: 1, max: 40 }) },
+      { weight: 4, arbitrary: fc.integer({ min: 41, max: 600 }) },
+      // Of these a replica holds some from its first request on.
+      { weight: 1, arbitrary: fc.integer({ min: 8000, max: 100_000 }) },
+    ),
     window: fc.integer({ min: 1, max: 3 }),
     replicas: fc.integer({ min: 1, max: 4 }),
     announced: fc.integer({ min: 1, max: 5 }),

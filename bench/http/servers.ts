@@ -101,7 +101,7 @@ export interface Start {
   /** More settings for an orrery. */
   readonly settings: readonly string[];
   /** Which cores it may use: core 0 when absent. */
-  readonly cores?: "one" | "all";
+  readonly cores?: 0 | 1 | "all";
 }
 
 /** A running server. */
@@ -154,7 +154,7 @@ process.on("exit", () => {
 export async function startServer(peer: Peer, start: Start): Promise<Server> {
   const command = commandOf(peer, start);
   const [program, args] =
-    start.cores === "all" ? ([command[0]!, command.slice(1)] as const) : onCore(0, command);
+    start.cores === "all" ? ([command[0]!, command.slice(1)] as const) : onCore(start.cores ?? 0, command);
   const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   const ended = once(child, "exit").then(([code]) => {

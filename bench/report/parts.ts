@@ -74,7 +74,7 @@ export const PARTS: readonly Part[] = [
   { name: "attack", bench: "attack.ts", args: [], minutes: 4 },
   { name: "stops", bench: "stops.ts", args: ["--stops", "8"], minutes: 3 },
   { name: "client", bench: "client.ts", args: ["--rounds", "3"], minutes: 2 },
-  { name: "metrics", bench: "metrics.ts", args: [], smoke: true, minutes: 5 },
+  { name: "metrics", bench: "metrics.ts", args: ["--scrapes", "3000"], smoke: true, minutes: 8 },
   { name: "docs", bench: "docs.ts", args: [], minutes: 2 },
   { name: "mirror", bench: "mirror.ts", args: [], minutes: 2 },
   { name: "limit", bench: "limit.ts", args: [], smoke: true, minutes: 1 },
@@ -82,5 +82,6 @@ export const PARTS: readonly Part[] = [
   { name: "access-log", bench: "access-log.ts", args: [], minutes: 3 },
   { name: "admin", bench: "admin.ts", args: [], smoke: true, minutes: 1 },
   { name: "fleet", bench: "fleet.ts", args: [], minutes: 4 },
-  { name: "shared", bench: "shared.ts", args: [], minutes: 2 },
+  { name: "shared", bench: "shared.ts", args: [], minutes: 3 },
+  { name: "replicas", bench: "replicas.ts", args: [], minutes: 5 },
 ];

@@ -28,11 +28,12 @@ export function median(values: readonly number[]): number {
  * Sends requests at a constant rate until told to stop.
  *
  * @param url makes the URL of each request
+ * @param headers of all requests, or what makes those of each
  * @param isOver asked at every tick
  */
 export async function constantLoad(
   url: () => string,
-  headers: Record<string, string>,
+  headers: Record<string, string> | (() => Record<string, string>),
   perSecond: number,
   isOver: () => boolean,
 ): Promise<LoadResult> {
@@ -45,7 +46,8 @@ export async function constantLoad(
 
   function send(due: number): void {
     pending++;
-    const request = get(url(), { agent, headers, timeout: 10_000 }, (response) => {
+    const own = typeof headers === "function" ? headers() : headers;
+    const request = get(url(), { agent, headers: own, timeout: 10_000 }, (response) => {
       if (response.statusCode !== 200) failures++;
       response.resume().on("end", () => {
         latencies.push(performance.now() - due);

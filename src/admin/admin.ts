@@ -168,7 +168,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   });
   const checkToken = token === undefined ? undefined : createTokenCheck(token);
   const keys = (): number => opened?.state.gate.keys.size ?? 0;
-  const metrics = metricsRow({ cells, observed, history, readiness, keys });
+  const sharedLimits = () => opened?.sharedLimits?.figures();
+  const metrics = metricsRow({ cells, observed, history, readiness, keys, sharedLimits });
   const answer = createAdminRouter([...rows, metrics], { boundHost: address.host, checkToken });
   const listener = await listenForAdmin(address, answer, observe);
   const { family, address: host, port } = listener.address;

@@ -19,11 +19,12 @@ export interface MetricsSources {
   readonly readiness: ReadinessKeeper;
   /** How many keys there are. */
   readonly keys: () => number;
+  readonly sharedLimits: Measured["sharedLimits"];
 }
 
 const compress = promisify(gzip);
 
-function measured({ cells, observed, history, readiness, keys }: MetricsSources): Measured {
+function measured({ cells, observed, history, readiness, ...others }: MetricsSources): Measured {
   return {
     cells,
     observed,
@@ -40,7 +41,7 @@ function measured({ cells, observed, history, readiness, keys }: MetricsSources)
         rows: { users, worlds, instances },
       };
     },
-    keys,
+    ...others,
   };
 }
 

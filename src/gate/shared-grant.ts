@@ -24,21 +24,32 @@ export interface KeyState {
 /**
  * Of what is left a replica is leased a part beside what waits, which gets
  * smaller with what is left and with the number of replicas that have asked in
- * the window, and is no more than what it has used. So a replica that stops
+ * the window, and is hardly more than what it has used. So a replica that stops
  * behind a few requests holds few, of three replicas those that stop hold no
  * more than a twelfth together, and a key that goes to one replica of a
  * thousand is not counted as one that goes to all.
  */
 const PART = 12;
 
+/**
+ * A replica may hold this part ahead before it has used as much, so that a high
+ * limit does not cost a question for each of a key's first requests everywhere.
+ */
+const FIRST_PART = 1000;
+
 /** Fewer permits than this are not worth it: each request asks, and its caller is told exactly what remains. */
 const FEWEST = 4;
 
-/** Permits that a replica may hold ahead that has used so many, as one of so many. */
-function permitsAhead(rest: number, used: number, replicas: number): number {
-  const ahead = Math.min(used, Math.floor(rest / (PART * Math.max(2, replicas - 1))));
+/** How many permits a replica may hold ahead that has used so many, as one of so many replicas, when so many are left. */
+export type LeasePolicy = (rest: number, used: number, replicas: number) => number;
+
+/** The policy of the script. */
+const permitsAhead: LeasePolicy = (rest, used, replicas) => {
+  const others = Math.max(2, replicas - 1);
+  const part = Math.floor(rest / (PART * others));
+  const ahead = Math.min(part, Math.max(used, Math.floor(rest / (FIRST_PART * others))));
   return ahead < FEWEST ? 0 : ahead;
-}
+};
 
 /** Makes the state of a key that nobody has asked for. */
 export function createKeyState(): KeyState {
@@ -70,6 +81,7 @@ function merge(
  *
  * @param seconds length of a window
  * @param now the server's clock, in milliseconds since the epoch
+ * @param policy another one is for those who compare
  */
 export function grant(
   state: KeyState,
@@ -77,12 +89,13 @@ export function grant(
   ask: LeaseAsk,
   seconds: number,
   now: number,
+  policy = permitsAhead,
 ): LeaseAnswer {
   let total = merge(state, replica, ask, seconds, now);
   const used = ask.window === state.window ? ask.used : 0;
   const rest = Math.max(0, ask.limit - state.granted);
   state.totals.set(replica, total);
-  const ahead = permitsAhead(rest, used, state.totals.size);
+  const ahead = policy(rest, used, state.totals.size);
   const more = Math.max(0, Math.min(rest, Math.max(ask.want, ahead) - (total - used)));
   total += more;
   state.granted += more;
@@ -134,7 +147,9 @@ else
     others = redis.call('HLEN', key) - 2
     if state[3] then others = others - 1 end
   end
-  local ahead = math.min(used, math.floor(rest / (${PART} * math.max(2, others))))
+  others = math.max(2, others)
+  local ahead = math.max(used, math.floor(rest / (${FIRST_PART} * others)))
+  ahead = math.min(ahead, math.floor(rest / (${PART} * others)))
   if ahead < ${FEWEST} then ahead = 0 end
   local more = math.max(0, math.min(rest, math.max(want, ahead) - (total - used)))
   total, granted, rest = total + more, granted + more, rest - more

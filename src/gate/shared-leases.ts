@@ -89,6 +89,28 @@ const ALONE = 0;
 const REFUSED = 1;
 export const WAITED = 2;
 
+/** Requests that could not be counted at once, since the start. */
+export interface Tally {
+  /** Let through without a permit while the server was away, or refused then. */
+  readonly alone: number;
+  readonly refused: number;
+  /** Those that waited for it. */
+  readonly waited: number;
+}
+
+/** Figures of shared limits since the start. */
+export interface SharedLimitsFigures extends Tally {
+  /** Questions to the server, and those that it did not answer. */
+  readonly asks: number;
+  readonly failures: number;
+}
+
+/** Reads what all threads have counted. */
+export function readTally({ tally }: Leases): Tally {
+  const read = (place: number): number => Number(Atomics.load(tally, place));
+  return { alone: read(ALONE), refused: read(REFUSED), waited: read(WAITED) };
+}
+
 /** What a caller is told: no more than before in this window. */
 function tell(
   { told, counters: { split } }: Leases,

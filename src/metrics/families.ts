@@ -1,5 +1,6 @@
 /** The metrics as values: what a scrape tells, before it is text. */
 
+import type { SharedLimitsFigures } from "../gate/shared-leases.ts";
 import { mainThread, type RequestCells } from "./counters.ts";
 import { durationSamples } from "./durations.ts";
 import { figuresOf, readTotals } from "./figures.ts";
@@ -36,6 +37,8 @@ export interface Measured {
       }
     | undefined;
   readonly keys: () => number;
+  /** Undefined without shared limits, and before the first load. */
+  readonly sharedLimits: () => SharedLimitsFigures | undefined;
 }
 
 /** Sums of one part of some slices. */
@@ -95,10 +98,12 @@ export function readFamilies({
   ageSeconds,
   generation,
   keys,
+  sharedLimits,
 }: Measured): readonly Family[] {
   const { active, rejected, searches } = figuresOf(readTotals(cells));
   const served = generation();
   const age = ageSeconds();
+  const limits = sharedLimits();
   return [
     family("duration", durationSamples(cells)),
     family("active", one(active)),
@@ -122,5 +127,13 @@ export function readFamilies({
     family("droppedLines", one(observed.droppedLines)),
     family("limitsAway", one(observed.limitsAway)),
     family("limitsLosses", one(observed.limitsLosses)),
+    family(
+      "limitsAsks",
+      limits ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures }) : [],
+    ),
+    family(
+      "limitsRequests",
+      limits ? by("outcome", { waited: limits.waited, alone: limits.alone, refused: limits.refused }) : [],
+    ),
   ];
 }

@@ -137,6 +137,18 @@ export const METRICS = {
     labels: [],
     help: "How often a server of --shared-limits went away.",
   },
+  limitsAsks: {
+    name: "orrery_shared_limits_asks_total",
+    type: "counter",
+    labels: ["result"],
+    help: "Questions to the servers of --shared-limits: answered, or failed (no answer in time, or none that counts).",
+  },
+  limitsRequests: {
+    name: "orrery_shared_limits_requests_total",
+    type: "counter",
+    labels: ["outcome"],
+    help: "Requests that could not be counted at once with --shared-limits: waited (for an answer); while it was away: alone (let through without a permit) or refused.",
+  },
 } as const satisfies Record<string, Metric>;
 
 /** Which metric. */

@@ -248,7 +248,7 @@ describe("a server that", { skip }, () => {
       for (let at = 0; at < 60; at++) if ((await denying.count("a", 40)).passed) more++;
       assert.equal(more, 19);
       assert.deepEqual(kindsOf(one), ["limits-away", "limits-back"]);
-      assert.equal(one.keeper.figures().losses, 1);
+      assert.ok(one.keeper.figures().failures > 0);
     });
   }
 

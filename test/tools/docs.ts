@@ -5,7 +5,7 @@ import { defaultText, valueText } from "../../src/cli/help.ts";
 import { FAULTS } from "../../src/fault.ts";
 import { METRICS } from "../../src/metrics/table.ts";
 import { SCHEMAS } from "../../src/model.ts";
-import { PATH_OPTIONS, SETTING_OPTIONS } from "../../src/open-options.ts";
+import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/open-options.ts";
 import { ROUTES } from "../../src/routes.ts";
 import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/source/queries.ts";
@@ -127,7 +127,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       [
         ["`snapshot`", "required", "Directory of the snapshot, or the URL of one, which ends with a slash."],
         ["`keys`", "required", "A keys file, by its path or a `file:` URL, or an array of keys."],
-        ...[...PATH_OPTIONS, ...SETTING_OPTIONS].map(settingOption),
+        ...[...PATH_OPTIONS, URL_OPTION, ...SETTING_OPTIONS].map(settingOption),
         [
           "`threads`",
           "`true`",

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import type { Counters } from "../../gate/limit.ts";
 import { makeAsk } from "../../gate/shared-answers.ts";
 import { type Asking, createAsking } from "../../gate/shared-asking.ts";
-import { createLeases, type Leases } from "../../gate/shared-leases.ts";
+import { createLeases, type Leases, readTally, type SharedLimitsFigures } from "../../gate/shared-leases.ts";
 import { createSharedLimits, type SharedLimits } from "../../gate/shared-waiting.ts";
 import type { Observe } from "../../observe.ts";
 import { type OpenConnection, openConnection } from "./connection.ts";
@@ -27,20 +27,6 @@ export interface SharedLimitsSettings {
   /** How long an answer may take and how long a request waits, in milliseconds; longer in tests on busy machines. */
   readonly answerMs?: number;
   readonly waitMs?: number;
-}
-
-/** Figures of shared limits since the start. */
-export interface SharedLimitsFigures {
-  /** Questions to the server, those that were not answered, and its losses. */
-  readonly asks: number;
-  readonly failures: number;
-  readonly losses: number;
-  /** Requests that were let through without a permit, or refused, while it was away; and those that waited for it. */
-  readonly alone: number;
-  readonly refused: number;
-  readonly waited: number;
-  /** Servers that cannot be asked now. */
-  readonly away: number;
 }
 
 /** The thread that asks. */
@@ -81,7 +67,6 @@ export async function keepSharedLimits(
   /** By server that is away: since when. */
   const awaySince = new Map<string, number>();
   const names: string[] = [];
-  let losses = 0;
   let isClosed = false;
 
   /** Slots count on as they are numbered, so only new ones are looked for. */
@@ -96,7 +81,6 @@ export async function keepSharedLimits(
     randomBytes(6).toString("base64url"),
     {
       onAway(place, problem) {
-        losses++;
         awaySince.set(place, performance.now());
         observe({ kind: "limits-away", server: place, problem, alone: !settings.denies });
       },
@@ -145,10 +129,7 @@ export async function keepSharedLimits(
     leases,
     limits,
     ask,
-    figures() {
-      const [alone, refused, waited] = Array.from(leases.tally, Number) as [number, number, number];
-      return { ...figures(), alone, refused, waited, losses, away: awaySince.size };
-    },
+    figures: () => ({ ...figures(), ...readTally(leases) }),
     async close() {
       if (isClosed) return;
       isClosed = true;

@@ -1,0 +1,82 @@
+/** Limits shared by programs that embed the library: over every door, with a real counter server. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
+import { need } from "../support/need.ts";
+import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
+
+const TARGET = "/api/public/v1/stats";
+const TOKEN = "svc_sk_library";
+const authorization = `Bearer ${TOKEN}`;
+const folder = mkdtempSync(join(tmpdir(), "orrery-library-"));
+
+after(async () => {
+  await endAll();
+  rmSync(folder, { recursive: true });
+});
+
+function open(limit: number, more: Partial<OpenOptions>): Promise<Orrery> {
+  const keys = [{ id: `key-${limit}`, kind: "api", token: TOKEN, limit }] as const;
+  return openOrrery({ snapshot: "data/sample", keys, watch: 0, threads: false, ...more });
+}
+
+/** Status of a request, by each door. */
+const DOORS: readonly ((orrery: Orrery) => Promise<number>)[] = [
+  async ({ ask }) => (await ask({ target: TARGET, authorization })).status,
+  async (orrery) =>
+    (await orrery.fetch(new Request(`http://localhost${TARGET}`, { headers: { authorization } }))).status,
+  async ({ handle }) => {
+    const server = createServer({ requireHostHeader: false }, handle).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const { status } = await fetch(`http://127.0.0.1:${port}${TARGET}`, { headers: { authorization } });
+    server.close();
+    return status;
+  },
+];
+
+describe("programs that embed the library", { skip: need(PROGRAM) }, () => {
+  it("share limits, whichever door a request comes through", async () => {
+    const { url } = await startRedis();
+    const limit = 20;
+    const replicas = await Promise.all([1, 2].map(() => open(limit, { sharedLimits: url, replicas: 2 })));
+    const statuses: number[] = [];
+    for (let at = 0; at < limit + 5; at++) {
+      statuses.push(await DOORS[at % DOORS.length]!(replicas[at % replicas.length]!));
+    }
+    assert.deepEqual(statuses, [...Array<number>(limit).fill(200), ...Array<number>(5).fill(429)]);
+    for (const { close } of replicas) close();
+  });
+
+  it("have a password in a file, and deny what cannot be counted when that is wished", async () => {
+    const redis = await startRedis(["--requirepass", "not-to-be-seen"]);
+    const file = join(folder, "password");
+    writeFileSync(file, "not-to-be-seen\n");
+    const seen: unknown[] = [];
+    const orrery = await open(1000, {
+      sharedLimits: redis.url,
+      sharedLimitsPasswordFile: file,
+      limitsWhenAway: "deny",
+      observe: (observation) => seen.push(observation),
+    });
+    const [ask] = DOORS;
+    assert.equal(await ask!(orrery), 200);
+    writeFileSync(file, "another\n");
+    const stranger = await open(999, {
+      sharedLimits: redis.url,
+      sharedLimitsPasswordFile: file,
+      limitsWhenAway: "deny",
+    });
+    assert.equal(await ask!(stranger), 429);
+    assert.ok(!JSON.stringify(seen).includes("not-to-be-seen"));
+    stranger.close();
+    orrery.close();
+  });
+});
