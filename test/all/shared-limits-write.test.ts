@@ -1,6 +1,7 @@
 /** A counter server that answers, but cannot write: away until it can. */
 
 import assert from "node:assert/strict";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { need } from "../support/need.ts";
 import { until } from "../support/process.ts";
@@ -55,4 +56,40 @@ describe("a counter server that cannot write", { skip }, () => {
       assert.equal(passed, 40);
     });
   }
+});
+
+/** Answers of a server come so much later, in milliseconds: a check may take one and a half times as long. */
+const LATER_MS = 400;
+
+describe("a counter server that is far away", { skip }, () => {
+  const sockets = new Set<Socket>();
+  let far: Server;
+  after(() => {
+    for (const socket of sockets) socket.destroy();
+    far.close();
+  });
+
+  it("is looked at in one round trip", async () => {
+    const redis = await startRedis();
+    far = createServer((near) => {
+      const there = connect(redis.port, "127.0.0.1");
+      for (const socket of [near, there]) {
+        sockets.add(socket);
+        socket
+          .on("error", () => {})
+          .on("close", () => {
+            near.destroy();
+            there.destroy();
+          });
+      }
+      near.pipe(there);
+      there.on("data", (chunk: Buffer) => setTimeout(() => near.destroyed || near.write(chunk), LATER_MS));
+    });
+    await new Promise<void>((resolve) => far.listen(0, "127.0.0.1", resolve));
+    const replica = await counting(`redis://127.0.0.1:${(far.address() as AddressInfo).port}`);
+    await until(
+      () => replica.seen.at(-1)?.kind !== "limits-away",
+      () => `that it can be asked, seen: ${JSON.stringify(replica.seen)}`,
+    );
+  });
 });

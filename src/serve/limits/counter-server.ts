@@ -90,16 +90,20 @@ export async function createCounterServer(
   let missing: MissingClientError | undefined;
   let lastMap = Number.NEGATIVE_INFINITY;
 
-  /** Has a server forget this replica. @throws what {@link Connection.run} throws */
-  async function forget(connection: Connection, key: string, ask: LeaseAsk): Promise<void> {
-    const values = argumentsOf(seconds, replica, { ...ask, want: -1 });
-    await connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...values]);
+  /** Of a replica that was forgotten something has to be written: so it is found out whether the server can do that. */
+  async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+    // In one round trip, one behind the other.
+    await Promise.all([forget(connection, holds), askForNothing(connection, holds)]);
   }
 
-  async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+  async function forget(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+    const stop = { limit: 0, window: -1, have: 0, used: 0, want: -1 };
+    const values = argumentsOf(seconds, replica, stop);
+    await connection.run(["EVAL", LEASE_SCRIPT, "1", checkKey(holds, seconds), ...values]);
+  }
+
+  async function askForNothing(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
     const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0 };
-    // What it wrote when it was asked before need not be written again: then it would not be found out whether it can.
-    await forget(connection, checkKey(holds, seconds), nothing);
     // The text goes along, so that the server knows it from then on.
     const key = checkKey(holds, seconds);
     readAnswer(
