@@ -12,7 +12,7 @@ const SECONDS = 3600;
 const NOW = Date.parse("2026-01-01T00:00:30Z");
 
 /** Replicas of one server that answers at once. @returns counts requests, at each in turn */
-function shareAmong(replicas: number) {
+function shareAmong(replicas: number, wall = NOW) {
   const state = createKeyState();
   let asks = 0;
   const all = Array.from({ length: replicas }, (_, number) => {
@@ -20,7 +20,7 @@ function shareAmong(replicas: number) {
     slotOf(counters, "key");
     const asking = createAsking(createdLeases(counters), {
       mono: () => 1000,
-      wall: () => NOW,
+      wall: () => wall,
       lease(_, ask, settle) {
         asks++;
         const answer = grant(state, `r${number}`, ask, SECONDS, NOW);
@@ -45,7 +45,7 @@ function shareAmong(replicas: number) {
     asks: () => asks,
     async count(requests: number, limit: number): Promise<Quota[]> {
       const quotas: Quota[] = [];
-      for (let at = 0; at < requests; at++) quotas.push(await all[at % replicas]!.count(0, limit, NOW));
+      for (let at = 0; at < requests; at++) quotas.push(await all[at % replicas]!.count(0, limit, wall));
       return quotas;
     },
   };
@@ -88,4 +88,16 @@ describe("a shared limit that is changed in the window", () => {
     passed += passedOf(await count(4000, 3000));
     assert.equal(passed, 3000);
   });
+});
+
+describe("a replica whose clock is wrong", () => {
+  for (const offset of [-3_600_000, 3000]) {
+    it(`says when to come back by the server's clock: ${offset} ms`, async () => {
+      const { count } = shareAmong(1, NOW + offset);
+      const { passed, reset, clockMs = 0 } = (await count(5, 3)).at(-1)!;
+      assert.equal(passed, false);
+      assert.equal(reset, Date.parse("2026-01-01T01:00:00Z") / 1000);
+      assert.ok(Math.abs(clockMs + offset) < 100, `${clockMs}`);
+    });
+  }
 });

@@ -178,7 +178,13 @@ export function takePermit(
     if (held <= 0) {
       if (!isLast && used < limit) return undefined;
       if (mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
-      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+      return {
+        passed: false,
+        limit,
+        remaining: tell(leases, slot, window, 0),
+        reset,
+        clockMs: leases.clock[0]!,
+      };
     }
     if (held === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
@@ -219,7 +225,13 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
     const reset = (window + 1) * windowSeconds;
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
-      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+      return {
+        passed: false,
+        limit,
+        remaining: tell(leases, slot, window, 0),
+        reset,
+        clockMs: leases.clock[0]!,
+      };
     }
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
     if (!isLeased || !isGood || used >= permitted) Atomics.add(leases.tally, ALONE, 1n);
