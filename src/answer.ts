@@ -198,7 +198,7 @@ function refuse(
   let headers = state.headers.faults[fault] + quotaHeaders(quota);
   if (etag !== undefined) headers += `ETag: ${etag}\r\n`;
   if (fault === "rateLimited" && quota) {
-    headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - ask.now / 1000))}\r\n`;
+    headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - (ask.now + (quota.clockMs ?? 0)) / 1000))}\r\n`;
   }
   return {
     status: FAULTS[fault].status,

@@ -201,3 +201,27 @@ describe("timeouts", () => {
     assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
   });
 });
+
+describe("a password that stands in the wrong place", () => {
+  const SECRETS = [
+    "redis://:hunter2@host",
+    "redis://user:hun/ter2@host:6379/0",
+    "unix://u:hunter2@/run/redis.sock",
+  ];
+  for (const url of SECRETS) {
+    it(`is not shown: ${url}`, () => {
+      for (const args of [
+        [url],
+        ["--replicas", url],
+        [`--replicas=${url}`],
+        ["--port", url],
+        [`--share-limits=${url}`],
+      ]) {
+        const told = problem("serve", [...SERVE, ...args]);
+        assert.notEqual(told, "");
+        assert.doesNotMatch(told, /hun|ter2/);
+      }
+      assert.doesNotMatch(problem("serve", SERVE, { ORRERY_REPLICAS: url }), /^$|hun|ter2/);
+    });
+  }
+});

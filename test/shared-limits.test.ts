@@ -69,6 +69,21 @@ describe("limits shared over replicas", () => {
     assert.ok(all.passed > part(7000) && all.refused > part(1500), JSON.stringify(all));
   });
 
+  test("are kept where a question takes almost as long as a request may wait", async () => {
+    const far: Trouble = { kind: "far", at: 0, ms: 2 * MS, replica: 0 };
+    const all = { passed: 0, refused: 0, waited: 0 };
+    await fc.assert(
+      fc.asyncProperty(historyOf([]), async (history) => {
+        const seen = await runHistory({ ...history, troubles: [far] });
+        for (const name of ["passed", "refused", "waited"] as const) all[name] += seen[name];
+        assert.equal(seen.alone, 0, "the server is not away");
+      }),
+      { numRuns: part(40), interruptAfterTimeLimit: MOST_MS },
+    );
+    assert.ok(all.passed > part(3000) && all.refused > part(500), JSON.stringify(all));
+    assert.ok(all.waited > part(2000), JSON.stringify(all));
+  });
+
   test("are kept in every history of losses, delays, restarts and clocks", async () => {
     const all = { passed: 0, refused: 0, alone: 0, killed: 0 };
     await fc.assert(

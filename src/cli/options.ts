@@ -104,6 +104,11 @@ function valuesOf(setting: Setting, given: Given, variable: string | undefined):
   return values.flatMap((value) => value.split(",").map((part) => part.trim()));
 }
 
+/** A value as it may be shown: a URL that stands in the wrong place may hold a password. */
+function shown(value: string): string {
+  return JSON.stringify(value.replace(/:\S*@/g, ":***@"));
+}
+
 function check(command: Command, setting: Setting, values: readonly string[], name: string): void {
   const { flag } = setting;
   if (values.length === 0 && setting.required) {
@@ -114,7 +119,7 @@ function check(command: Command, setting: Setting, values: readonly string[], na
   for (const value of values) {
     const problem = problemWith(setting, value);
     if (problem === undefined) continue;
-    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${JSON.stringify(value)}`;
+    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${shown(value)}`;
     throw new UsageError(`${name}: ${problem}${is}`);
   }
 }
@@ -143,7 +148,7 @@ export function readOptions(
     throw new UsageError(problemOf(error as Error, settings));
   }
   if (parsed.positionals.length > positionals.length) {
-    throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[positionals.length])}`);
+    throw new UsageError(`unexpected argument ${shown(parsed.positionals[positionals.length]!)}`);
   }
   if (parsed.positionals.length < positionals.length) {
     throw new UsageError(`${positionals[parsed.positionals.length]} is missing`);

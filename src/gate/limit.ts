@@ -47,6 +47,8 @@ export interface Quota {
   readonly remaining: number;
   /** Epoch seconds at which the window ends. */
   readonly reset: number;
+  /** Of a refusal: the clock that windows are cut by minus the clock here, in milliseconds; absent where they are the same. */
+  readonly clockMs?: number;
 }
 
 const HALF = 2 ** 32;

@@ -53,7 +53,9 @@ export function takeAnswer(
   leases.until[slot] = until;
   leases.wallUntil[slot] = wall + until - mono;
   leases.rest[slot] = rest;
-  leases.limits[slot] = limit;
+  const asked = leases.limits[slot]!;
+  const isSpent = before === window && rest === 0 && (asked < 0 || asked > limit);
+  leases.limits[slot] = isSpent ? -limit : limit;
   leases.recheck[slot] = mono + RECHECK_MS;
   leases.clock[0] = (window + 1) * windowSeconds * 1000 - msLeft + (mono - sent) / 2 - wall;
   const used = countOf(counters.cells, slot, window, split);

@@ -1,4 +1,11 @@
-/** Asking a counter server for the permits of keys, each key once at a time, and taking what it answers. */
+/**
+ * Asking a counter server for the permits of keys, and taking what it answers.
+ *
+ * Whoever wants a key that is being asked for waits for the same answer. It does
+ * not say what is left for a request that came behind the question: who cannot
+ * wait for another one behind it asks again at once. Both say how many permits
+ * are wanted in all, so two questions are answered with no more than one.
+ */
 
 import { type LeaseAnswer, type LeaseAsk, makeAsk, takeAnswer } from "./shared-answers.ts";
 import type { Leases } from "./shared-leases.ts";
@@ -17,39 +24,49 @@ export interface AskingHost {
 
 /** The one that asks. */
 export interface Asking {
-  /** Asks for permits of a key; whoever wants to ask meanwhile is told of the same answer. */
-  readonly ask: (slot: number, limit: number, want: number, notify: Notify) => void;
+  /**
+   * Asks for permits of a key, or waits for the answer to a question that is under way.
+   *
+   * @param since by the monotonic clock: only a question that was sent later is waited for
+   */
+  readonly ask: (slot: number, limit: number, want: number, notify: Notify, since?: number) => void;
   /** Keys that were asked for, by slot, and the limits that they were asked for with. */
   readonly known: ReadonlyMap<number, number>;
   /** Questions to the server, and those that it did not answer. */
   readonly figures: () => { readonly asks: number; readonly failures: number };
 }
 
+/** A question that is under way: when it was sent, and who wants to know. */
+interface Question {
+  readonly sent: number;
+  readonly told: Set<Notify>;
+}
+
 /** Makes the one that asks for a replica. */
 export function createAsking(leases: Leases, { mono, wall, lease }: AskingHost): Asking {
-  /** By slot, while it is asked for: who wants to know. */
-  const asking = new Map<number, Set<Notify>>();
+  /** The newest by slot. */
+  const asking = new Map<number, Question>();
   const known = new Map<number, number>();
   let asks = 0;
   let failures = 0;
   return {
-    ask(slot, limit, want, notify) {
-      const others = asking.get(slot);
-      if (others !== undefined) {
-        others.add(notify);
+    ask(slot, limit, want, notify, since = Number.NEGATIVE_INFINITY) {
+      const newest = asking.get(slot);
+      if (newest !== undefined && newest.sent > since) {
+        newest.told.add(notify);
         return;
       }
-      const told = new Set([notify]);
-      asking.set(slot, told);
+      const sent = mono();
+      const question: Question = { sent, told: new Set([notify]) };
+      asking.set(slot, question);
       known.set(slot, limit);
       asks++;
-      const sent = mono();
       lease(slot, makeAsk(leases, slot, limit, want), (answer) => {
         if (answer === undefined) failures++;
         else takeAnswer(leases, slot, limit, answer, sent, mono(), wall());
         Atomics.store(leases.away, slot, answer === undefined ? 1 : 0);
-        asking.delete(slot);
-        for (const one of told) one(slot, answer === undefined ? undefined : sent);
+        if (asking.get(slot) === question) asking.delete(slot);
+        for (const one of question.told) one(slot, answer === undefined ? undefined : sent);
       });
     },
     known,

@@ -35,7 +35,10 @@ export interface Leases {
   /** Until when the permits are good, in milliseconds of the monotonic clock, and of the wall clock, which may jump. */
   readonly until: Float64Array;
   readonly wallUntil: Float64Array;
-  /** What the server had left for anybody when it answered last, and the limit that it was asked with. */
+  /**
+   * What the server had left for anybody when it answered last, and the limit that it was asked with: less than zero
+   * where that was lowered in the window and nothing is left, since then what is held may be beyond it.
+   */
   readonly rest: Float64Array;
   readonly limits: Float64Array;
   /** When the server is asked again whether it still has nothing left. */
@@ -154,14 +157,15 @@ export function takePermit(
   for (;;) {
     const lease = Atomics.load(permits, slot);
     const isGood = isFresh || (mono < leases.until[slot]! && wall < leases.wallUntil[slot]!);
-    const isOfLimit = leases.limits[slot] === limit;
+    const asked = leases.limits[slot]!;
     const rest = leases.rest[slot]!;
     // What was read belongs together only if no other answer came meanwhile.
     if (Atomics.load(permits, slot) !== lease) continue;
-    if (!isGood) return undefined;
+    // The limit is another since the keys were read again.
+    if (!isGood || (!isFresh && Math.abs(asked) !== limit)) return undefined;
     whole[0] = lease;
     const window = windowIn(split);
-    const most = Math.min(countIn(split), limit);
+    const most = asked < 0 ? 0 : Math.min(countIn(split), limit);
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
     const newest = windowIn(split);
@@ -169,12 +173,18 @@ export function takePermit(
     if (newest > window) return takeAlone(leases, slot, limit, mono, wall);
     const used = newest === window ? countIn(split) : 0;
     const held = most - used;
-    const isLast = rest === 0 && isOfLimit;
+    const isLast = rest === 0 && Math.abs(asked) === limit;
     const reset = (window + 1) * windowSeconds;
     if (held <= 0) {
       if (!isLast && used < limit) return undefined;
       if (mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
-      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+      return {
+        passed: false,
+        limit,
+        remaining: tell(leases, slot, window, 0),
+        reset,
+        clockMs: leases.clock[0]!,
+      };
     }
     if (held === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
@@ -215,7 +225,13 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
     const reset = (window + 1) * windowSeconds;
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
-      return { passed: false, limit, remaining: tell(leases, slot, window, 0), reset };
+      return {
+        passed: false,
+        limit,
+        remaining: tell(leases, slot, window, 0),
+        reset,
+        clockMs: leases.clock[0]!,
+      };
     }
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
     if (!isLeased || !isGood || used >= permitted) Atomics.add(leases.tally, ALONE, 1n);

@@ -6,14 +6,25 @@ import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./sha
 /** How long a request waits for a permit, in milliseconds. */
 export const WAIT_MS = 45;
 
+/**
+ * How long it waits, of that, for the answer to a question that was asked before
+ * it came. Then it asks itself: behind the rest of its time the answer either is
+ * there, or has taken so long that the server counts as away.
+ */
+const JOIN_MS = 4;
+
 /** What waiting needs of the rest of the program; stood in for where time is simulated. */
 export interface WaitingHost {
   /** How long a request waits; {@link WAIT_MS} when absent. */
   readonly waitMs?: number;
   /** The monotonic clock, in milliseconds; the same in all threads. */
   readonly mono: () => number;
-  /** Asks for permits. Does nothing while the key is being asked for; answered by one of the calls below. */
-  readonly ask: (slot: number, limit: number, want: number) => void;
+  /**
+   * Asks for permits; answered by one of the calls below. Does nothing while the key is being asked for.
+   *
+   * @param since by the monotonic clock: does nothing only while a question is under way that was sent later
+   */
+  readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
   /** @returns what takes the timer back */
   readonly startTimer: (callback: () => void, ms: number) => () => void;
 }
@@ -40,6 +51,7 @@ interface Waiter {
   readonly at: number;
   readonly settle: (quota: Quota) => void;
   stopTimer: () => void;
+  isOver: boolean;
 }
 
 /** Makes the waiting room of a thread. */
@@ -50,6 +62,7 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   };
 
   function finish(waiter: Waiter, quota: Quota): void {
+    waiter.isOver = true;
     waiter.stopTimer();
     waiter.settle(quota);
   }
@@ -66,20 +79,25 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   function wait(slot: number, limit: number, wall: number): Promise<Quota> {
     Atomics.add(leases.tally, WAITED, 1n);
     return new Promise((settle) => {
-      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimer: ignore };
+      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimer: ignore, isOver: false };
       let queue = queues.get(slot);
       if (queue === undefined) {
         queue = [];
         queues.set(slot, queue);
       }
       queue.push(waiter);
+      const giveUp = (): void => {
+        // A timer may be stopped too late.
+        if (waiter.isOver) return;
+        const waiting = queues.get(slot)!;
+        waiting.splice(waiting.indexOf(waiter), 1);
+        finish(waiter, countAlone(slot, waiter));
+      };
       waiter.stopTimer = host.startTimer(() => {
-        const waiting = queues.get(slot);
-        const place = waiting?.indexOf(waiter) ?? -1;
-        if (place < 0) return;
-        waiting!.splice(place, 1);
-        waiter.settle(countAlone(slot, waiter));
-      }, host.waitMs ?? WAIT_MS);
+        if (waiter.isOver) return;
+        waiter.stopTimer = host.startTimer(giveUp, (host.waitMs ?? WAIT_MS) - JOIN_MS);
+        host.ask(slot, limit, queues.get(slot)!.length, waiter.at);
+      }, JOIN_MS);
       host.ask(slot, limit, queue.length);
     });
   }

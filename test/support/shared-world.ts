@@ -14,7 +14,7 @@ import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/gate/s
 
 /** What goes wrong, from when on, for how long, in milliseconds. */
 export interface Trouble {
-  readonly kind: "partition" | "hang" | "empty" | "kill" | "slow" | "lossy" | "wall";
+  readonly kind: "partition" | "hang" | "empty" | "kill" | "slow" | "far" | "lossy" | "wall";
   readonly at: number;
   readonly ms: number;
   readonly replica: number;
@@ -137,8 +137,8 @@ export async function runHistory(history: History) {
     });
     replica.limits = createSharedLimits(leases, {
       mono: () => monoOf(replica),
-      ask: (slot, wanted, want) =>
-        replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent)),
+      ask: (slot, wanted, want, since) =>
+        replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent), since),
       startTimer(callback, ms) {
         let isOff = false;
         later(ms / replica.rate, () => isOff || callback());
@@ -163,7 +163,9 @@ export async function runHistory(history: History) {
   }
 
   function delay(replica: Replica): number {
-    return isOn("slow", replica.number) ? draw() * 400 : 0.1 + draw() * 3;
+    if (isOn("slow", replica.number)) return draw() * 400;
+    // There and back it takes almost as long as a server may.
+    return isOn("far") ? 18.5 + draw() : 0.1 + draw() * 3;
   }
 
   /** The server takes a message, perhaps more than once, perhaps long after anybody waits for its answer. */
@@ -251,7 +253,7 @@ export async function runHistory(history: History) {
     const isAway = replica.leases.away[0] === 1 || (now - at) * replica.rate > WAIT_MS - 1e-6;
     if (isAway) replica.awayIn.add(window);
     const wasAway = replica.awayIn.has(window);
-    const isCalm = troubles.length === 0;
+    const isCalm = troubles.every(({ kind }) => kind === "far");
     if (!quota.passed) {
       seen.refused++;
       if (isCalm) assert.equal(grantedIn(window), limit, "nobody is refused while permits are left");

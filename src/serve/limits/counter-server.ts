@@ -89,7 +89,19 @@ export async function createCounterServer(
     if (told.delete(place)) onBack(withoutPassword(place, target));
   }
 
+  /** Of a replica that was forgotten something has to be written: so it is found out whether the server can do that. */
   async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+    // In one round trip, one behind the other.
+    await Promise.all([forget(connection, holds), askForNothing(connection, holds)]);
+  }
+
+  async function forget(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+    const stop = { limit: 0, window: -1, have: 0, used: 0, want: -1 };
+    const values = argumentsOf(seconds, replica, stop);
+    await connection.run(["EVAL", LEASE_SCRIPT, "1", checkKey(holds, seconds), ...values]);
+  }
+
+  async function askForNothing(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
     const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0 };
     // The text goes along, so that the server knows it from then on.
     const key = checkKey(holds, seconds);

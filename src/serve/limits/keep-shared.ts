@@ -171,7 +171,7 @@ export async function keepSharedLimits(
   const limits = createSharedLimits(leases, {
     ...(settings.waitMs === undefined ? {} : { waitMs: settings.waitMs }),
     mono: monotonic,
-    ask: (slot, limit, want) => ask(slot, limit, want, notifyHere),
+    ask: (slot, limit, want, since) => ask(slot, limit, want, notifyHere, since),
     startTimer: startRealTimer,
   });
   function notifyHere(slot: number, sent: number | undefined): void {

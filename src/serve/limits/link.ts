@@ -7,6 +7,7 @@
  */
 
 import { type Connection, ReplyError } from "./connection.ts";
+import { startRealTimer } from "./monotonic.ts";
 
 /** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
 const ANSWER_MS = 40;
@@ -63,17 +64,14 @@ const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
 /** Waits as long as a promise may take; what has arrived by then is looked at first. */
 function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => setImmediate(() => reject(new AwayError(`no answer within ${ms} ms`))),
-      ms,
-    );
+    const stopTimer = startRealTimer(() => reject(new AwayError(`no answer within ${ms} ms`)), ms);
     promise.then(
       (value) => {
-        clearTimeout(timer);
+        stopTimer();
         resolve(value);
       },
       (error: unknown) => {
-        clearTimeout(timer);
+        stopTimer();
         reject(error as Error);
       },
     );

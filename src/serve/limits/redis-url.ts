@@ -40,11 +40,14 @@ function databaseOf(text: string): number {
   return Number(text);
 }
 
-/** `unix:/run/redis.sock`, `unix:///run/redis.sock?db=1`, `unix://user:password@/run/redis.sock`. */
+/**
+ * `unix:/run/redis.sock`, `unix:///run/redis.sock?db=1`, `unix://user:password@/run/redis.sock`. A path that begins with
+ * two slashes would be a host, or a password with a slash in it, which is then named in messages.
+ */
 function readUnix(text: string): RedisTarget {
-  const [, , user = "", password = "", path = "", query = ""] =
-    /^unix:(\/\/(?:([^:@/]*)(?::([^@/]*))?@)?)?(\/[^?#]*)(?:\?([^#]*))?$/.exec(text) ?? [];
-  if (path === "") throw new RedisUrlError(`must be unix:/path/of/the/socket; ${ENCODED}`);
+  const [, user = "", password = "", path = "", query = ""] =
+    /^unix:(?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?)?(\/(?!\/)[^?#]+)(?:\?(db=\d*))?$/.exec(text) ?? [];
+  if (path === "") throw new RedisUrlError(`must be unix:/path/of/the/socket or unix:/…?db=1; ${ENCODED}`);
   return {
     ...{ tls: false, host: "", port: 0, path: decoded(path) },
     ...{ username: decoded(user), password: decoded(password) },
@@ -72,6 +75,7 @@ export function readRedisUrl(text: string): RedisTarget {
   }
   if (url.search !== "" || url.hash !== "") throw new RedisUrlError("must have no query and no fragment");
   if (url.hostname === "") throw new RedisUrlError("has no host");
+  if (url.port === "0") throw new RedisUrlError("the port must be 1 to 65535");
   return {
     tls: url.protocol === "rediss:",
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),

@@ -75,8 +75,14 @@ export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   | { readonly kind: "stopped-listening" }
-  /** Asks the counter server for permits of a key. */
-  | { readonly kind: "ask-permits"; readonly slot: number; readonly limit: number; readonly want: number }
+  /** Asks the counter server for permits of a key; `since` as in `gate/shared-asking.ts`. */
+  | {
+      readonly kind: "ask-permits";
+      readonly slot: number;
+      readonly limit: number;
+      readonly want: number;
+      readonly since: number | undefined;
+    }
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };

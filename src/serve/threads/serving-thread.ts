@@ -73,10 +73,10 @@ const shared =
   task.leases &&
   createSharedLimits(task.leases, {
     mono: monotonic,
-    ask(slot, limit, want) {
-      if (asked.has(slot)) return;
+    ask(slot, limit, want, since) {
+      if (since === undefined && asked.has(slot)) return;
       asked.add(slot);
-      say({ kind: "ask-permits", slot, limit, want });
+      say({ kind: "ask-permits", slot, limit, want, since });
     },
     startTimer: startRealTimer,
   });

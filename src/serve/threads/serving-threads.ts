@@ -163,7 +163,7 @@ export async function startServingThreads(
             tell(thread, { kind: "observed" });
             break;
           case "ask-permits":
-            sharedLimits?.ask(message.slot, message.limit, message.want, onPermits);
+            sharedLimits?.ask(message.slot, message.limit, message.want, onPermits, message.since);
             break;
           case "stopped-listening":
             thread.stopped = true;

@@ -1,0 +1,103 @@
+/** A key whose limit is changed while replicas share it. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createCounters, type Quota, slotOf } from "../src/gate/limit.ts";
+import { createAsking } from "../src/gate/shared-asking.ts";
+import { createKeyState, grant } from "../src/gate/shared-grant.ts";
+import { createLeases } from "../src/gate/shared-leases.ts";
+import { createSharedLimits } from "../src/gate/shared-waiting.ts";
+
+const SECONDS = 3600;
+const NOW = Date.parse("2026-01-01T00:00:30Z");
+
+/** Replicas of one server that answers at once. @returns counts requests, at each in turn */
+function shareAmong(replicas: number, wall = NOW) {
+  const state = createKeyState();
+  let asks = 0;
+  const all = Array.from({ length: replicas }, (_, number) => {
+    const counters = createCounters(SECONDS);
+    slotOf(counters, "key");
+    const asking = createAsking(createdLeases(counters), {
+      mono: () => 1000,
+      wall: () => wall,
+      lease(_, ask, settle) {
+        asks++;
+        const answer = grant(state, `r${number}`, ask, SECONDS, NOW);
+        queueMicrotask(() => settle(answer));
+      },
+    });
+    const limits = createSharedLimits(leasesOf.get(counters)!, {
+      mono: () => 1000,
+      ask: (slot, limit, want, since) =>
+        asking.ask(
+          slot,
+          limit,
+          want,
+          (at, sent) => (sent === undefined ? limits.failed(at) : limits.answered(at, sent)),
+          since,
+        ),
+      startTimer: () => () => {},
+    });
+    return limits;
+  });
+  return {
+    asks: () => asks,
+    async count(requests: number, limit: number): Promise<Quota[]> {
+      const quotas: Quota[] = [];
+      for (let at = 0; at < requests; at++) quotas.push(await all[at % replicas]!.count(0, limit, wall));
+      return quotas;
+    },
+  };
+}
+
+const leasesOf = new Map<ReturnType<typeof createCounters>, ReturnType<typeof createLeases>>();
+
+function createdLeases(counters: ReturnType<typeof createCounters>): ReturnType<typeof createLeases> {
+  const leases = createLeases(counters, 1, false);
+  leasesOf.set(counters, leases);
+  return leases;
+}
+
+const passedOf = (quotas: readonly Quota[]): number => quotas.filter(({ passed }) => passed).length;
+
+describe("a shared limit that is changed in the window", () => {
+  it("refuses at once what is beyond a lower one, though it was leased", async () => {
+    const { count, asks } = shareAmong(2);
+    assert.equal(passedOf(await count(400, 1000)), 400);
+    const refused = await count(100, 300);
+    assert.equal(passedOf(refused), 0);
+    for (const { limit, remaining } of refused) assert.deepEqual([limit, remaining], [300, 0]);
+    const before = asks();
+    await count(100, 300);
+    assert.equal(asks(), before, "who is refused asks nobody");
+    // Lower and higher again, but not as high as what was used.
+    for (const limit of [200, 350]) assert.equal(passedOf(await count(20, limit)), 0);
+  });
+
+  it("is never passed where it is lowered above what was used, and is used up nearly", async () => {
+    const { count } = shareAmong(3);
+    const passed = passedOf(await count(400, 1000)) + passedOf(await count(400, 500));
+    assert.ok(passed <= 500 && passed >= 480, `${passed}`);
+  });
+
+  it("is used up where it is raised, also behind a lower one", async () => {
+    const { count } = shareAmong(2);
+    let passed = passedOf(await count(400, 1000));
+    passed += passedOf(await count(50, 300));
+    passed += passedOf(await count(4000, 3000));
+    assert.equal(passed, 3000);
+  });
+});
+
+describe("a replica whose clock is wrong", () => {
+  for (const offset of [-3_600_000, 3000]) {
+    it(`says when to come back by the server's clock: ${offset} ms`, async () => {
+      const { count } = shareAmong(1, NOW + offset);
+      const { passed, reset, clockMs = 0 } = (await count(5, 3)).at(-1)!;
+      assert.equal(passed, false);
+      assert.equal(reset, Date.parse("2026-01-01T01:00:00Z") / 1000);
+      assert.ok(Math.abs(clockMs + offset) < 100, `${clockMs}`);
+    });
+  }
+});

@@ -1,0 +1,47 @@
+/** The timer of those who wait for a counter server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { startRealTimer } from "../src/serve/limits/monotonic.ts";
+
+/** Keeps the thread busy. */
+function block(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+/** Waits for a timer. @returns how long that took, in milliseconds */
+function timed(ms: number, meanwhile: () => void): Promise<number> {
+  const began = performance.now();
+  return new Promise((resolve) => {
+    startRealTimer(() => resolve(performance.now() - began), ms);
+    meanwhile();
+  });
+}
+
+describe("the timer of those who wait", () => {
+  it("calls behind its time", async () => {
+    for (const ms of [1, 4, 41]) assert.ok((await timed(ms, () => {})) >= ms - 1, `${ms} ms`);
+  });
+
+  it("does not take the thread's delay for that of a server", async () => {
+    // Of the 60 ms a fraction counts, so what had arrived by then, and what is sent only now, is waited for.
+    const took = await timed(40, () => block(60));
+    assert.ok(took >= 60 + 20 - 1, `${took} ms`);
+  });
+
+  it("can be stopped at any moment", async () => {
+    let calls = 0;
+    const stop = startRealTimer(() => calls++, 5);
+    // What stops it arrives when its time is over already.
+    await new Promise<void>((resolve) =>
+      setTimeout(() => {
+        block(30);
+        stop();
+        resolve();
+      }, 1),
+    );
+    await timed(30, () => {});
+    assert.equal(calls, 0);
+  });
+});
