@@ -8,17 +8,21 @@ export function monotonic(): number {
   return STARTED + performance.now();
 }
 
-/** A timer of {@link startRealTimer} is one of so many milliseconds after another, of each no more than so much counts. */
+/** A timer of {@link startRealTimer} consists of steps of this many milliseconds; of each no more than this multiple counts. */
 const STEP_MS = 5;
 const MOST_OF_STEP = 1.5;
 
+/** It ends after this multiple of its time at the latest. */
+const LONGEST = 5;
+
 /**
- * A timer that looks at what has arrived before it calls. Time in which this thread does nothing else, or does not run,
- * hardly counts: who waits for an answer must not take its own delay for that of the server.
+ * Starts a timer for answers. What has arrived is handled before it calls, and time in which this thread was busy or did
+ * not run hardly counts: whoever waits for an answer must not take its own delay for that of the server.
  *
  * @returns what stops it
  */
 export function startRealTimer(callback: () => void, ms: number): () => void {
+  const latest = performance.now() + ms * LONGEST;
   let left = ms;
   let timer: NodeJS.Timeout;
   let isStopped = false;
@@ -29,8 +33,9 @@ export function startRealTimer(callback: () => void, ms: number): () => void {
   };
   const end = (wait: number, began: number): void => {
     if (isStopped) return;
-    left -= Math.min(performance.now() - began, wait * MOST_OF_STEP);
-    if (left < 1) callback();
+    const now = performance.now();
+    left -= Math.min(now - began, wait * MOST_OF_STEP);
+    if (left < 1 || now >= latest) callback();
     else step();
   };
   step();
