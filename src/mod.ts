@@ -108,6 +108,13 @@ async function passwordIn(file: string): Promise<string> {
   }
 }
 
+/** Names the option that wants the missing package; passes on any other error. @throws {Error} */
+function nameMissingClient(error: unknown): never {
+  // By its name, as its module is loaded only where limits are shared.
+  if (!(error instanceof Error) || error.name !== "MissingClientError") throw error;
+  throw new Error(`option "sharedLimits" ${error.message}`);
+}
+
 /** Where and how limits are shared. */
 async function sharedLimitsOf({
   sharedLimits: target,
@@ -131,7 +138,7 @@ async function sharedLimitsOf({
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const checked = checkOptions(options);
   const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checked;
-  const { state, reload, beginSimilar, stop, searchCounts, close } = await openState({
+  const opening = openState({
     ...settings,
     // Not asked for otherwise: some hosts ask their user before they tell.
     cache:
@@ -143,6 +150,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });
+  const { state, reload, beginSimilar, stop, searchCounts, close } = await opening.catch(nameMissingClient);
   beginSimilar();
   return {
     ask: createDirectAdapter(state),

@@ -39,7 +39,7 @@ async function importPostgres() {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
     throw new MissingPackageError(
-      "needs two packages that are not installed: npm install pg pg-copy-streams",
+      "needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)",
     );
   }
 }

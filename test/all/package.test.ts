@@ -214,7 +214,7 @@ describe("the package", () => {
     const ran = spawnSync(command, args, { cwd: npmProject, encoding: "utf8", env: environment() });
     assert.equal(
       ran.stderr,
-      "orrery: export needs two packages that are not installed: npm install pg pg-copy-streams\n",
+      "orrery: export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)\n",
     );
     assert.equal(ran.stdout, "");
     assert.equal(ran.status, 1);
@@ -230,11 +230,21 @@ describe("the package", () => {
         });
         assert.equal(
           ran.stderr,
-          "orrery: --shared-limits needs a package that is not installed: npm install @redis/client\n",
+          "orrery: --shared-limits needs a package that is not installed: npm install @redis/client (with --global where orrery was)\n",
         );
         assert.deepEqual([ran.status, ran.stdout], [1, ""]);
       }
     }
+    const options =
+      '{ snapshot: "node_modules/orrery/data/sample", keys: [], sharedLimits: "redis://127.0.0.1:1" }';
+    const program = `import { openOrrery } from "orrery"; await openOrrery(${options}).catch((e) => console.log(e.message));`;
+    const ran = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+      ...{ cwd: npmProject, encoding: "utf8", env: environment() },
+    });
+    assert.equal(
+      ran.stdout,
+      'option "sharedLimits" needs a package that is not installed: npm install @redis/client (with --global where orrery was)\n',
+    );
   });
 
   it("passes on the licences of what is built in", () => {

@@ -71,7 +71,9 @@ async function importClient() {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    throw new MissingClientError("needs a package that is not installed: npm install @redis/client");
+    throw new MissingClientError(
+      "needs a package that is not installed: npm install @redis/client (with --global where orrery was)",
+    );
   }
 }
 

@@ -36,7 +36,7 @@ function decoded(text: string): string | undefined {
 
 function databaseOf(text: string): number {
   if (text === "") return 0;
-  if (!/^\d{1,9}$/.test(text)) throw new RedisUrlError("the path must be the number of a database");
+  if (!/^\d{1,9}$/.test(text)) throw new RedisUrlError("must have no path but the number of a database");
   return Number(text);
 }
 
@@ -75,7 +75,7 @@ export function readRedisUrl(text: string): RedisTarget {
   }
   if (url.search !== "" || url.hash !== "") throw new RedisUrlError("must have no query and no fragment");
   if (url.hostname === "") throw new RedisUrlError("has no host");
-  if (url.port === "0") throw new RedisUrlError("the port must be 1 to 65535");
+  if (url.port === "0") throw new RedisUrlError("must have a port from 1 to 65535");
   return {
     tls: url.protocol === "rediss:",
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
