@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { createRandom } from "../../src/generate/random.ts";
+import { fold } from "../../src/search/fold.ts";
 import { percentile } from "./load.ts";
 
 /** Figures of one server. */
@@ -79,11 +80,9 @@ export async function measureServed(
     const name = names[below(names.length)]!;
     const length = 1 + below(8);
     const from = below(Math.max(1, name.length - length + 1));
-    const text =
-      name
-        .slice(from, from + length)
-        .toWellFormed()
-        .trim() || "a";
+    const piece = name.slice(from, from + length).toWellFormed();
+    // A combining mark alone is no query.
+    const text = fold(piece).trim() === "" ? "a" : piece.trim();
     return `/${turn++ % 2 === 0 ? "users" : "worlds"}/search?limit=20&q=${encodeURIComponent(text)}`;
   };
   await askAll(url, token, times >> 4, query);

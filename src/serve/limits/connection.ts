@@ -46,9 +46,12 @@ const MOST_COMMANDS = 100_000;
 /** What a server says of a command that it does not know ends with the command, and a part of a password is none to be found. */
 const QUOTED_COMMAND = /,? with args beginning with:.*/;
 
+/** Shorter passwords are part of ordinary words: masking those would tell the password. */
+const LEAST_MASKED = 4;
+
 /** A text without the password. */
 export function withoutPassword(text: string, { password }: Pick<RedisTarget, "password">): string {
-  return password === undefined ? text : text.replaceAll(password, "***");
+  return password === undefined || password.length < LEAST_MASKED ? text : text.replaceAll(password, "***");
 }
 
 /** An error as a line without the password. */
