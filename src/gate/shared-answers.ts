@@ -1,6 +1,6 @@
 /** What a counter server is asked, and taking what it answers. For one thread alone: the one that asks. */
 
-import { cellOf, countIn, countOf, whole, windowIn } from "./shared-cells.ts";
+import { cellOf, countIn, countOf, mostIn, whole, windowIn } from "./shared-cells.ts";
 import type { Leases } from "./shared-leases.ts";
 
 /** What a counter server says of one key. */
@@ -45,7 +45,10 @@ export function takeAnswer(
   // A server whose clock went back, or that lost its memory meanwhile.
   if (before > window) return;
   const known = before === window ? countIn(split) : 0;
-  const all = Math.max(known, total + countOf(leases.elsewhere, slot, window, split));
+  const all = Math.min(
+    Math.max(known, total + countOf(leases.elsewhere, slot, window, split)),
+    mostIn(split),
+  );
   // First of all: who reads what follows beside the permits of before sees that they have changed.
   Atomics.store(permits, slot, cellOf(split, window, all));
   // The server's clock was read in whole milliseconds.

@@ -18,7 +18,7 @@
  */
 
 import { type Counters, type Quota, windowAt } from "./limit.ts";
-import { cellOf, countIn, whole, windowIn } from "./shared-cells.ts";
+import { cellOf, countIn, mostIn, whole, windowIn } from "./shared-cells.ts";
 
 /** Leases of all keys, in shared memory: handed to another thread they are the same. Arrays are by the keys' slots. */
 export interface Leases {
@@ -121,6 +121,7 @@ function tell(
   window: number,
   remaining: number,
 ): number {
+  const most = Math.min(remaining, mostIn(split));
   for (;;) {
     const cell = Atomics.load(told, slot);
     whole[0] = cell;
@@ -128,10 +129,9 @@ function tell(
     if (before > window) return 0;
     if (before === window) {
       const least = countIn(split);
-      if (least <= remaining) return least;
+      if (least <= most) return least;
     }
-    if (Atomics.compareExchange(told, slot, cell, cellOf(split, window, remaining)) === cell)
-      return remaining;
+    if (Atomics.compareExchange(told, slot, cell, cellOf(split, window, most)) === cell) return most;
   }
 }
 
@@ -206,6 +206,7 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
   for (;;) {
     const lease = Atomics.load(permits, slot);
     const isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
+    const asked = leases.limits[slot]!;
     const rest = leases.rest[slot]!;
     if (Atomics.load(permits, slot) !== lease) continue;
     whole[0] = lease;
@@ -218,10 +219,10 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
     const used = newest === window ? countIn(split) : 0;
     const share = leases.denies ? 0 : Math.floor(limit / leases.replicas);
     const isLeased = window === leased;
-    const most = Math.max(
-      isLeased && isGood ? permitted : 0,
-      isLeased ? Math.min(share, permitted + rest) : share,
-    );
+    // Permits that were leased under a higher limit may be beyond this one.
+    const isOfLimit = asked >= 0 && asked <= limit;
+    const usable = isLeased && isGood && isOfLimit ? permitted : 0;
+    const most = Math.max(usable, isLeased ? Math.min(share, permitted + rest) : share);
     const reset = (window + 1) * windowSeconds;
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
@@ -234,7 +235,7 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
       };
     }
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
-    if (!isLeased || !isGood || used >= permitted) Atomics.add(leases.tally, ALONE, 1n);
+    if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
     return { passed: true, limit, remaining: tell(leases, slot, window, most - used - 1), reset };
   }
 }
