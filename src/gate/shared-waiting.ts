@@ -7,9 +7,9 @@ import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./sha
 export const WAIT_MS = 45;
 
 /**
- * How long it waits, of that, for the answer to a question that was asked before
- * it came. Then it asks itself: behind the rest of its time the answer either is
- * there, or has taken so long that the server counts as away.
+ * How long it waits for the answer to a question that was sent before it came.
+ * Then it asks a question of its own. By the end of its time that one is either
+ * answered or so late that the server counts as away.
  */
 const JOIN_MS = 4;
 
@@ -25,7 +25,7 @@ export interface WaitingHost {
    * @param since by the monotonic clock: does nothing only while a question is under way that was sent later
    */
   readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
-  /** @returns what takes the timer back */
+  /** @returns stops the timer: from then on it does not call */
   readonly startTimer: (callback: () => void, ms: number) => () => void;
 }
 
@@ -50,8 +50,7 @@ interface Waiter {
   /** When it came, by the monotonic clock. */
   readonly at: number;
   readonly settle: (quota: Quota) => void;
-  stopTimer: () => void;
-  isOver: boolean;
+  stopTimers: () => void;
 }
 
 /** Makes the waiting room of a thread. */
@@ -62,8 +61,7 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   };
 
   function finish(waiter: Waiter, quota: Quota): void {
-    waiter.isOver = true;
-    waiter.stopTimer();
+    waiter.stopTimers();
     waiter.settle(quota);
   }
 
@@ -79,25 +77,25 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   function wait(slot: number, limit: number, wall: number): Promise<Quota> {
     Atomics.add(leases.tally, WAITED, 1n);
     return new Promise((settle) => {
-      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimer: ignore, isOver: false };
+      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimers: ignore };
       let queue = queues.get(slot);
       if (queue === undefined) {
         queue = [];
         queues.set(slot, queue);
       }
       queue.push(waiter);
-      const giveUp = (): void => {
-        // A timer may be stopped too late.
-        if (waiter.isOver) return;
+      const stopJoining = host.startTimer(() => {
+        host.ask(slot, limit, queues.get(slot)!.length, waiter.at);
+      }, JOIN_MS);
+      const stopWaiting = host.startTimer(() => {
         const waiting = queues.get(slot)!;
         waiting.splice(waiting.indexOf(waiter), 1);
         finish(waiter, countAlone(slot, waiter));
+      }, host.waitMs ?? WAIT_MS);
+      waiter.stopTimers = () => {
+        stopJoining();
+        stopWaiting();
       };
-      waiter.stopTimer = host.startTimer(() => {
-        if (waiter.isOver) return;
-        waiter.stopTimer = host.startTimer(giveUp, (host.waitMs ?? WAIT_MS) - JOIN_MS);
-        host.ask(slot, limit, queues.get(slot)!.length, waiter.at);
-      }, JOIN_MS);
       host.ask(slot, limit, queue.length);
     });
   }

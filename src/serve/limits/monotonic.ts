@@ -8,30 +8,35 @@ export function monotonic(): number {
   return STARTED + performance.now();
 }
 
-/** A timer of {@link startRealTimer} is one of so many milliseconds after another, of each no more than so much counts. */
+/** A long timer is a chain of short ones, in milliseconds; of what each of them took, no more than so much counts. */
 const STEP_MS = 5;
-const MOST_OF_STEP = 1.5;
+const MOST_OF_STEP_MS = 10;
 
 /**
- * A timer that looks at what has arrived before it calls. Time in which this thread does nothing else, or does not run,
- * hardly counts: who waits for an answer must not take its own delay for that of the server.
+ * A timer for an answer of another process: what has arrived by then is read before it calls. Time in which this thread is
+ * busy or does not run hardly counts, so that it does not take its own delay for that of the other process: a step can
+ * take as long as a turn of the event loop, but a few steps are always enough.
  *
- * @returns what stops it
+ * @returns stops it: from then on it does not call
  */
 export function startRealTimer(callback: () => void, ms: number): () => void {
   let left = ms;
   let timer: NodeJS.Timeout;
   let isStopped = false;
-  const step = (): void => {
-    const wait = Math.min(left, STEP_MS);
-    const began = performance.now();
-    timer = setTimeout(() => setImmediate(end, wait, began), wait);
+  const end = (): void => {
+    if (!isStopped) callback();
   };
-  const end = (wait: number, began: number): void => {
-    if (isStopped) return;
-    left -= Math.min(performance.now() - began, wait * MOST_OF_STEP);
-    if (left < 1) callback();
-    else step();
+  // Each of them is one turn of a busy event loop: from an immediate to a timer it would be two.
+  const step = (): void => {
+    const began = performance.now();
+    timer = setTimeout(
+      () => {
+        left -= Math.min(performance.now() - began, MOST_OF_STEP_MS);
+        if (left < 1) setImmediate(end);
+        else step();
+      },
+      Math.min(left, STEP_MS),
+    );
   };
   step();
   return () => {
