@@ -179,42 +179,6 @@ async function openSnapshots(
   );
 }
 
-/**
- * Loads keys and snapshot, and begins to check them for changes.
- *
- * @throws {KeysFileError} when the keys cannot be used
- * @throws {SnapshotError} when the snapshot cannot be loaded
- */
-export async function openState(options: OpenStateOptions): Promise<OpenState> {
-  const { rateWindow, observe } = options;
-  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
-  const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
-  const current = new Current();
-  const sharedLimits = await openSharedLimits(options, counters);
-  const keys = await openKeys(options, counters, current.takeKeys);
-  const saving = await openSaving(options, counters, sharedLimits);
-  const searching = await openSearching(options);
-  const snapshots = await openSnapshots(options, searching, current.takeGeneration).catch(
-    (error: unknown) => {
-      keys?.stop();
-      void sharedLimits?.close();
-      throw error;
-    },
-  );
-  const state = composeState(options, {
-    counters,
-    shared: sharedLimits?.limits,
-    // Both may be newer than the first.
-    keys: current.keys,
-    generation: snapshots.current(),
-    requestCounters: searching.requestCounters,
-    observe,
-  });
-  current.state = state;
-  if (options.watch > 0) snapshots.watch(options.watch * 1000);
-  return opened(current, state, { keys, snapshots, saving, searching, sharedLimits });
-}
-
 /** What keeps a state current. */
 interface Keepers {
   readonly keys: KeysKeeper | undefined;
@@ -222,6 +186,53 @@ interface Keepers {
   readonly saving: CountsKeeper | undefined;
   readonly searching: Searching;
   readonly sharedLimits: SharedLimitsKeeper | undefined;
+}
+
+/** Opens them one after the other; those before one that fails are closed. */
+async function openKeepers(
+  options: OpenStateOptions,
+  counters: Counters,
+  current: Current,
+): Promise<Keepers> {
+  const sharedLimits = await openSharedLimits(options, counters);
+  let keys: KeysKeeper | undefined;
+  try {
+    keys = await openKeys(options, counters, current.takeKeys);
+    const saving = await openSaving(options, counters, sharedLimits);
+    const searching = await openSearching(options);
+    const snapshots = await openSnapshots(options, searching, current.takeGeneration);
+    return { keys, snapshots, saving, searching, sharedLimits };
+  } catch (error) {
+    keys?.stop();
+    void sharedLimits?.close();
+    throw error;
+  }
+}
+
+/**
+ * Loads keys and snapshot, and begins to check them for changes.
+ *
+ * @throws {KeysFileError} when the keys cannot be used
+ * @throws {SnapshotError} when the snapshot cannot be loaded
+ */
+export async function openState(options: OpenStateOptions): Promise<OpenState> {
+  const { rateWindow, watch, observe } = options;
+  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
+  const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
+  const current = new Current();
+  const keepers = await openKeepers(options, counters, current);
+  const state = composeState(options, {
+    counters,
+    shared: keepers.sharedLimits?.limits,
+    // Both may be newer than the first.
+    keys: current.keys,
+    generation: keepers.snapshots.current(),
+    requestCounters: keepers.searching.requestCounters,
+    observe,
+  });
+  current.state = state;
+  if (watch > 0) keepers.snapshots.watch(watch * 1000);
+  return opened(current, state, keepers);
 }
 
 function opened(current: Current, state: State, keepers: Keepers): OpenState {
