@@ -148,8 +148,10 @@ export async function createCounterServer(
       slots.fill(link, from, to + 1);
     }
     bySlot = slots;
+    // One whose slots others have, too, holds none, and there would be no key to check it with.
+    const holders = new Set(slots);
     for (const [place, link] of nodes) {
-      if (places.has(place)) continue;
+      if (holders.has(link)) continue;
       nodes.delete(place);
       link.close();
       tellBack(place);
