@@ -13,23 +13,23 @@ export const WAIT_MS = 45;
  */
 const JOIN_MS = 4;
 
-/** What waiting needs of the rest of the program; stood in for where time is simulated. */
+/** What this needs of the rest of the program; simulations bring their own. */
 export interface WaitingHost {
   /** How long a request waits; {@link WAIT_MS} when absent. */
   readonly waitMs?: number;
   /** The monotonic clock, in milliseconds; the same in all threads. */
   readonly mono: () => number;
   /**
-   * Asks for permits; answered by one of the calls below. Does nothing while the key is being asked for.
+   * Asks for permits; `answered` or `failed` is called later. Does nothing while a question about the key is under way.
    *
-   * @param since by the monotonic clock: does nothing only while a question is under way that was sent later
+   * @param since by the monotonic clock: questions that were sent before it do not count as under way
    */
   readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
   /** @returns stops the timer: from then on it does not call */
   readonly startTimer: (callback: () => void, ms: number) => () => void;
 }
 
-/** Where a thread counts requests of keys that other replicas count, too. */
+/** Counts requests of one thread whose limits are shared with other replicas. */
 export interface SharedLimits {
   /**
    * Counts one request.
@@ -53,7 +53,7 @@ interface Waiter {
   stopTimers: () => void;
 }
 
-/** Makes the waiting room of a thread. */
+/** Makes what counts for a thread, with a queue of waiting requests for each key. */
 export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLimits {
   const queues = new Map<number, Waiter[]>();
   const askAhead: AskAhead = (slot, limit) => {
@@ -65,7 +65,7 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
     waiter.settle(quota);
   }
 
-  /** Nobody answered in time, or nobody can. */
+  /** For a request that was not answered in time, or whose server cannot be asked. */
   function countAlone(slot: number, { limit, wall, at }: Waiter): Quota {
     const mono = host.mono();
     const now = wall + mono - at;
@@ -115,13 +115,13 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
       const mono = host.mono();
       const left: Waiter[] = [];
       let more: number | undefined;
-      // Asked for together with what is still waited for.
+      // Asked for once for all of them, below.
       const askLater: AskAhead = (_, limit) => {
         more = limit;
       };
       for (const waiter of queue) {
         const { limit, wall, at } = waiter;
-        // What was answered before a request came does not say what is left when it is counted.
+        // A question that was sent before the request came does not say what is left for it.
         const isFresh = at <= sent;
         const quota = takePermit(leases, slot, limit, mono, wall + mono - at, isFresh, askLater);
         if (quota === undefined) left.push(waiter);

@@ -1,6 +1,6 @@
 /** A clock that never jumps, the same in all threads, and timers. */
 
-/** `performance.now()` counts from the start of its thread, the uptime from that of the process; it takes twice as long to read. */
+/** `performance.now()` counts from the start of its thread, the uptime from that of the process but is slower to read. */
 const STARTED = process.uptime() * 1000 - performance.now();
 
 /** Milliseconds since the start of the process. */
