@@ -135,6 +135,12 @@ function tell(
   }
 }
 
+function refuse(leases: Leases, slot: number, limit: number, window: number): Quota {
+  const remaining = tell(leases, slot, window, 0);
+  const reset = (window + 1) * leases.counters.windowSeconds;
+  return { passed: false, limit, remaining, reset, clockMs: leases.clock[0]! };
+}
+
 /**
  * Counts one request against the permits that are held.
  *
@@ -174,22 +180,16 @@ export function takePermit(
     const used = newest === window ? countIn(split) : 0;
     const held = most - used;
     const isLast = rest === 0 && Math.abs(asked) === limit;
-    const reset = (window + 1) * windowSeconds;
     if (held <= 0) {
       if (!isLast && used < limit) return undefined;
       if (mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
-      return {
-        passed: false,
-        limit,
-        remaining: tell(leases, slot, window, 0),
-        reset,
-        clockMs: leases.clock[0]!,
-      };
+      return refuse(leases, slot, limit, window);
     }
     if (held === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
     if (held <= leases.askBelow[slot]!) askAhead(slot, limit);
     const remaining = Math.min(held - 1 + (isFresh ? rest : 0), limit - used - 1);
+    const reset = (window + 1) * windowSeconds;
     return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
   }
 }
@@ -223,19 +223,13 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
     const isOfLimit = asked >= 0 && asked <= limit;
     const usable = isLeased && isGood && isOfLimit ? permitted : 0;
     const most = Math.max(usable, isLeased ? Math.min(share, permitted + rest) : share);
-    const reset = (window + 1) * windowSeconds;
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
-      return {
-        passed: false,
-        limit,
-        remaining: tell(leases, slot, window, 0),
-        reset,
-        clockMs: leases.clock[0]!,
-      };
+      return refuse(leases, slot, limit, window);
     }
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
     if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
+    const reset = (window + 1) * windowSeconds;
     return { passed: true, limit, remaining: tell(leases, slot, window, most - used - 1), reset };
   }
 }
