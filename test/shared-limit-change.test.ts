@@ -85,6 +85,14 @@ describe("a shared limit that is changed in the window", () => {
     assert.ok(passed <= 500 && passed >= 480, `${passed}`);
   });
 
+  it("is used up to the last where it is raised by a few", async () => {
+    const { count } = shareAmong(2);
+    assert.equal(passedOf(await count(45, 40)), 40);
+    assert.equal(passedOf(await count(10, 30)), 0);
+    assert.equal(passedOf(await count(10, 42)), 2);
+    assert.equal(passedOf(await count(10, 45)), 3);
+  });
+
   it("is used up where it is raised, also behind a lower one", async () => {
     const { count } = shareAmong(2);
     let passed = passedOf(await count(400, 1000));

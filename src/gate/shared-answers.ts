@@ -57,7 +57,8 @@ export function takeAnswer(
   leases.wallUntil[slot] = wall + until - mono;
   leases.rest[slot] = rest;
   const asked = leases.limits[slot]!;
-  const isSpent = before === window && rest === 0 && (asked < 0 || asked > limit);
+  // The server granted nothing new: what is held may be beyond a limit that was lowered.
+  const isSpent = before === window && rest === 0 && all === known && (asked < 0 || asked > limit);
   leases.limits[slot] = isSpent ? -limit : limit;
   leases.recheck[slot] = mono + RECHECK_MS;
   leases.clock[0] = (window + 1) * windowSeconds * 1000 - msLeft + (mono - sent) / 2 - wall;

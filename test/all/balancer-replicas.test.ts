@@ -132,8 +132,8 @@ describe("which replica a balancer asks", {
         };
         const [lookup, search] = (await Promise.all([msOf("/stats"), msOf(SEARCH)])) as [number, number];
         assert.equal(requests() - before, 4);
-        // A second and three, and what a busy machine takes.
-        assert.ok(lookup < 0.7 * search, `${lookup} and ${search} ms`);
+        // Two seconds and three, and what a busy machine takes.
+        assert.ok(lookup < 0.9 * search, `${lookup} and ${search} ms`);
       });
 
       it("asks two at most when all hang", async () => {

@@ -9,8 +9,8 @@ import { until } from "../support/process.ts";
 import { type Counting, counting, endAll } from "../support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
-/** A request waits no longer than a test's replicas do. */
-const LATEST_MS = 1000;
+/** Longer than the replicas of a test wait, on a busy machine, too. */
+const LATEST_MS = 5000;
 /** Taken by none of these. */
 const MOST_BYTES = 400 * 2 ** 20;
 
@@ -133,7 +133,7 @@ describe("a counter server that", { concurrency: 8 }, () => {
       const before = process.memoryUsage().rss;
       server.turn(answer ?? (() => undefined), greet);
       const late = await counting(url, { replicas: 2 });
-      assert.deepEqual(kindsOf(late), ["limits-away"]);
+      await until(() => kindsOf(late)[0] === "limits-away", "the server to be away");
       for (const [replica, most] of [
         [good, 15],
         [late, 20],
@@ -141,6 +141,10 @@ describe("a counter server that", { concurrency: 8 }, () => {
         let passed = 0;
         for (let at = 0; at < 40; at++) if (await countInTime(replica, 40)) passed++;
         assert.equal(passed, most, `it counts within its share: ${JSON.stringify(replica.seen)}`);
+        await until(
+          () => kindsOf(replica).at(-1) === "limits-away",
+          () => `the loss of the server, seen: ${JSON.stringify(replica.seen)}`,
+        );
         assert.match(kindsOf(replica).join(), /^limits-away(,limits-back,limits-away)*$/);
       }
       const { connections } = server;

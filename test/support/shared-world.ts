@@ -47,6 +47,8 @@ export interface History {
 
 const EPOCH = Date.parse("2026-01-01T00:00:00Z");
 const ANSWER_MS = 45;
+/** How much later an answer may come before the connection is given up. */
+const LATE_MS = 250;
 /** Clocks run apart by so much. */
 const DRIFT = 1e-4;
 
@@ -63,6 +65,9 @@ interface Replica {
   limits: SharedLimits;
   asking: Asking;
   isUp: boolean;
+  /** Whether an answer is overdue, on the connection that there is. */
+  isLate: boolean;
+  connection: number;
   /** Servers' windows in which it was away, at least for a moment. */
   readonly awayIn: Set<number>;
   readonly used: Map<number, Used>;
@@ -123,7 +128,16 @@ export async function runHistory(history: History) {
     slotOf(counters, "key");
     const leases = createLeases(counters, history.announced, denies);
     const replica: Replica = {
-      ...{ number, name: `r${number}`, leases, isUp: true, begun: now, inFlight: new Set() },
+      ...{
+        number,
+        name: `r${number}`,
+        leases,
+        isUp: true,
+        isLate: false,
+        connection: 0,
+        begun: now,
+        inFlight: new Set(),
+      },
       ...{ awayIn: new Set<number>(), used: new Map<number, Used>() },
       wallOffset: history.offsets[number]!,
       rate: 1 + (draw() * 2 - 1) * DRIFT,
@@ -192,7 +206,7 @@ export async function runHistory(history: History) {
 
   function send(replica: Replica, ask: LeaseAsk, settle: (answer: LeaseAnswer | undefined) => void): void {
     seen.asked++;
-    const { name } = replica;
+    const { name, connection } = replica;
     let isOver = false;
     const end = (answer: LeaseAnswer | undefined): void => {
       if (isOver) return;
@@ -206,7 +220,11 @@ export async function runHistory(history: History) {
       return;
     }
     replica.inFlight.add(fail);
-    later(ANSWER_MS / replica.rate, () => isOver || lose(replica));
+    later(ANSWER_MS / replica.rate, () => {
+      if (isOver) return;
+      waitLonger(replica);
+      fail();
+    });
     const isLossy = isOn("lossy", replica.number);
     if (isOn("partition", replica.number) || (isLossy && draw() < 0.2)) return;
     const copies = isLossy && draw() < 0.2 ? 2 : 1;
@@ -214,15 +232,38 @@ export async function runHistory(history: History) {
       later(delay(replica), () =>
         arrive(name, ask, (answer) => {
           if (isOn("partition", replica.number) || (isLossy && draw() < 0.3)) return;
-          later(delay(replica), () => end(answer));
+          later(delay(replica), () => {
+            end(answer);
+            if (replica.isLate && replica.connection === connection) goOn(replica);
+          });
         }),
       );
     }
   }
 
+  /** The server can be asked: tells it of what was counted alone. */
+  function goOn(replica: Replica): void {
+    replica.isLate = false;
+    replica.isUp = true;
+    for (const [slot, wanted] of replica.asking.known)
+      replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
+  }
+
+  /** An answer is overdue: nothing more is asked until it comes or the connection is given up. */
+  function waitLonger(replica: Replica): void {
+    if (!replica.isUp) return;
+    const { connection } = replica;
+    replica.isUp = false;
+    replica.isLate = true;
+    replica.awayIn.add(windowAt(now));
+    later(LATE_MS, () => replica.isLate && replica.connection === connection && lose(replica));
+  }
+
   /** A connection is given up, and tried again later. */
   function lose(replica: Replica): void {
     replica.isUp = false;
+    replica.isLate = false;
+    replica.connection++;
     replica.awayIn.add(windowAt(now));
     for (const fail of [...replica.inFlight]) fail();
     const retry = (): void => {
@@ -231,9 +272,7 @@ export async function runHistory(history: History) {
         later(50 + draw() * 300, retry);
         return;
       }
-      replica.isUp = true;
-      for (const [slot, wanted] of replica.asking.known)
-        replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
+      goOn(replica);
     };
     later(50 + draw() * 300, retry);
   }

@@ -1,9 +1,11 @@
 /**
  * The way to one counter server: a connection that is opened again when it is
- * lost, behind growing, random pauses. A server that does not answer in time, or
- * answers that it cannot count, counts as away: nothing is sent to it until a new
- * connection has passed a check. A command is sent once; whether one whose
- * answer did not come has run is not known, and it is not sent again.
+ * lost, behind growing, random pauses. While an answer is overdue nothing more is
+ * sent, so that no other request waits. When it arrives soon after, all goes on;
+ * a server that does not answer, is late again and again, or answers that it
+ * cannot count is away: nothing is sent to it until a new connection has passed a
+ * check. A command is sent once; whether one whose answer did not come has run is
+ * not known, and it is not sent again.
  */
 
 import { type Connection, ReplyError } from "./connection.ts";
@@ -11,6 +13,12 @@ import { startRealTimer } from "./monotonic.ts";
 
 /** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
 const ANSWER_MS = 40;
+
+/** How much later an answer may come before the connection is given up, in milliseconds. */
+const LATE_MS = 250;
+
+/** How often that may happen within {@link STEADY_MS}; one more, and the server is too slow. */
+const MOST_LATE = 3;
 
 /** Pauses between attempts to connect, in milliseconds; each is between half of it and all of it. */
 const FIRST_PAUSE_MS = 100;
@@ -27,6 +35,11 @@ export class AwayError extends Error {
   override name = "AwayError";
 }
 
+/** Nothing came in time; it may still come. */
+class LateError extends AwayError {
+  override name = "LateError";
+}
+
 /** What a link is made of. */
 export interface LinkOptions {
   /** How long a command may take; {@link ANSWER_MS} when absent. */
@@ -37,7 +50,7 @@ export interface LinkOptions {
   /** Told once at each loss and at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
-  /** Told at each connection, the first included. */
+  /** Told when the server can be asked: at each connection, and when a late answer has come. */
   readonly onUp?: () => void;
   /** An error as a line that may be shown. */
   readonly say: (error: unknown) => string;
@@ -64,7 +77,7 @@ const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
 /** Waits as long as a promise may take; what has arrived by then is looked at first. */
 function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stopTimer = startRealTimer(() => reject(new AwayError(`no answer within ${ms} ms`)), ms);
+    const stopTimer = startRealTimer(() => reject(new LateError(`no answer within ${ms} ms`)), ms);
     promise.then(
       (value) => {
         stopTimer();
@@ -97,6 +110,10 @@ export function createLink({
   let upSince = 0;
   let lastAnswer = 0;
   let timer: NodeJS.Timeout | undefined;
+  /** While an answer is overdue: stops what gives up the connection. */
+  let stopOverdue: (() => void) | undefined;
+  /** When the latest answers were overdue. */
+  let lates: number[] = [];
   let wasTried = (): void => {};
   const tried = new Promise<void>((resolve) => {
     wasTried = resolve;
@@ -108,12 +125,42 @@ export function createLink({
     connection?.close();
     connection = undefined;
     clearTimeout(timer);
+    endWait();
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts) * (1 + Math.random()) * 0.5;
     attempts++;
     timer = setTimeout(() => void connect(), pause);
     if (isAway === true) return;
     isAway = true;
     onAway(problem);
+  }
+
+  function endWait(): void {
+    stopOverdue?.();
+    stopOverdue = undefined;
+  }
+
+  /** An answer is overdue: asks nothing more for now. */
+  function waitLonger(asked: Connection, problem: string): void {
+    if (asked !== connection || stopOverdue !== undefined) return;
+    const now = performance.now();
+    lates = [...lates.filter((at) => now - at < STEADY_MS), now];
+    if (lates.length > MOST_LATE) lose(asked, problem);
+    else stopOverdue = startRealTimer(() => lose(asked, problem), LATE_MS);
+  }
+
+  /** Sends one command, and looks out for its answer also when it is late. */
+  function send(asked: Connection, command: readonly string[]): Promise<unknown> {
+    const answer = asked.run(command);
+    answer.then(
+      () => {
+        if (asked !== connection || stopOverdue === undefined) return;
+        endWait();
+        onUp?.();
+      },
+      // Whoever waits for it is told.
+      () => {},
+    );
+    return inTime(answer);
   }
 
   async function connect(): Promise<void> {
@@ -162,17 +209,18 @@ export function createLink({
 
   void connect();
   return {
-    isUp: () => connection !== undefined,
+    isUp: () => connection !== undefined && stopOverdue === undefined,
     async run(command, read) {
       const asked = connection;
-      if (asked === undefined) throw new AwayError("away");
+      if (asked === undefined || stopOverdue !== undefined) throw new AwayError("away");
       try {
-        const answer = read(await inTime(asked.run(command)));
+        const answer = read(await send(asked, command));
         lastAnswer = performance.now();
         return answer;
       } catch (error) {
         if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
-        lose(asked, say(error));
+        if (error instanceof LateError) waitLonger(asked, say(error));
+        else lose(asked, say(error));
         throw error instanceof AwayError ? error : new AwayError(say(error));
       }
     },
@@ -180,6 +228,7 @@ export function createLink({
     close() {
       isClosed = true;
       clearTimeout(timer);
+      endWait();
       connection?.close();
       connection = undefined;
       wasTried();

@@ -8,31 +8,35 @@ export function monotonic(): number {
   return STARTED + performance.now();
 }
 
-/** A long timer is a chain of short ones, in milliseconds; of what each of them took, no more than so much counts. */
+/** A long timer is a chain of short ones, in milliseconds; of what each of them takes, no more than so much counts. */
 const STEP_MS = 5;
 const MOST_OF_STEP_MS = 10;
 
+/** It ends after this multiple of its time at the latest. */
+const LONGEST = 5;
+
 /**
- * A timer for an answer of another process: what has arrived by then is read before it calls. Time in which this thread is
- * busy or does not run hardly counts, so that it does not take its own delay for that of the other process: a step can
- * take as long as a turn of the event loop, but a few steps are always enough.
+ * Starts a timer for answers. What has arrived is handled before it calls, and time in which this thread was busy or did
+ * not run hardly counts: whoever waits for an answer must not take its own delay for that of the server.
  *
  * @returns stops it: from then on it does not call
  */
 export function startRealTimer(callback: () => void, ms: number): () => void {
+  const latest = performance.now() + ms * LONGEST;
   let left = ms;
   let timer: NodeJS.Timeout;
   let isStopped = false;
   const end = (): void => {
     if (!isStopped) callback();
   };
-  // Each of them is one turn of a busy event loop: from an immediate to a timer it would be two.
+  // Each step is one turn of a busy event loop: from an immediate to a timer it would be two.
   const step = (): void => {
     const began = performance.now();
     timer = setTimeout(
       () => {
-        left -= Math.min(performance.now() - began, MOST_OF_STEP_MS);
-        if (left < 1) setImmediate(end);
+        const now = performance.now();
+        left -= Math.min(now - began, MOST_OF_STEP_MS);
+        if (left < 1 || now >= latest) setImmediate(end);
         else step();
       },
       Math.min(left, STEP_MS),
