@@ -11,23 +11,32 @@ import { createSharedLimits } from "../src/gate/shared-waiting.ts";
 const SECONDS = 3600;
 const NOW = Date.parse("2026-01-01T00:00:30Z");
 
+/** How the replicas stand to each other. */
+interface Setting {
+  readonly wall?: number;
+  readonly seconds?: number;
+  readonly denies?: boolean;
+}
+
 /** Replicas of one server that answers at once. @returns counts requests, at each in turn */
-function shareAmong(replicas: number, wall = NOW) {
+function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = false }: Setting = {}) {
   const state = createKeyState();
   let asks = 0;
+  let isAway = false;
   const all = Array.from({ length: replicas }, (_, number) => {
-    const counters = createCounters(SECONDS);
+    const counters = createCounters(seconds);
     slotOf(counters, "key");
-    const asking = createAsking(createdLeases(counters), {
+    const leases = createLeases(counters, replicas, denies);
+    const asking = createAsking(leases, {
       mono: () => 1000,
       wall: () => wall,
       lease(_, ask, settle) {
         asks++;
-        const answer = grant(state, `r${number}`, ask, SECONDS, NOW);
+        const answer = isAway ? undefined : grant(state, `r${number}`, ask, seconds, NOW);
         queueMicrotask(() => settle(answer));
       },
     });
-    const limits = createSharedLimits(leasesOf.get(counters)!, {
+    const limits = createSharedLimits(leases, {
       mono: () => 1000,
       ask: (slot, limit, want, since) =>
         asking.ask(
@@ -43,20 +52,15 @@ function shareAmong(replicas: number, wall = NOW) {
   });
   return {
     asks: () => asks,
+    goAway() {
+      isAway = true;
+    },
     async count(requests: number, limit: number): Promise<Quota[]> {
       const quotas: Quota[] = [];
       for (let at = 0; at < requests; at++) quotas.push(await all[at % replicas]!.count(0, limit, wall));
       return quotas;
     },
   };
-}
-
-const leasesOf = new Map<ReturnType<typeof createCounters>, ReturnType<typeof createLeases>>();
-
-function createdLeases(counters: ReturnType<typeof createCounters>): ReturnType<typeof createLeases> {
-  const leases = createLeases(counters, 1, false);
-  leasesOf.set(counters, leases);
-  return leases;
 }
 
 const passedOf = (quotas: readonly Quota[]): number => quotas.filter(({ passed }) => passed).length;
@@ -96,12 +100,44 @@ describe("a shared limit that is changed in the window", () => {
     passed += passedOf(await count(4000, 3000));
     assert.equal(passed, 3000);
   });
+
+  for (const denies of [false, true]) {
+    it(`is not passed by what was leased before while the server is away: ${denies ? "deny" : "share"}`, async () => {
+      const unasked = shareAmong(2, { denies });
+      assert.equal(passedOf(await unasked.count(400, 1000)), 400);
+      unasked.goAway();
+      assert.equal(passedOf(await unasked.count(200, 300)), 0);
+      const refused = shareAmong(2, { denies });
+      assert.equal(passedOf(await refused.count(400, 1000)), 400);
+      assert.equal(passedOf(await refused.count(2, 300)), 0);
+      refused.goAway();
+      assert.equal(passedOf(await refused.count(200, 350)), 0);
+    });
+  }
+});
+
+describe("a shared limit that is as good as none", () => {
+  for (const seconds of [1, 60, SECONDS]) {
+    it(`is told of with no number that a cell has no room for: windows of ${seconds} s`, async () => {
+      const { count, asks } = shareAmong(2, { seconds });
+      const quotas = await count(200, Number.MAX_SAFE_INTEGER);
+      const reset = (Math.floor(NOW / 1000 / seconds) + 1) * seconds;
+      const told = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+      for (const [at, quota] of quotas.entries()) {
+        const { remaining } = quota;
+        assert.deepEqual([quota.passed, quota.reset], [true, reset]);
+        assert.ok(remaining > 1e9 && remaining <= told[at % 2]!, `${remaining} behind ${told}`);
+        told[at % 2] = remaining;
+      }
+      assert.ok(asks() < 20, `${asks()} questions`);
+    });
+  }
 });
 
 describe("a replica whose clock is wrong", () => {
   for (const offset of [-3_600_000, 3000]) {
     it(`says when to come back by the server's clock: ${offset} ms`, async () => {
-      const { count } = shareAmong(1, NOW + offset);
+      const { count } = shareAmong(1, { wall: NOW + offset });
       const { passed, reset, clockMs = 0 } = (await count(5, 3)).at(-1)!;
       assert.equal(passed, false);
       assert.equal(reset, Date.parse("2026-01-01T01:00:00Z") / 1000);

@@ -10,6 +10,25 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
+/** Keeps the thread busy in turns of the event loop. @returns how many there were before a timer called */
+function turnsBefore(ms: number, turnMs: number): Promise<number> {
+  return new Promise((resolve) => {
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      if (isOver) return;
+      turns++;
+      block(turnMs);
+      setImmediate(turn);
+    };
+    startRealTimer(() => {
+      isOver = true;
+      resolve(turns);
+    }, ms);
+    turn();
+  });
+}
+
 /** Waits for a timer. @returns how long that took, in milliseconds */
 function timed(ms: number, meanwhile: () => void): Promise<number> {
   const began = performance.now();
@@ -28,6 +47,13 @@ describe("the timer of those who wait", () => {
     // Of the 60 ms a fraction counts, so what had arrived by then, and what is sent only now, is waited for.
     const took = await timed(40, () => block(60));
     assert.ok(took >= 60 + 20 - 1, `${took} ms`);
+  });
+
+  it("costs no more than some turns of a busy event loop", async () => {
+    for (const turnMs of [10, 20, 40]) {
+      const turns = await turnsBefore(45, turnMs);
+      assert.ok(turns <= 7, `${turns} turns of ${turnMs} ms`);
+    }
   });
 
   it("can be stopped at any moment", async () => {

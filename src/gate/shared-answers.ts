@@ -1,9 +1,9 @@
-/** What a counter server is asked, and taking what it answers. For one thread alone: the one that asks. */
+/** The questions to a counter server, and taking its answers into the leases. Used by one thread alone, the one that asks. */
 
-import { cellOf, countIn, countOf, whole, windowIn } from "./shared-cells.ts";
+import { cellOf, countIn, countOf, mostIn, whole, windowIn } from "./shared-cells.ts";
 import type { Leases } from "./shared-leases.ts";
 
-/** What a counter server says of one key. */
+/** A counter server's answer for one key. */
 export interface LeaseAnswer {
   /** The window that is running, counted from the epoch. */
   readonly window: number;
@@ -15,17 +15,17 @@ export interface LeaseAnswer {
   readonly msLeft: number;
 }
 
-/** Clocks run apart by less than this share of the time. */
+/** Two clocks drift apart by less than this share of the time that passes. */
 const DRIFT = 2e-4;
 
-/** How long it stays true, in milliseconds, that the server has nothing left. */
+/** For how long an answer that nothing is left is believed, in milliseconds. */
 const RECHECK_MS = 1000;
 
-/** Of what is held after an answer this share is left when more is asked for. */
+/** More permits are asked for when this share of those held after the last answer remains. */
 const ASK_AT = 1 / 4;
 
 /**
- * Takes what the server answered. For one thread alone: the one that asks.
+ * Takes an answer into the leases. For one thread alone: the one that asks.
  *
  * @param sent when the server was asked, by the monotonic clock
  */
@@ -42,11 +42,14 @@ export function takeAnswer(
   const { split, windowSeconds } = counters;
   whole[0] = Atomics.load(permits, slot);
   const before = windowIn(split);
-  // A server whose clock went back, or that lost its memory meanwhile.
+  // The server's clock went back, or it lost its memory.
   if (before > window) return;
   const known = before === window ? countIn(split) : 0;
-  const all = Math.max(known, total + countOf(leases.elsewhere, slot, window, split));
-  // First of all: who reads what follows beside the permits of before sees that they have changed.
+  const all = Math.min(
+    Math.max(known, total + countOf(leases.elsewhere, slot, window, split)),
+    mostIn(split),
+  );
+  // Stored first: a reader that has mixed old permits with values below reads the permits again, and sees the change.
   Atomics.store(permits, slot, cellOf(split, window, all));
   // The server's clock was read in whole milliseconds.
   const until = sent + (msLeft - 1) * (1 - DRIFT);
@@ -63,12 +66,12 @@ export function takeAnswer(
   leases.askBelow[slot] = rest > 0 ? Math.floor((all - used) * ASK_AT) : 0;
 }
 
-/** What a server is told of a key, and asked for. */
+/** A question: what this replica has and used of a key, and what it wants. */
 export interface LeaseAsk {
   readonly limit: number;
   /** Window of what follows, counted from the epoch. */
   readonly window: number;
-  /** Permits that this replica knows to have been leased, in all. */
+  /** Permits that this replica has been leased in it, in all, as far as it knows. */
   readonly have: number;
   /** Requests that it let pass, those without a permit included. */
   readonly used: number;
@@ -76,7 +79,7 @@ export interface LeaseAsk {
   readonly want: number;
 }
 
-/** Makes what the server is asked. */
+/** Makes a question. */
 export function makeAsk(leases: Leases, slot: number, limit: number, want: number): LeaseAsk {
   const { split, cells } = leases.counters;
   whole[0] = Atomics.load(leases.permits, slot);

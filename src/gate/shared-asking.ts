@@ -1,33 +1,34 @@
 /**
- * Asking a counter server for the permits of keys, and taking what it answers.
+ * Asks a counter server for permits, and takes its answers.
  *
- * Whoever wants a key that is being asked for waits for the same answer. It does
- * not say what is left for a request that came behind the question: who cannot
- * wait for another one behind it asks again at once. Both say how many permits
- * are wanted in all, so two questions are answered with no more than one.
+ * Requests that need permits of a key while a question about it is under way
+ * share the answer. It does not say what is left for a request that came after
+ * the question was sent: one that has no time for a second round trip after the
+ * first sends a question of its own at once. Each question says how many permits
+ * are wanted in all, so two of them are granted no more than one would be.
  */
 
 import { type LeaseAnswer, type LeaseAsk, makeAsk, takeAnswer } from "./shared-answers.ts";
 import type { Leases } from "./shared-leases.ts";
 
-/** Told what became of asking for a key. @param sent when the server was asked, or undefined when it could not be */
+/** Called with the outcome of a question. @param sent when it was sent, or undefined when it was not answered */
 export type Notify = (slot: number, sent: number | undefined) => void;
 
-/** What asking needs of the rest of the program; stood in for where time is simulated. */
+/** What this needs of the rest of the program; simulations bring their own. */
 export interface AskingHost {
   /** The monotonic clock, and the wall clock, both in milliseconds. */
   readonly mono: () => number;
   readonly wall: () => number;
-  /** Asks the server once. @param settle called once, later, with undefined when no answer came or none that is one */
+  /** Asks the server once. @param settle called once, later, with undefined when there was no valid answer */
   readonly lease: (slot: number, ask: LeaseAsk, settle: (answer: LeaseAnswer | undefined) => void) => void;
 }
 
-/** The one that asks. */
+/** Asks for a whole replica. */
 export interface Asking {
   /**
-   * Asks for permits of a key, or waits for the answer to a question that is under way.
+   * Asks for permits of a key, or shares the answer to a question that is under way.
    *
-   * @param since by the monotonic clock: only a question that was sent later is waited for
+   * @param since by the monotonic clock: only the answer to a question that was sent later is shared
    */
   readonly ask: (slot: number, limit: number, want: number, notify: Notify, since?: number) => void;
   /** Keys that were asked for, by slot, and the limits that they were asked for with. */
@@ -36,15 +37,15 @@ export interface Asking {
   readonly figures: () => { readonly asks: number; readonly failures: number };
 }
 
-/** A question that is under way: when it was sent, and who wants to know. */
+/** A question that is under way: when it was sent, and who is told of the answer. */
 interface Question {
   readonly sent: number;
   readonly told: Set<Notify>;
 }
 
-/** Makes the one that asks for a replica. */
+/** Makes what asks for a replica. */
 export function createAsking(leases: Leases, { mono, wall, lease }: AskingHost): Asking {
-  /** The newest by slot. */
+  /** The newest question by slot. */
   const asking = new Map<number, Question>();
   const known = new Map<number, number>();
   let asks = 0;

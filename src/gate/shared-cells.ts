@@ -17,7 +17,12 @@ export function countIn(split: number): number {
   return (halves[1]! % split) * HALF + halves[0]!;
 }
 
-/** Makes a cell. */
+/** The largest count that a cell has room for; limits may be higher. */
+export function mostIn(split: number): number {
+  return split * HALF - 1;
+}
+
+/** Makes a cell. @param count at most {@link mostIn} */
 export function cellOf(split: number, window: number, count: number): bigint {
   halves[0] = count;
   halves[1] = window * split + Math.floor(count / HALF);

@@ -1,12 +1,12 @@
 /**
  * How a counter server grants permits: for each key the permits that every
- * replica was leased in the running window, in all. The same twice over: as
- * functions, for those who calculate with it, and as a script in the language
- * of the server, which runs as one step there.
+ * replica was leased in the running window, in all. It is written twice: as
+ * functions, for simulations, and as a Lua script, which a server runs
+ * atomically. A test holds one to the other.
  *
  * A replica says how many permits it knows of and how many it used, both as
- * totals of the window. So an answer that was lost is made up for by the next
- * one, a message that comes twice or late does nothing, and what a replica let
+ * totals of the window. So the next answer makes up for one that was lost, a
+ * question that arrives twice or late does nothing, and what a replica let
  * through while it could not ask is counted once.
  */
 
@@ -22,25 +22,31 @@ export interface KeyState {
 }
 
 /**
- * Of what is left a replica is leased a part beside what waits, which gets
- * smaller with what is left and with the number of replicas that have asked in
- * the window, and is hardly more than what it has used. So a replica that stops
- * behind a few requests holds few, of three replicas those that stop hold no
- * more than a twelfth together, and a key that goes to one replica of a
- * thousand is not counted as one that goes to all.
+ * A replica is leased permits for the requests that wait, and some ahead: a part
+ * of what is left, divided among the replicas that have asked in the window, but
+ * hardly more than the replica has used. So a replica that stops after a few
+ * requests holds few; of three replicas, those that stop hold no more than a
+ * twelfth together; and a key that is used at one replica of a thousand is not
+ * leased as if it were used at all of them.
  */
 const PART = 12;
 
 /**
- * A replica may hold this part ahead before it has used as much, so that a high
- * limit does not cost a question for each of a key's first requests everywhere.
+ * A replica may hold this part ahead even if it has used less. Otherwise a key's
+ * first requests at each replica would ask one by one, however high its limit.
  */
 const FIRST_PART = 1000;
 
-/** Fewer permits than this are not worth it: each request asks, and its caller is told exactly what remains. */
+/** Fewer than these are not leased ahead: then each request asks, and its caller is told exactly what remains. */
 const FEWEST = 4;
 
-/** How many permits a replica may hold ahead that has used so many, as one of so many replicas, when so many are left. */
+/**
+ * How many permits a replica may hold ahead.
+ *
+ * @param rest permits that are left for anybody
+ * @param used requests that the replica let pass in this window
+ * @param replicas that have asked in this window
+ */
 export type LeasePolicy = (rest: number, used: number, replicas: number) => number;
 
 /** The policy of the script. */
@@ -81,7 +87,7 @@ function merge(
  *
  * @param seconds length of a window
  * @param now the server's clock, in milliseconds since the epoch
- * @param policy another one is for those who compare
+ * @param policy that of the script; others are for comparisons
  */
 export function grant(
   state: KeyState,
@@ -111,11 +117,11 @@ export function release(state: KeyState, replica: string, ask: LeaseAsk, seconds
   state.totals.delete(replica);
 }
 
-/** A key's state is kept for so long behind its window, in seconds: a clock that steps back finds it. */
+/** How long a key's state is kept after its window, in seconds, so that a clock that steps back finds it. */
 const KEPT_SECONDS = 7200;
 
 /**
- * The script. Its key is a hash: `w` the window, `g` what was granted, and a field a replica. Numbers are written in
+ * The script. Its key is a hash: `w` the window, `g` what was granted, and a field for each replica. Numbers are written in
  * full, since Lua would round large ones.
  *
  * Arguments: length of a window in seconds, replica, limit, window, have, used, want (-1: the replica stops).

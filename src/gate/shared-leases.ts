@@ -4,21 +4,21 @@
  * Over all replicas no more permits are leased in a window than its limit, and a
  * request passes by taking one. What was leased and what was taken are both
  * counts of one window that only grow, each in one 64-bit cell, as in
- * `limit.ts`: so threads take permits without a lock, and a message that is
- * lost, late or repeated changes nothing but what is known.
+ * `limit.ts`. So threads take permits without a lock, and an answer that is
+ * lost, late or repeated does no harm.
  *
  * Windows are those of the server's clock. An answer says how long the window
- * still lasts; from the moment when it was asked for that is measured with a
- * monotonic clock, so the permits end no later than the window does. Then the
- * server is asked again: it may say that they are still good.
+ * still lasts. That is measured by a monotonic clock, from when the question was
+ * sent, so permits expire no later than the window ends. Then the server is asked
+ * again: it may say that they are still good.
  *
- * The last permit that is held is taken only behind a new answer, unless the
- * server has none left. So a caller is not told that nothing remains while
- * others would still be let through.
+ * The last permit that is held is taken only after a new answer, unless the
+ * server has none left. So no caller is told that nothing remains while others
+ * would still be let through.
  */
 
 import { type Counters, type Quota, windowAt } from "./limit.ts";
-import { cellOf, countIn, whole, windowIn } from "./shared-cells.ts";
+import { cellOf, countIn, mostIn, whole, windowIn } from "./shared-cells.ts";
 
 /** Leases of all keys, in shared memory: handed to another thread they are the same. Arrays are by the keys' slots. */
 export interface Leases {
@@ -26,26 +26,26 @@ export interface Leases {
   /** Window, and permits that were leased in it; a cell is laid out as one of the counters. */
   readonly permits: BigUint64Array;
   /**
-   * Window, and requests that are counted here but were told to the server by somebody else: by this server before it
-   * was started again, or by another that shares its file of counts. Permits and counts include them; messages do not.
+   * Window, and requests that are counted here but that another process reports to the counter server: the one before a
+   * restart, or one that shares the file of counts. Permits and counts include them; questions do not.
    */
   readonly elsewhere: BigUint64Array;
-  /** Window, and the fewest remaining requests that a caller was told of in it. */
+  /** Window, and the lowest number of remaining requests that a caller was told in it. */
   readonly told: BigUint64Array;
   /** Until when the permits are good, in milliseconds of the monotonic clock, and of the wall clock, which may jump. */
   readonly until: Float64Array;
   readonly wallUntil: Float64Array;
   /**
-   * What the server had left for anybody when it answered last, and the limit that it was asked with: less than zero
-   * where that was lowered in the window and nothing is left, since then what is held may be beyond it.
+   * What the server had left for anybody when it last answered, and the limit that was named in the question. The limit
+   * is negative where it was lowered within the window and nothing is left: permits that are held may then exceed it.
    */
   readonly rest: Float64Array;
   readonly limits: Float64Array;
-  /** When the server is asked again whether it still has nothing left. */
+  /** When to ask again whether the server still has nothing left. */
   readonly recheck: Float64Array;
-  /** More are asked for when no more than these are held. */
+  /** More permits are asked for when no more than these are held. */
   readonly askBelow: Float64Array;
-  /** 1 while the server cannot be asked. */
+  /** 1 when the last question was not answered. */
   readonly away: Int32Array;
   /** The server's clock minus the wall clock here, in milliseconds; one value. */
   readonly clock: Float64Array;
@@ -60,7 +60,7 @@ export interface Leases {
 /** Asked for when a key runs out of permits; must not throw. */
 export type AskAhead = (slot: number, limit: number) => void;
 
-/** Makes leases for counters that must lie in shared memory, and that tell from now on what is added from elsewhere. */
+/** Makes leases for counters, which must lie in shared memory and from now on keep apart what is added from elsewhere. */
 export function createLeases(counters: Counters, replicas: number, denies: boolean): Leases {
   const slots = counters.cells.length;
   const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
@@ -87,7 +87,7 @@ export function createLeases(counters: Counters, replicas: number, denies: boole
   };
 }
 
-/** Places in the tally. */
+/** Indexes into the tally. */
 const ALONE = 0;
 const REFUSED = 1;
 export const WAITED = 2;
@@ -121,6 +121,7 @@ function tell(
   window: number,
   remaining: number,
 ): number {
+  const most = Math.min(remaining, mostIn(split));
   for (;;) {
     const cell = Atomics.load(told, slot);
     whole[0] = cell;
@@ -128,11 +129,16 @@ function tell(
     if (before > window) return 0;
     if (before === window) {
       const least = countIn(split);
-      if (least <= remaining) return least;
+      if (least <= most) return least;
     }
-    if (Atomics.compareExchange(told, slot, cell, cellOf(split, window, remaining)) === cell)
-      return remaining;
+    if (Atomics.compareExchange(told, slot, cell, cellOf(split, window, most)) === cell) return most;
   }
+}
+
+function refuse(leases: Leases, slot: number, limit: number, window: number): Quota {
+  const remaining = tell(leases, slot, window, 0);
+  const reset = (window + 1) * leases.counters.windowSeconds;
+  return { passed: false, limit, remaining, reset, clockMs: leases.clock[0]! };
 }
 
 /**
@@ -140,7 +146,7 @@ function tell(
  *
  * @param mono milliseconds of the monotonic clock
  * @param wall milliseconds since the epoch
- * @param isFresh whether the server answered after the request had come: then its last word counts as of now
+ * @param isFresh whether the last question was sent after the request had come, so that its answer holds for this request
  * @returns undefined when the server must be asked first
  */
 export function takePermit(
@@ -161,7 +167,7 @@ export function takePermit(
     const rest = leases.rest[slot]!;
     // What was read belongs together only if no other answer came meanwhile.
     if (Atomics.load(permits, slot) !== lease) continue;
-    // The limit is another since the keys were read again.
+    // The keys were loaded again, and the limit is another.
     if (!isGood || (!isFresh && Math.abs(asked) !== limit)) return undefined;
     whole[0] = lease;
     const window = windowIn(split);
@@ -174,22 +180,16 @@ export function takePermit(
     const used = newest === window ? countIn(split) : 0;
     const held = most - used;
     const isLast = rest === 0 && Math.abs(asked) === limit;
-    const reset = (window + 1) * windowSeconds;
     if (held <= 0) {
       if (!isLast && used < limit) return undefined;
       if (mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
-      return {
-        passed: false,
-        limit,
-        remaining: tell(leases, slot, window, 0),
-        reset,
-        clockMs: leases.clock[0]!,
-      };
+      return refuse(leases, slot, limit, window);
     }
     if (held === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
     if (held <= leases.askBelow[slot]!) askAhead(slot, limit);
     const remaining = Math.min(held - 1 + (isFresh ? rest : 0), limit - used - 1);
+    const reset = (window + 1) * windowSeconds;
     return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
   }
 }
@@ -206,6 +206,7 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
   for (;;) {
     const lease = Atomics.load(permits, slot);
     const isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
+    const asked = leases.limits[slot]!;
     const rest = leases.rest[slot]!;
     if (Atomics.load(permits, slot) !== lease) continue;
     whole[0] = lease;
@@ -218,23 +219,17 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
     const used = newest === window ? countIn(split) : 0;
     const share = leases.denies ? 0 : Math.floor(limit / leases.replicas);
     const isLeased = window === leased;
-    const most = Math.max(
-      isLeased && isGood ? permitted : 0,
-      isLeased ? Math.min(share, permitted + rest) : share,
-    );
-    const reset = (window + 1) * windowSeconds;
+    // Permits that were leased under a higher limit may be beyond this one.
+    const isOfLimit = asked >= 0 && asked <= limit;
+    const usable = isLeased && isGood && isOfLimit ? permitted : 0;
+    const most = Math.max(usable, isLeased ? Math.min(share, permitted + rest) : share);
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
-      return {
-        passed: false,
-        limit,
-        remaining: tell(leases, slot, window, 0),
-        reset,
-        clockMs: leases.clock[0]!,
-      };
+      return refuse(leases, slot, limit, window);
     }
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
-    if (!isLeased || !isGood || used >= permitted) Atomics.add(leases.tally, ALONE, 1n);
+    if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
+    const reset = (window + 1) * windowSeconds;
     return { passed: true, limit, remaining: tell(leases, slot, window, most - used - 1), reset };
   }
 }

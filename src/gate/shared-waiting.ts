@@ -7,29 +7,29 @@ import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./sha
 export const WAIT_MS = 45;
 
 /**
- * How long it waits, of that, for the answer to a question that was asked before
- * it came. Then it asks itself: behind the rest of its time the answer either is
- * there, or has taken so long that the server counts as away.
+ * How long it waits for the answer to a question that was sent before it came.
+ * Then it asks a question of its own. By the end of its time that one is either
+ * answered or so late that the server counts as away.
  */
 const JOIN_MS = 4;
 
-/** What waiting needs of the rest of the program; stood in for where time is simulated. */
+/** What this needs of the rest of the program; simulations bring their own. */
 export interface WaitingHost {
   /** How long a request waits; {@link WAIT_MS} when absent. */
   readonly waitMs?: number;
   /** The monotonic clock, in milliseconds; the same in all threads. */
   readonly mono: () => number;
   /**
-   * Asks for permits; answered by one of the calls below. Does nothing while the key is being asked for.
+   * Asks for permits; `answered` or `failed` is called later. Does nothing while a question about the key is under way.
    *
-   * @param since by the monotonic clock: does nothing only while a question is under way that was sent later
+   * @param since by the monotonic clock: questions that were sent before it do not count as under way
    */
   readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
-  /** @returns what takes the timer back */
+  /** @returns stops the timer: from then on it does not call */
   readonly startTimer: (callback: () => void, ms: number) => () => void;
 }
 
-/** Where a thread counts requests of keys that other replicas count, too. */
+/** Counts requests of one thread whose limits are shared with other replicas. */
 export interface SharedLimits {
   /**
    * Counts one request.
@@ -50,11 +50,10 @@ interface Waiter {
   /** When it came, by the monotonic clock. */
   readonly at: number;
   readonly settle: (quota: Quota) => void;
-  stopTimer: () => void;
-  isOver: boolean;
+  stopTimers: () => void;
 }
 
-/** Makes the waiting room of a thread. */
+/** Makes what counts for a thread, with a queue of waiting requests for each key. */
 export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLimits {
   const queues = new Map<number, Waiter[]>();
   const askAhead: AskAhead = (slot, limit) => {
@@ -62,12 +61,11 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   };
 
   function finish(waiter: Waiter, quota: Quota): void {
-    waiter.isOver = true;
-    waiter.stopTimer();
+    waiter.stopTimers();
     waiter.settle(quota);
   }
 
-  /** Nobody answered in time, or nobody can. */
+  /** For a request that was not answered in time, or whose server cannot be asked. */
   function countAlone(slot: number, { limit, wall, at }: Waiter): Quota {
     const mono = host.mono();
     const now = wall + mono - at;
@@ -79,25 +77,25 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
   function wait(slot: number, limit: number, wall: number): Promise<Quota> {
     Atomics.add(leases.tally, WAITED, 1n);
     return new Promise((settle) => {
-      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimer: ignore, isOver: false };
+      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimers: ignore };
       let queue = queues.get(slot);
       if (queue === undefined) {
         queue = [];
         queues.set(slot, queue);
       }
       queue.push(waiter);
-      const giveUp = (): void => {
-        // A timer may be stopped too late.
-        if (waiter.isOver) return;
+      const stopJoining = host.startTimer(() => {
+        host.ask(slot, limit, queues.get(slot)!.length, waiter.at);
+      }, JOIN_MS);
+      const stopWaiting = host.startTimer(() => {
         const waiting = queues.get(slot)!;
         waiting.splice(waiting.indexOf(waiter), 1);
         finish(waiter, countAlone(slot, waiter));
+      }, host.waitMs ?? WAIT_MS);
+      waiter.stopTimers = () => {
+        stopJoining();
+        stopWaiting();
       };
-      waiter.stopTimer = host.startTimer(() => {
-        if (waiter.isOver) return;
-        waiter.stopTimer = host.startTimer(giveUp, (host.waitMs ?? WAIT_MS) - JOIN_MS);
-        host.ask(slot, limit, queues.get(slot)!.length, waiter.at);
-      }, JOIN_MS);
       host.ask(slot, limit, queue.length);
     });
   }
@@ -117,13 +115,13 @@ export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLim
       const mono = host.mono();
       const left: Waiter[] = [];
       let more: number | undefined;
-      // Asked for together with what is still waited for.
+      // Asked for once for all of them, below.
       const askLater: AskAhead = (_, limit) => {
         more = limit;
       };
       for (const waiter of queue) {
         const { limit, wall, at } = waiter;
-        // What was answered before a request came does not say what is left when it is counted.
+        // A question that was sent before the request came does not say what is left for it.
         const isFresh = at <= sent;
         const quota = takePermit(leases, slot, limit, mono, wall + mono - at, isFresh, askLater);
         if (quota === undefined) left.push(waiter);

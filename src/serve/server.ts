@@ -12,7 +12,8 @@ import type { HttpLimits } from "./listen/http.ts";
 import { type Sharing, tryPort } from "./listen/port.ts";
 import { collectGarbage } from "./process/collect.ts";
 import { connectionLimit } from "./process/connection-limit.ts";
-import { type OpenState, type OpenStateOptions, openState } from "./state/open.ts";
+import type { OpenStateOptions } from "./state/keepers.ts";
+import { type OpenState, openState } from "./state/open.ts";
 import { MAX_PENDING_SEARCHES } from "./state/open-searching.ts";
 
 /** Everything a server needs to know. */

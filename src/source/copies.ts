@@ -9,8 +9,8 @@
  * its change time, by which a reload would have to read the file again.) A name in `files` says what is in it, so whoever
  * comes second finds what the first has done, and renaming over it changes nothing.
  *
- * Files that no copy has are removed. To take up what is there and to remove are done in turns (`files.owner`): else one
- * process would remove what another has just found.
+ * Files that no copy links to are removed. Linking and removing are done by one process at a time (`files.owner`): otherwise
+ * one process would remove what another has just found.
  */
 
 import { createHash } from "node:crypto";
@@ -29,7 +29,7 @@ import { currentVersion, publishVersion, versionsOf } from "./publish.ts";
 const RECORD = "copy.json";
 /** How long another process's turn is waited for. */
 const TURN_PATIENCE_MS = 10_000;
-/** No turn is longer: who was stopped in the middle of one removes nothing any more once others have stopped waiting. */
+/** A process removes files for so long at most. One that was suspended meanwhile removes nothing after others gave up waiting. */
 const TURN_MS = TURN_PATIENCE_MS / 2;
 /** A confirmation is written down this often, in milliseconds. */
 const CONFIRM_MS = 20_000;
@@ -188,7 +188,7 @@ export class Copies {
   /**
    * Links the files of a copy in the making.
    *
-   * @returns those that are not here; the others stay from now on, since who clears up sees that they are wanted
+   * @returns those that are not here; the others stay from now on, since whoever clears up sees the links
    */
   async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
     const endTurn = await waitForTurn(this.#files, TURN_PATIENCE_MS);
@@ -204,10 +204,10 @@ export class Copies {
     }
   }
 
-  /** Removes the files that no copy has, whole or in the making. */
+  /** Removes the files that no copy links to, whole or in the making. */
   async #clearUp(): Promise<void> {
     const endTurn = await waitForTurn(this.#files, TURN_PATIENCE_MS);
-    // Whoever has it will come by here, too.
+    // The process that has the turn clears up, too.
     if (endTurn === undefined) return;
     const began = performance.now();
     try {

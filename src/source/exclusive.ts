@@ -54,10 +54,10 @@ export async function holdAlone(folder: string): Promise<() => Promise<void>> {
 }
 
 /**
- * As {@link holdAlone}, for what takes some calls of the file system: waits for others that are at it.
+ * As {@link holdAlone}, for work of a few calls of the file system: waits while another process has its turn.
  *
- * @param patienceMs how long; whoever had the folder all that time is not at it any more, or was stopped
- * @returns what ends the turn; undefined when others have the folder after that time
+ * @param patienceMs how long; a process that held the folder for all of that time was suspended or hangs
+ * @returns ends the turn; undefined when another process still has the folder after that time
  * @throws errors of the file system
  */
 export async function waitForTurn(

@@ -1,6 +1,6 @@
 /**
- * Taking a token out of texts that others had a hand in: as it is, and in the forms in which servers repeat what they
- * were sent: percent-encoded, escaped as in JSON or HTML, in base64 (of the whole header, too) or hexadecimal, in another
+ * Takes a token out of texts that another server sent: the token itself, and the forms in which servers echo what they
+ * received: percent-encoded, escaped as in JSON or HTML, in base64 (of the whole header, too) or hexadecimal, in another
  * case, with white space in between.
  */
 
@@ -8,22 +8,23 @@
 const MARK = "…";
 /** How often a text is decoded: a URL within a URL is encoded twice. */
 const MOST_DECODINGS = 3;
-/** More of a text is not looked through, and is cut off. */
+/** Longer texts are cut off here, in UTF-16 units. */
 const MOST_UNITS = 131_072;
 /** Shorter ones in base64 or hexadecimal stand in other texts by chance. */
 const LEAST_ENCODED = 8;
 
-/** A text with the place that each of its units has in the original. */
+/** A text, and the position of each of its UTF-16 units in the original. */
 interface Traced {
   readonly text: string;
   readonly starts: readonly number[];
-  /** Behind the unit. */
+  /** Where the unit ends. */
   readonly ends: readonly number[];
 }
 
-/** What to look for, and what else around it belongs to it. */
+/** A form of the token. */
 interface Needle {
   readonly text: string;
+  /** What beside it belongs to the same encoded text and is hidden, too. */
   readonly around: RegExp | undefined;
   readonly isBase64: boolean;
 }
@@ -33,7 +34,7 @@ const ENCODED =
   /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);|\\(["'\\/])/gi;
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Letters beyond ASCII stay: others would change the number of units. */
+/** ASCII alone: other letters may change the number of units. */
 function lowered(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -43,18 +44,19 @@ function decodedUnit([whole, percent, unit, byte, hex, decimal, entity, escaped]
   if (escaped !== undefined) return escaped;
   const code =
     decimal === undefined ? Number.parseInt((percent ?? unit ?? byte ?? hex)!, 16) : Number(decimal);
-  // A token is ASCII: what is not stays as long as it is, so that it is not taken for a part of one.
+  // A token is ASCII: what is not cannot be a part of one, and stays encoded.
   return code < 0x80 ? String.fromCharCode(code) : whole!;
 }
 
-/** Replaces what a pattern finds, and keeps track. */
+/** Replaces what a pattern finds, and keeps the positions. */
 function rewrite(
   { text, starts, ends }: Traced,
   pattern: RegExp,
   replacement: (match: RegExpMatchArray) => string,
 ): Traced {
   let result = "";
-  const [newStarts, newEnds]: [number[], number[]] = [[], []];
+  const newStarts: number[] = [];
+  const newEnds: number[] = [];
   let at = 0;
   const copy = (to: number): void => {
     result += text.slice(at, to);
@@ -77,7 +79,11 @@ function rewrite(
   return { text: result, starts: newStarts, ends: newEnds };
 }
 
-/** What base64 has of a token wherever it begins in what was encoded: the letters that depend on nothing beside it. */
+/**
+ * Letters of base64 that depend on the token alone.
+ *
+ * @param before bytes in front of it: 0 to 2, as base64 takes three at a time
+ */
 function base64Of(token: string, before: number): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(token, "latin1")]);
   return bytes.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
@@ -92,7 +98,7 @@ function needlesOf(token: string): readonly Needle[] {
   return [plain, ...encoded].map((needle) => ({ ...needle, text: lowered(needle.text) }));
 }
 
-/** Marks, in the original's units, what holds a form of the token. */
+/** Marks the units of the original that hold a form of the token. */
 function mark({ text, starts, ends }: Traced, needles: readonly Needle[], hidden: Uint8Array): void {
   const plain = lowered(text);
   const base64 = plain.replaceAll("-", "+").replaceAll("_", "/");
@@ -100,7 +106,7 @@ function mark({ text, starts, ends }: Traced, needles: readonly Needle[], hidden
     const hay = isBase64 ? base64 : plain;
     for (let from = hay.indexOf(needle); from >= 0; ) {
       let to = from + needle.length;
-      // White space that was left out ends it.
+      // Only as far as no white space was removed.
       while (from > 0 && ends[from - 1] === starts[from] && around?.test(hay[from - 1]!)) from--;
       while (to < hay.length && ends[to - 1] === starts[to] && around?.test(hay[to]!)) to++;
       hidden.fill(1, starts[from]!, ends[to - 1]!);
@@ -110,15 +116,15 @@ function mark({ text, starts, ends }: Traced, needles: readonly Needle[], hidden
 }
 
 /**
- * Makes what takes a token out of messages. It has to see all of a text, or its beginning: a part of a token that was cut off
- * is not known for one.
+ * Makes a function that takes a token out of messages. It must be given texts before they are cut short: a part of a
+ * token is not recognized.
  *
  * @param token visible ASCII
  */
 export function createHider(token: string): (text: string) => string {
   const needles = needlesOf(token);
   return (text) => {
-    // No form is shorter.
+    // No form is shorter than the token.
     if (text.length < token.length) return text;
     const original = text.length > MOST_UNITS ? text.slice(0, MOST_UNITS) + MARK : text;
     const hidden = new Uint8Array(original.length);

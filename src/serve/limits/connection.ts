@@ -11,7 +11,7 @@ export class MissingClientError extends Error {
   override name = "MissingClientError";
 }
 
-/** What a server answered to a command is an error: it has done nothing. */
+/** A server answered a command with an error: it has done nothing. */
 export class ReplyError extends Error {
   override name = "ReplyError";
 }
@@ -35,15 +35,15 @@ export type OpenConnection = (target: RedisTarget, onLost: (problem: string) => 
 /** How long a connection may take to be usable, in milliseconds. */
 const OPEN_MS = 1000;
 
-/** Bytes that a server may send for nothing, for each command that waits, and for one that asks for the map of a cluster. */
+/** Bytes that a server may send unasked, for each pending command, and for one that asks for the map of a cluster. */
 const SPARE_BYTES = 65_536;
 const REPLY_BYTES = 1024;
 const MAP_BYTES = 4_194_304;
 
-/** Most commands that wait for their answers. */
+/** Most pending commands. */
 const MOST_COMMANDS = 100_000;
 
-/** What a server says of a command that it does not know ends with the command, and a part of a password is none to be found. */
+/** An error about an unknown command quotes the command, cut short: half of a password would not be recognized in it. */
 const QUOTED_COMMAND = /,? with args beginning with:.*/;
 
 /** Shorter passwords are part of ordinary words: masking those would tell the password. */
@@ -59,7 +59,7 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
   const line = text.split("\n", 1)[0]!.replace(QUOTED_COMMAND, "");
-  // Cut behind that: of a password that is cut the rest would not be found.
+  // Cut short only now: half of a password would not be recognized.
   return withoutPassword(line, target).slice(0, 200);
 }
 
@@ -82,10 +82,10 @@ async function importClient() {
 
 type Client = ReturnType<Awaited<ReturnType<typeof importClient>>["createClient"]>;
 
-/** What is told of a socket that was made. */
+/** The diagnostics channel that announces client sockets. */
 const SOCKETS = "net.client.socket";
 
-/** Runs what makes a socket, and gives it, where the runtime tells of it. */
+/** Runs what makes a socket. @returns the socket, where the runtime announces it */
 function socketMadeBy(make: () => void): Socket | undefined {
   let made: Socket | undefined;
   const take = (message: unknown): void => {
@@ -141,14 +141,14 @@ function isCluster(hello: unknown): boolean {
 /** Opens a connection with the real client. @throws {MissingClientError} or why it could not be opened */
 export const openConnection: OpenConnection = async (target, onLost) => {
   const redis = await importClient();
-  // A socket of ours below TLS: what is made there is not told of.
+  // Under TLS the socket is made here: those that node:tls makes are not announced.
   const below = target.tls
     ? connectSocket({ host: target.host, port: target.port, noDelay: true })
     : undefined;
   const client = createClient(redis, target, below);
   let received = 0;
   let allowed = SPARE_BYTES;
-  /** For the commands that wait. */
+  /** Bytes that pending commands may bring. */
   let awaited = 0;
   let isOpen = true;
   let isUsable = false;
@@ -161,7 +161,7 @@ export const openConnection: OpenConnection = async (target, onLost) => {
   function close(): void {
     isOpen = false;
     client.destroy();
-    // One that is not connected yet the client lets go on.
+    // The client does not stop one that is still connecting.
     socket?.destroy();
   }
   const lose = (error: Error): void => {
@@ -174,7 +174,7 @@ export const openConnection: OpenConnection = async (target, onLost) => {
   client.on("error", (error: Error) => lose(error));
   client.on("end", () => lose(new Error("the connection was closed")));
   const late = (): void => lose(new Error("the server did not answer in time"));
-  // What has arrived by then is looked at first.
+  // What has arrived by then is read first.
   const timer = setTimeout(() => setImmediate(() => isUsable || late()), OPEN_MS);
   async function run(command: readonly string[]): Promise<unknown> {
     const bytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
@@ -197,7 +197,7 @@ export const openConnection: OpenConnection = async (target, onLost) => {
       connecting.catch(() => {});
     });
     socket = below ?? made;
-    // Before the client's own listener. Below TLS there is nothing to read, but who is there has shown its certificate.
+    // Added before the client's own listener. Under TLS the bytes are encrypted, but that server has a trusted certificate.
     const scan = below === undefined ? createReplyScanner() : () => 0;
     socket?.on("data", (chunk: Buffer) => {
       received += chunk.length;
@@ -210,7 +210,7 @@ export const openConnection: OpenConnection = async (target, onLost) => {
             : "the server sent more than it was asked for",
         ),
       );
-      // The client is handed it all the same.
+      // The client's listener gets this chunk all the same.
       chunk.fill(0);
     });
     await Promise.race([connecting, failed]);

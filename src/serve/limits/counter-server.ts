@@ -31,7 +31,7 @@ export interface CounterServer {
   readonly close: () => void;
 }
 
-/** What a counter server tells of itself. */
+/** Told of changes. */
 export interface CounterEvents {
   /** A server can no longer be asked; told once. @param server its place */
   readonly onAway: (server: string, problem: string) => void;
@@ -77,7 +77,7 @@ export async function createCounterServer(
   let lastMap = Number.NEGATIVE_INFINITY;
   let attempt: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** Servers that were told of as away, by their places. */
+  /** Servers that were reported as away, by their places. */
   const told = new Set<string>();
 
   function tellAway(place: string, problem: string): void {
@@ -89,9 +89,12 @@ export async function createCounterServer(
     if (told.delete(place)) onBack(withoutPassword(place, target));
   }
 
-  /** Of a replica that was forgotten something has to be written: so it is found out whether the server can do that. */
+  /**
+   * Finds out whether the server can count: this replica is removed from the state of a key and added again, so the
+   * server has to write something.
+   */
   async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
-    // In one round trip, one behind the other.
+    // In one round trip, in this order.
     await Promise.all([forget(connection, holds), askForNothing(connection, holds)]);
   }
 
@@ -103,7 +106,7 @@ export async function createCounterServer(
 
   async function askForNothing(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
     const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0 };
-    // The text goes along, so that the server knows it from then on.
+    // With the script's text: from then on the server knows it by its hash.
     const key = checkKey(holds, seconds);
     const { window, msLeft } = readAnswer(
       await connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...argumentsOf(seconds, replica, nothing)]),
@@ -121,8 +124,8 @@ export async function createCounterServer(
       check: (connection) => count(connection, holds),
       onAway(problem) {
         tellAway(place, problem);
-        lookAgain();
-        lookLater();
+        refreshMap();
+        refreshMapLater();
       },
       onBack: () => tellBack(place),
       onUp,
@@ -148,8 +151,10 @@ export async function createCounterServer(
       slots.fill(link, from, to + 1);
     }
     bySlot = slots;
+    // One whose slots others have, too, holds none, and there would be no key to check it with.
+    const holders = new Set(slots);
     for (const [place, link] of nodes) {
-      if (places.has(place)) continue;
+      if (holders.has(link)) continue;
       nodes.delete(place);
       link.close();
       tellBack(place);
@@ -157,8 +162,8 @@ export async function createCounterServer(
     onUp();
   }
 
-  /** Reads the map of a cluster from whoever answers. */
-  function lookAgain(): void {
+  /** Reads the map of a cluster again, from any server that is up. */
+  function refreshMap(): void {
     if (!isCluster || performance.now() - lastMap < MAP_PAUSE_MS) return;
     lastMap = performance.now();
     const link = [seed, ...nodes.values()].find((one) => one.isUp());
@@ -168,13 +173,13 @@ export async function createCounterServer(
       .catch(() => {});
   }
 
-  /** A server that has gone is replaced by another when the others have agreed on that, and a key that moves arrives. */
-  function lookLater(): void {
+  /** The same later: a failover and the move of a slot take their time. */
+  function refreshMapLater(): void {
     if (isClosed || !isCluster) return;
     attempt ??= setTimeout(() => {
       attempt = undefined;
-      lookAgain();
-      if ([...nodes.values()].some((one) => !one.isUp())) lookLater();
+      refreshMap();
+      if ([...nodes.values()].some((one) => !one.isUp())) refreshMapLater();
     }, ATTEMPT_MS);
   }
 
@@ -192,7 +197,7 @@ export async function createCounterServer(
       else await count(connection, () => true);
     },
     onAway(problem) {
-      // Others know the map, too, and are told of themselves.
+      // Once the map is known, its servers are reported, each by itself.
       if (nodes.size === 0 && missing === undefined) tellAway(seedPlace, problem);
     },
     onBack: () => tellBack(seedPlace),
@@ -205,7 +210,7 @@ export async function createCounterServer(
   function linkOf(key: string): Link {
     const link = holderOf(key);
     if (link?.isUp()) return link;
-    lookAgain();
+    refreshMap();
     throw new AwayError("away");
   }
 
@@ -226,9 +231,9 @@ export async function createCounterServer(
       return await run(linkOf(key), key, values);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
-      // Nothing has run: the key lies elsewhere, or is on its way.
-      lookAgain();
-      lookLater();
+      // Nothing has run: the slot of the key lies on another server, or is being moved.
+      refreshMap();
+      refreshMapLater();
       throw new AwayError(error.message);
     }
   }

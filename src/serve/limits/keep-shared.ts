@@ -29,7 +29,7 @@ export interface SharedLimitsSettings {
   readonly waitMs?: number;
 }
 
-/** The thread that asks. */
+/** What the thread that asks has. */
 export interface SharedLimitsKeeper {
   readonly leases: Leases;
   /** For requests of this thread. */
@@ -45,7 +45,7 @@ export interface SharedLimitsKeeper {
 const RELEASE_MS = 500;
 
 /**
- * Keys that are told of at a time. The next ones follow when these were answered: a server that is sent all at once
+ * Keys that are reported at a time. The next ones follow when these were answered: a server that is sent all at once
  * answers the last ones too late, and counts as away.
  */
 const BATCH = 64;
@@ -72,7 +72,7 @@ export async function keepSharedLimits(
   const names: string[] = [];
   let isClosed = false;
 
-  /** Slots count on as they are numbered, so only new ones are looked for. */
+  /** Key ids are listed in the order of their slots, so only new ones have to be looked up. */
   function nameOf(slot: number): string {
     if (slot >= names.length) {
       let at = 0;
@@ -89,24 +89,24 @@ export async function keepSharedLimits(
     },
   });
 
-  /** Whether a key was used or leased in the window that is running: of older ones there is nothing to tell. */
+  /** Whether a key was used or leased in the window that is running: of older ones there is nothing to report. */
   function isOfWindow(slot: number, limit: number): boolean {
     return makeAsk(leases, slot, limit, 0).window >= windowAt(counters, Date.now() + leases.clock[0]!);
   }
 
-  /** Tells of keys, a few at a time, until the last was told of or somebody says that it is over. */
+  /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined where nothing is sent */
   async function forKeys(
-    tellOf: (slot: number, limit: number) => Promise<void> | undefined,
+    report: (slot: number, limit: number) => Promise<void> | undefined,
     isOver: () => boolean,
   ): Promise<void> {
     let batch: Promise<void>[] = [];
     for (const [slot, limit] of known) {
-      const told = tellOf(slot, limit);
-      if (told === undefined) continue;
-      batch.push(told);
+      const reported = report(slot, limit);
+      if (reported === undefined) continue;
+      batch.push(reported);
       if (batch.length < BATCH) continue;
       await Promise.all(batch);
-      // Those that fail do so at once.
+      // Reports that fail do so at once, and would leave the event loop no turn.
       await nextTurn();
       if (isOver()) return;
       batch = [];
@@ -114,14 +114,14 @@ export async function keepSharedLimits(
     await Promise.all(batch);
   }
 
-  /** Tells of a key that could not be asked for. */
-  function tell(slot: number, limit: number): Promise<void> | undefined {
+  /** Reports a key whose last question was not answered. */
+  function reportAgain(slot: number, limit: number): Promise<void> | undefined {
     if (Atomics.load(leases.away, slot) === 0) return undefined;
     if (!isOfWindow(slot, limit)) {
       Atomics.store(leases.away, slot, 0);
       return undefined;
     }
-    // When its server is back it is told of.
+    // It is reported when its server is back.
     if (!server.isUp(nameOf(slot))) return undefined;
     return new Promise((resolve) =>
       ask(slot, limit, 0, (_, sent) => {
@@ -131,18 +131,18 @@ export async function keepSharedLimits(
     );
   }
 
-  let isTelling = false;
-  let tellsOnceMore = false;
-  /** What was counted alone becomes known to the others. */
-  async function tellAgain(): Promise<void> {
-    tellsOnceMore = true;
-    if (isTelling) return;
-    isTelling = true;
-    while (tellsOnceMore && !isClosed) {
-      tellsOnceMore = false;
-      await forKeys(tell, () => isClosed || tellsOnceMore);
+  let isReporting = false;
+  let reportsOnceMore = false;
+  /** Reports what was counted while the server was away. */
+  async function reportAll(): Promise<void> {
+    reportsOnceMore = true;
+    if (isReporting) return;
+    isReporting = true;
+    while (reportsOnceMore && !isClosed) {
+      reportsOnceMore = false;
+      await forKeys(reportAgain, () => isClosed || reportsOnceMore);
     }
-    isTelling = false;
+    isReporting = false;
   }
 
   const server: CounterServer = await createCounterServer(
@@ -159,7 +159,7 @@ export async function keepSharedLimits(
         awaySince.delete(place);
         observe({ kind: "limits-back", server: place, ms: Math.round(performance.now() - since) });
       },
-      onUp: () => void tellAgain(),
+      onUp: () => void reportAll(),
       onClock(offset) {
         leases.clock[0] = offset;
       },
@@ -197,7 +197,7 @@ export async function keepSharedLimits(
           },
           () => isLate,
         );
-      // First what others can use.
+      // First the keys with permits that others can use.
       const released = release(true).then(() => release(false));
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {

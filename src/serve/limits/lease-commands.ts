@@ -1,15 +1,15 @@
-/** Questions for leases as commands of a server, and its answers. */
+/** Questions for leases as commands of a server, and reading its answers. */
 
 import type { LeaseAnswer, LeaseAsk } from "../../gate/shared-answers.ts";
 import { SLOTS, slotOfKey } from "./cluster-slots.ts";
 import { AwayError } from "./link.ts";
 
-/** The name of a key's state. The braces have it lie on one server of a cluster. */
+/** Name of the state of an API key. The braces make the id alone decide on which server of a cluster it lies. */
 export function stateKey(keyId: string, seconds: number): string {
   return `orrery:{${keyId}}:${seconds}`;
 }
 
-/** A key that is nobody's and lies in one of the slots, to find out whether a server can count. */
+/** Name of a state that belongs to no API key and lies in one of the slots, for checking whether their server can count. */
 export function checkKey(holds: (slot: number) => boolean, seconds: number): string {
   for (let number = 0; ; number++) {
     const key = stateKey(`check:${number}`, seconds);
@@ -17,7 +17,7 @@ export function checkKey(holds: (slot: number) => boolean, seconds: number): str
   }
 }
 
-/** What the script is called with. @param seconds length of a window */
+/** The arguments of the script. @param seconds length of a window */
 export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
   const { limit, window, have, used, want } = ask;
   return [seconds, replica, limit, window, have, used, want].map(String);
@@ -30,7 +30,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What the script returned. @throws {AwayError} when that is no lease */
+/** Reads what the script returned. @throws {AwayError} when that is no lease */
 export function readAnswer(answer: unknown, seconds: number): LeaseAnswer {
   const numbers: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const [window, total, rest, msLeft] = numbers;

@@ -41,8 +41,8 @@ function databaseOf(text: string): number {
 }
 
 /**
- * `unix:/run/redis.sock`, `unix:///run/redis.sock?db=1`, `unix://user:password@/run/redis.sock`. A path that begins with
- * two slashes would be a host, or a password with a slash in it, which is then named in messages.
+ * `unix:/run/redis.sock`, `unix:///run/redis.sock?db=1`, `unix://user:password@/run/redis.sock`. A path must not begin
+ * with two slashes: it might be a host, or part of a password that has a slash in it, and paths are named in messages.
  */
 function readUnix(text: string): RedisTarget {
   const [, user = "", password = "", path = "", query = ""] =

@@ -1,6 +1,6 @@
 /**
- * Reads along what a server sends, before the client does, as far as lengths go. The client makes an array as long as
- * its first line says, before anything of it has arrived: with a few bytes a server could have it take gigabytes.
+ * Reads the lengths in a server's replies (RESP3) before the client does. The client makes an array as long as its first
+ * line says before any element has arrived: with a few bytes a server could make it allocate gigabytes.
  */
 
 const CR = 13;
@@ -10,37 +10,40 @@ const ZERO = 48;
 const UNDERSCORE = 95;
 const HASH = 35;
 
-/** How much is announced for each number behind a first byte: `*` array, `~` set, `>` push; `%` map. */
+/** Elements that a length counts, by type: one each for `*` array, `~` set and `>` push, two for `%` map. */
 const ITEMS: Readonly<Record<number, number>> = { 42: 1, 126: 1, 62: 1, 37: 2 };
-/** `$` */
+/** `$`: a string, whose length is announced. */
 const STRING = 36;
-/** `+ - : , _ #`: what stands on one line. Nothing that is asked for is answered with any other type. */
+/** Types of one line: `+ - : , _ #`. The commands that are sent are answered with no other types. */
 const LINES: ReadonlySet<number> = new Set([43, MINUS, 58, 44, UNDERSCORE, HASH]);
 
-/** No item is shorter. */
+/** The shortest element, in bytes. */
 const ITEM_BYTES = 3;
+/** The largest length. */
 const MOST = 2 ** 31;
 
 /**
- * Makes what is given every byte of a connection, in order.
+ * Makes a scanner of one connection, to be given all of its bytes in order.
  *
- * @returns how many bytes are still to come at least, by what was announced; Infinity when it is no reply
+ * @returns the scanner, which returns how many bytes at least are still to come by what was announced; Infinity when
+ * something is no reply
  */
 export function createReplyScanner(): (chunk: Uint8Array) => number {
-  /** First byte of the line under way, 0 between two. */
+  /** Type of the current line; 0 between lines. */
   let type = 0;
   let length = 0;
   let number = 0;
   let isNegative = false;
   let isEnding = false;
-  /** Bytes of a string, with its line end. */
+  /** Bytes of a string that are still to come, with its line end. */
   let skip = 0;
+  /** Elements that are still to come. */
   let items = 0;
   let isBroken = false;
 
   function endLine(): void {
     const count = isNegative ? 0 : number;
-    // What is null is the only thing shorter than nothing.
+    // A length of -1 means null; there is no other negative one.
     isBroken ||= isNegative && (number !== 1 || length !== 2);
     const each = ITEMS[type];
     if (each !== undefined) items += each * count;
@@ -59,7 +62,7 @@ export function createReplyScanner(): (chunk: Uint8Array) => number {
     items = Math.max(0, items - 1);
   }
 
-  function goOn(byte: number): void {
+  function continueLine(byte: number): void {
     length++;
     if (LINES.has(type)) return;
     if (byte === MINUS && length === 1) {
@@ -85,7 +88,7 @@ export function createReplyScanner(): (chunk: Uint8Array) => number {
         endLine();
       } else if (type === 0) begin(byte);
       else if (byte === CR) isEnding = true;
-      else goOn(byte);
+      else continueLine(byte);
     }
     return isBroken ? Number.POSITIVE_INFINITY : skip + ITEM_BYTES * items;
   };

@@ -1,6 +1,6 @@
-/** Work that is asked for more often than it can be done. */
+/** Work that is requested more often than it can be done. */
 
-/** One run at a time; however often it is asked for meanwhile, that becomes one more behind it. */
+/** One run at a time. All requests that come during a run lead to a single one after it. */
 export class Coalesced {
   readonly #run: () => Promise<void>;
   #running: Promise<void> | undefined;
