@@ -24,7 +24,7 @@ import { problemWith, SETTINGS, type Setting, variableOf } from "../../src/setti
 import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/free-port.ts";
 import { assertInTime } from "../support/patience.ts";
-import { get, killAll, runWell, served, start, until, untilReply } from "../support/process.ts";
+import { get, killAll, runWell, served, start, untilReply } from "../support/process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = join(ROOT, "deploy/kubernetes");
