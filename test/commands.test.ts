@@ -25,6 +25,7 @@ import { readOptions, UsageError } from "../src/cli/options.ts";
 import { hashToken, type KeyRecord } from "../src/gate/keys.ts";
 import { settingsOf } from "../src/settings.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
+import { IS_LONG } from "./support/long.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
 import {
   get,
@@ -212,7 +213,9 @@ describe("commands", { concurrency: 3 }, () => {
     const noJson = join(folder, "no-json.json");
     failing.push([["keys", "create", "--keys", noJson, "--name", "n"], [/JSON/]]);
     const before = readFileSync(keys);
-    await pooled(failing, async ([args, says]) => {
+    // In the short form half of them, since each takes a process.
+    const tried = IS_LONG ? failing : failing.filter((_, at) => at % 2 === 0);
+    await pooled(tried, async ([args, says]) => {
       const outcome = await run(args);
       const what = `${args.join(" ")}: ${outcome.stderr}`;
       assert.equal(outcome.status, 1, what);
@@ -349,7 +352,7 @@ describe("commands", { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
 
-  test("ten keys made at once: none is lost, and no reader ever sees half a file", async (t) => {
+  test("keys made at once: none is lost, and no reader ever sees half a file", async (t) => {
     const folder = temporaryFolder(t);
     const keys = join(folder, "real.json");
     const link = join(folder, "link.json");
@@ -367,8 +370,9 @@ describe("commands", { concurrency: 3 }, () => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     })();
+    const many = IS_LONG ? 10 : 4;
     const made = await Promise.all(
-      Array.from({ length: 10 }, (_, n) =>
+      Array.from({ length: many }, (_, n) =>
         // Through the link and directly: the same file, the same lock.
         runWell(["keys", "create", "--keys", n % 2 ? link : keys, "--name", `n${n}`]),
       ),
@@ -377,7 +381,7 @@ describe("commands", { concurrency: 3 }, () => {
     await reader;
     assert.ok(looks > 10);
     const hashes = new Set(readKeys(keys).map((record) => record.sha256));
-    assert.equal(hashes.size, 11);
+    assert.equal(hashes.size, many + 1);
     for (const { stdout } of made) assert.ok(hashes.has(hashToken(stdout.trim())));
     assert.ok(lstatSync(link).isSymbolicLink(), "the link is still one");
     assert.deepEqual(readdirSync(folder).sort(), ["link.json", "real.json"]);

@@ -324,6 +324,7 @@ test("the characters beyond ASCII are found in any UTF-8", () => {
       const above = [...expected].filter((code) => code > 0x7f).sort((a, b) => a - b);
       assert.deepEqual([...lettersOf([Buffer.from(text)])], above);
     }),
+    { numRuns: part(150) },
   );
 });
 

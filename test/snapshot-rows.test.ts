@@ -7,6 +7,7 @@ import { ROW_FILES, type RowFile, type User, type World } from "../src/model.ts"
 import { GOOD_ROWS, id, instance, type RawRow, user, world, worldStats } from "./support/folders.ts";
 import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
 import { assertProblems, CANARY, load, MIB } from "./support/loading.ts";
+import { IS_LONG } from "./support/long.ts";
 
 describe("lines", () => {
   const two = [user(1), user(2)].map((row) => JSON.stringify(row));
@@ -55,9 +56,10 @@ describe("lines", () => {
     ["as the second line of three", (row) => `${two[1]}\n${row}\n${JSON.stringify(user(3))}\n`, 2],
     ["as the last line, without a newline", (row) => `${two[1]}\n\n${row}`, 3],
   ];
-  for (const [name, frame, line] of framed) {
+  const fills = ["x", "é", "漢", "😀"];
+  for (const [at, [name, frame, line]] of framed.entries()) {
     test(`1 MiB ${name}: just fits; one byte more is too long`, async () => {
-      for (const fill of ["x", "é", "漢", "😀"]) {
+      for (const fill of IS_LONG ? fills : [fills[at % fills.length]!]) {
         mustLoad(await load({ "users.ndjson": frame(rowOfBytes(MIB, fill)) }));
         mustLoad(await load({ "users.ndjson.gz": gzipSync(frame(rowOfBytes(MIB, fill)), { level: 1 }) }));
         const long = frame(rowOfBytes(MIB + 1, fill));

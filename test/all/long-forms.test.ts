@@ -5,7 +5,9 @@ import { assertPassesOn } from "../support/runtimes.ts";
 
 /** The files, and how many tests each has at least. */
 const FILES = {
+  commands: 8,
   conformance: 101,
+  generate: 38,
   "prepared-damage": 40,
   prepared: 8,
   property: 10,
@@ -13,6 +15,8 @@ const FILES = {
   "search-turns": 3,
   search: 8,
   "shared-limits": 7,
+  "snapshot-rows": 56,
+  threads: 6,
 };
 
 describe("the long forms", () => {

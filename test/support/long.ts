@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 
 export const IS_LONG = process.env.ORRERY_TEST_LONG === "1";
 
-const SHORT_PART = 0.25;
+const SHORT_PART = 0.15;
 
-/** Runs of a property, or how much they must at least have found: all in the long form, a quarter in the short one. */
+/** Runs of a property, or how much they must at least have found: all in the long form, a small part in the short one. */
 export function part(all: number): number {
   return IS_LONG ? all : Math.ceil(all * SHORT_PART);
 }
