@@ -139,8 +139,9 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     await stop(child);
   });
 
-  it("shares limits: what speaks to the server that counts is in it", async () => {
+  it("shares limits: what speaks to the server that counts is in it", async (t) => {
     const redis = await startHostile();
+    t.after(redis.close);
     run("generate", "--out", "shared", "--users", "300", "--worlds", "60", "--instances", "9");
     const token = run("keys", "create", "--keys", "shared.json", "--name", "n").trim();
     const from = ["--snapshot", "shared", "--keys", "shared.json", "--port", "0"];
@@ -154,7 +155,6 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
       10_000,
     );
     await stop(child);
-    redis.close();
   });
 
   for (const suite of SUITES) {

@@ -32,6 +32,9 @@ const LONG = [
   ...["slow-readers", "prepared", "hostile-threads", "export", "source", "dashboard"],
 ];
 
+/** Milliseconds that a file may take. */
+const MOST_MS = 600_000;
+
 const names = readdirSync(TESTS)
   .filter((name) => name.endsWith(".test.js"))
   .map((name) => name.slice(0, -".test.js".length));
@@ -43,7 +46,8 @@ const files = [...new Set([...LONG, ...names])]
   .filter((name) => wanted.includes(name))
   .map((name) => join(TESTS, `${name}.test.js`));
 
-run({ files, concurrency: availableParallelism() + 1 })
+// A file that something keeps from ending holds up the output of all behind it.
+run({ files, concurrency: availableParallelism() + 1, timeout: MOST_MS })
   .on("test:fail", () => {
     process.exitCode = 1;
   })
