@@ -76,7 +76,7 @@ const values = readOptions({
 
 const users = Number(values.users ?? (values.smoke ? 2000 : 20_000));
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
-const seconds = Number(values.seconds ?? (values.smoke || values.guard ? 0.5 : values.full ? 2 : 1));
+const seconds = Number(values.seconds ?? (values.guard ? 0.5 : values.full ? 2 : 1));
 const warmUpRequests = values.smoke ? 1000 : 20_000;
 if (!(users >= 100 && rounds >= 1 && seconds > 0))
   throw new RangeError("--users from 100, --rounds from 1, --seconds above 0");
