@@ -83,5 +83,5 @@ export const PARTS: readonly Part[] = [
   { name: "admin", bench: "admin.ts", args: [], smoke: true, minutes: 1 },
   { name: "fleet", bench: "fleet.ts", args: [], minutes: 4 },
   { name: "shared", bench: "shared.ts", args: [], minutes: 3 },
-  { name: "replicas", bench: "replicas.ts", args: [], minutes: 5 },
+  { name: "replicas", bench: "replicas.ts", args: [], minutes: 12 },
 ];
