@@ -29,6 +29,8 @@ export class Replica {
   readonly name: string;
   /** All its processes, that before this one too. */
   readonly #servers: Served[] = [];
+  /** By process: requests that it let through alone, as it said last. */
+  readonly #alone = new Map<Served, number>();
   readonly port: number;
   readonly adminPort: number;
   readonly #link: string;
@@ -69,6 +71,37 @@ export class Replica {
   /** How often all its processes logged an event. */
   count(event: string): number {
     return this.#servers.reduce((sum, server) => sum + server.logs(event).length, 0);
+  }
+
+  /** Stops it by SIGTERM. */
+  async stop(): Promise<void> {
+    const stopped = this.server.stop();
+    // Until it ends it may let more through.
+    while (await this.#readAlone());
+    await stopped;
+  }
+
+  /** Kills it at once. */
+  async kill(): Promise<void> {
+    await this.#readAlone();
+    this.server.child.kill("SIGKILL");
+    await this.server.ended;
+  }
+
+  /** How many requests all its processes let through while they could not ask the server that counts. */
+  async alone(): Promise<number> {
+    await this.#readAlone();
+    return [...this.#alone.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** @returns whether it said */
+  async #readAlone(): Promise<boolean> {
+    const metrics = await get(`http://127.0.0.1:${this.adminPort}/metrics`).catch(() => undefined);
+    if (metrics === undefined) return false;
+    const count = /^orrery_shared_limits_requests_total\{outcome="alone"\} (\d+)$/m.exec(metrics.text)?.[1];
+    assert.ok(count !== undefined, metrics.text);
+    this.#alone.set(this.server, Number(count));
+    return true;
   }
 
   /** What /readyz says. */
