@@ -85,13 +85,28 @@ describe("limits shared over replicas", () => {
     );
   });
 
+  test("are kept where replicas stop, which give back what they have not used", async () => {
+    const all = { passed: 0, refused: 0, givenBack: 0 };
+    const histories = fc.asyncProperty(historyOf(["stop"]), async (history) => {
+      const seen = await runHistory(history);
+      for (const name of ["passed", "refused", "givenBack"] as const) all[name] += seen[name];
+      assert.equal(seen.alone, 0, "the server is not away");
+    });
+    await untilCovered(
+      () => fc.assert(histories, { numRuns: part(80), interruptAfterTimeLimit: MOST_MS }),
+      () => all.passed > part(7000) && all.refused > part(1000) && all.givenBack > part(100),
+      () => JSON.stringify(all),
+    );
+  });
+
   test("are kept in every history of losses, delays, restarts and clocks", async () => {
-    const all = { passed: 0, refused: 0, alone: 0, killed: 0 };
+    const all = { passed: 0, refused: 0, alone: 0, killed: 0, givenBack: 0 };
     const histories = fc.asyncProperty(
-      historyOf(["partition", "hang", "empty", "kill", "slow", "lossy", "wall"]),
+      historyOf(["partition", "hang", "empty", "kill", "stop", "slow", "lossy", "wall"]),
       async (history) => {
         const seen = await runHistory(history);
-        for (const name of ["passed", "refused", "alone", "killed"] as const) all[name] += seen[name];
+        for (const name of ["passed", "refused", "alone", "killed", "givenBack"] as const)
+          all[name] += seen[name];
       },
     );
     await untilCovered(
@@ -100,7 +115,8 @@ describe("limits shared over replicas", () => {
         all.passed > part(12_000) &&
         all.refused > part(2500) &&
         all.alone > part(300) &&
-        all.killed > part(10),
+        all.killed > part(10) &&
+        all.givenBack > part(20),
       () => JSON.stringify(all),
     );
   });

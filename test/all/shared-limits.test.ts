@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { createKeyState, grant, LEASE_SCRIPT } from "../../src/gate/shared-grant.ts";
+import { createKeyState, grant, LEASE_SCRIPT, release } from "../../src/gate/shared-grant.ts";
 import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
@@ -74,19 +74,23 @@ describe("the script", { skip }, () => {
         const window = Math.floor(now / 1000 / seconds);
         const have = draw(3) === 0 ? draw(200) : 0;
         const ask = { limit, window, have, used: used[who]!, want: draw(4) };
-        const expected = grant(state, `r${who}`, ask, seconds, now);
-        const values = [seconds, `r${who}`, limit, window, have, ask.used, ask.want].map(String);
+        const doesStop = draw(8) === 0;
+        const values = [seconds, `r${who}`, limit, window, have, ask.used, doesStop ? -1 : ask.want];
         const told = redis
-          .cli("EVALSHA", sha, "1", "key", ...values)
+          .cli("EVALSHA", sha, "1", "key", ...values.map(String))
           .split("\n")
           .map(Number);
-        assert.deepEqual(
-          told.slice(0, 3),
-          [expected.window, expected.total, expected.rest],
-          `round ${round}`,
-        );
-        assert.ok(Math.abs(told[3]! - expected.msLeft) < 60_000);
-        used[who] = draw(expected.total + 1);
+        if (doesStop) {
+          release(state, `r${who}`, ask, seconds, now);
+          assert.equal(redis.cli("HEXISTS", "key", `r${who}`), "0");
+          used[who] = 0;
+        } else {
+          const { total, rest, msLeft } = grant(state, `r${who}`, ask, seconds, now);
+          assert.deepEqual(told.slice(0, 3), [window, total, rest], `round ${round}`);
+          assert.ok(Math.abs(told[3]! - msLeft) < 60_000);
+          used[who] = draw(total + 1);
+        }
+        assert.equal(redis.cli("HGET", "key", "g"), String(state.granted), `round ${round}`);
       }
       assert.match(redis.cli("HGETALL", "key"), /g\n\d+/);
       assert.ok(Number(redis.cli("TTL", "key")) > seconds);

@@ -6,15 +6,15 @@
 
 import assert from "node:assert/strict";
 import { createCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
-import type { LeaseAnswer, LeaseAsk } from "../../src/gate/shared-answers.ts";
+import { type LeaseAnswer, type LeaseAsk, makeAsk } from "../../src/gate/shared-answers.ts";
 import { type Asking, createAsking } from "../../src/gate/shared-asking.ts";
-import { createKeyState, grant, type KeyState } from "../../src/gate/shared-grant.ts";
-import { createLeases, type Leases } from "../../src/gate/shared-leases.ts";
+import { createKeyState, grant, release } from "../../src/gate/shared-grant.ts";
+import { createLeases, type Leases, readTally } from "../../src/gate/shared-leases.ts";
 import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/gate/shared-waiting.ts";
 
 /** What goes wrong, from when on, for how long, in milliseconds. */
 export interface Trouble {
-  readonly kind: "partition" | "hang" | "empty" | "kill" | "slow" | "far" | "lossy" | "wall";
+  readonly kind: "partition" | "hang" | "empty" | "kill" | "stop" | "slow" | "far" | "lossy" | "wall";
   readonly at: number;
   readonly ms: number;
   readonly replica: number;
@@ -105,12 +105,17 @@ export async function runHistory(history: History) {
     }
     events.splice(from, 0, { at, run });
   };
-  const server = { state: createKeyState() as KeyState, losses: new Map<number, number>() };
+  const server = {
+    state: createKeyState(),
+    losses: new Map<number, number>(),
+    /** What replicas that have stopped had used, in the window of the state. */
+    left: 0,
+  };
   /** By window: permits that the server granted, and by name of a replica all that it had there, counted alone or not. */
   const granted = new Map<number, number>();
   const totals = new Map<string, number>();
   const grantedIn = (window: number): number => granted.get(window) ?? 0;
-  const seen = { passed: 0, refused: 0, asked: 0, alone: 0, waited: 0, killed: 0 };
+  const seen = { passed: 0, refused: 0, asked: 0, alone: 0, waited: 0, killed: 0, givenBack: 0 };
 
   const serverClock = (at = now): number => EPOCH + at;
   const windowAt = (at: number): number => Math.floor(serverClock(at) / 1000 / seconds);
@@ -182,6 +187,32 @@ export async function runHistory(history: History) {
     return isOn("far") ? 18.5 + draw() : 0.1 + draw() * 3;
   }
 
+  /** The window of the server's clock. */
+  function openWindow(): number {
+    const { state } = server;
+    const running = Math.max(state.window, windowAt(now));
+    if (running > state.window) server.left = 0;
+    return running;
+  }
+
+  /** A replica that has stopped gives back what it holds. */
+  function giveBack({ name, leases, used }: Replica, ask: LeaseAsk): void {
+    if (isOn("hang")) return;
+    const { state } = server;
+    const running = openWindow();
+    const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
+    const grantedBefore = state.window === running ? state.granted : 0;
+    release(state, name, ask, seconds, Math.floor(serverClock()));
+    server.left += ask.window === running ? ask.used : known;
+    assert.ok(ask.used >= (used.get(ask.window)?.passed ?? 0), "what has passed is not given back");
+    if (ask.window !== running) return;
+    const permits = Math.max(known, ask.have, ask.used);
+    assert.equal(state.granted, grantedBefore - known + ask.used, "all is given back that was not used");
+    granted.set(running, grantedIn(running) - (permits - ask.used));
+    seen.givenBack += permits - ask.used;
+    assert.equal(makeAsk(leases, 0, limit, 0).used, ask.used, "nothing passes behind that");
+  }
+
   /** The server takes a message, perhaps more than once, perhaps long after anybody waits for its answer. */
   function arrive(name: string, ask: LeaseAsk, answered: (answer: LeaseAnswer) => void): void {
     if (isOn("hang")) {
@@ -189,7 +220,7 @@ export async function runHistory(history: History) {
       return;
     }
     const { state } = server;
-    const running = Math.max(state.window, windowAt(now));
+    const running = openWindow();
     const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
     const merged = ask.window === running ? Math.max(known, ask.have, ask.used) : known;
     const answer = grant(state, name, ask, seconds, Math.floor(serverClock()));
@@ -278,6 +309,15 @@ export async function runHistory(history: History) {
   }
 
   const replicas = Array.from({ length: history.replicas }, (_, number) => createReplica(number));
+  /** Those that were killed: what they answer goes nowhere. */
+  const killed = new Set<Replica>();
+  const all = new Set(replicas);
+  function replace(number: number): void {
+    const next = createReplica(number);
+    next.name = `${replicas[number]!.name}'`;
+    replicas[number] = next;
+    all.add(next);
+  }
   let problem: unknown;
   /** Answers that were given, by window, whoever gave them. */
   const answered = new Map<number, number>();
@@ -309,7 +349,7 @@ export async function runHistory(history: History) {
     if (!wasAway) {
       assert.ok(windowAt(at) <= window && window <= windowAt(now), "permits are used in their window");
     }
-    const isKnown = replicas.every(({ awayIn }) => !awayIn.has(window)) && !server.losses.has(window);
+    const isKnown = [...all].every(({ awayIn }) => !awayIn.has(window)) && !server.losses.has(window);
     if (isKnown && !wasAway && seen.killed === 0) {
       const left = limit - 1 - (before.get(window) ?? 0);
       assert.ok(quota.remaining <= left, `promises ${quota.remaining}, of which ${left} are left`);
@@ -329,7 +369,7 @@ export async function runHistory(history: History) {
     quota
       .then((given) => {
         assert.ok((now - at) * replica.rate <= WAIT_MS + 1e-6, `a request waited for ${now - at} ms`);
-        if (replicas.includes(replica)) judge(replica, at, before, given);
+        if (!killed.has(replica)) judge(replica, at, before, given);
       })
       .catch((error: unknown) => {
         problem ??= error;
@@ -346,13 +386,24 @@ export async function runHistory(history: History) {
         const { window } = server.state;
         server.losses.set(window, (server.losses.get(window) ?? 0) + 1);
         server.state = createKeyState();
+        server.left = 0;
       });
     if (kind === "kill")
       later(at, () => {
         seen.killed++;
-        const next = createReplica(number);
-        next.name = `${replicas[number]!.name}'`;
-        replicas[number] = next;
+        killed.add(replicas[number]!);
+        replace(number);
+      });
+    if (kind === "stop")
+      later(at, () => {
+        const replica = replicas[number]!;
+        replace(number);
+        // Its last requests are answered first; the message may be lost.
+        later((WAIT_MS + 1) / replica.rate, () => {
+          const ask = makeAsk(replica.leases, 0, limit, 0);
+          if (!replica.isUp || !replica.asking.known.has(0) || isOn("partition", number)) return;
+          later(delay(replica), () => giveBack(replica, ask));
+        });
       });
     if (kind === "wall")
       later(at, () => {
@@ -367,9 +418,13 @@ export async function runHistory(history: History) {
     for (let turn = 0; turn < 4; turn++) await null;
     if (problem !== undefined) throw problem;
   }
-  for (const { state } of [server]) {
-    const totals = [...state.totals.values()].reduce((one, other) => one + other, 0);
-    if (state.window >= 0) assert.equal(state.granted, totals, "what was granted is what the replicas have");
+  const { state, left, losses } = server;
+  const held = [...state.totals.values()].reduce((one, other) => one + other, left);
+  if (state.window >= 0) assert.equal(state.granted, held, "what was granted is what the replicas have");
+  const alone = [...all].reduce((sum, { leases }) => sum + readTally(leases).alone, 0);
+  for (const [window, passed] of answered) {
+    const most = limit * (1 + (losses.get(window) ?? 0)) + alone;
+    assert.ok(passed <= most, `${passed} of ${limit} pass in ${window}; ${alone} alone`);
   }
   return seen;
 }
