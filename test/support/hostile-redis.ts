@@ -52,7 +52,8 @@ export async function startHostile(): Promise<HostileRedis> {
   let greet: ((socket: Socket) => void) | undefined;
   let connections = 0;
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  // As real servers have it: a reply does not wait for the acknowledgement of the one before, which takes 40 ms.
+  const server = createServer({ noDelay: true }, (socket) => {
     connections++;
     sockets.add(socket);
     socket.on("error", () => {}).once("close", () => sockets.delete(socket));
