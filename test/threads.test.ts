@@ -1,14 +1,18 @@
 /** A thread a generation: what it answers, that it dies without harm, and the guard against a shrunken snapshot. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext, test } from "node:test";
+import { runInNewContext } from "node:vm";
+import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
 import { createThreadedLoader } from "../src/serve/load/threaded-loader.ts";
+import { collectGarbage } from "../src/serve/process/collect.ts";
 import { IS_LONG } from "./support/long.ts";
 import { workersOf } from "./support/workers.ts";
 
@@ -57,6 +61,28 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
   assert.equal(reply.status, 200, `${query}: ${reply.body}`);
   return reply.body;
 }
+
+// Before any other test, as one thread exposes the collector for all.
+test("a thread has a collector from its start, and makes no context for one", async () => {
+  const types = [runInNewContext("typeof gc")];
+  const loading = createThreadedLoader(() => {}, 0, true)(small, {});
+  // Before the thread runs.
+  types.push(runInNewContext("typeof gc"));
+  const loaded = await loading;
+  assert.ok(!("problems" in loaded));
+  loaded.retire();
+  assert.deepEqual(types, ["undefined", "function"]);
+  const worker = new Worker("require('node:worker_threads').parentPort.postMessage(typeof gc)", {
+    eval: true,
+  });
+  assert.deepEqual(await once(worker, "message"), ["function"]);
+  let collected = 0;
+  const before = globalThis.gc;
+  globalThis.gc = () => Promise.resolve(void collected++);
+  collectGarbage();
+  globalThis.gc = before;
+  assert.equal(collected, 1);
+});
 
 test("what two threads index together is what one thread indexes", async () => {
   const load = createThreadedLoader(() => {}, 0, true, undefined, 1);

@@ -4,6 +4,7 @@ import { getHeapStatistics } from "node:v8";
 import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
 import { missingFromBundle, type WorkerName, workerEntry } from "../../package.ts";
 import { codeOf, damaged, damageOf } from "../../system-error.ts";
+import { exposeCollector } from "./collect.ts";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -31,6 +32,7 @@ function workerOptions(task: unknown): WorkerOptions {
  */
 export function startWorker(name: WorkerName, task: unknown, transferList: Transferable[] = []): Worker {
   const entry = workerEntry(name);
+  exposeCollector();
   return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string", transferList });
 }
 
