@@ -54,71 +54,70 @@ const CALM: History = {
   ...{ offsets: [0, 0, 0, 0], loads: [], troubles: [] },
 };
 
+type Seen = Awaited<ReturnType<typeof runHistory>>;
+
+function isNeverAway({ alone }: Seen): void {
+  assert.equal(alone, 0, "the server is not away");
+}
+
+/** Runs random histories, so many at a time, until enough was seen in all of them. @param check looks at what was seen in one */
+async function runHistories(
+  count: number,
+  histories: fc.Arbitrary<History>,
+  { check, isEnough }: { check?: (seen: Seen) => void; isEnough: (all: Seen) => boolean },
+): Promise<void> {
+  const all: Seen = { passed: 0, refused: 0, asked: 0, alone: 0, waited: 0, killed: 0, givenBack: 0 };
+  const property = fc.asyncProperty(histories, async (history) => {
+    const seen = await runHistory(history);
+    for (const name of Object.keys(all) as (keyof Seen)[]) all[name] += seen[name];
+    check?.(seen);
+  });
+  await untilCovered(
+    () => fc.assert(property, { numRuns: part(count), interruptAfterTimeLimit: MOST_MS }),
+    () => isEnough(all),
+    () => JSON.stringify(all),
+  );
+}
+
 describe("limits shared over replicas", () => {
   test("are kept in every history without trouble, and nobody is refused before they are reached", async () => {
-    const all = { passed: 0, refused: 0 };
-    const histories = fc.asyncProperty(historyOf([]), async (history) => {
-      const seen = await runHistory(history);
-      all.passed += seen.passed;
-      all.refused += seen.refused;
-      assert.equal(seen.alone, 0);
+    await runHistories(80, historyOf([]), {
+      check: isNeverAway,
+      isEnough: ({ passed, refused }) => passed > part(7000) && refused > part(1500),
     });
-    await untilCovered(
-      () => fc.assert(histories, { numRuns: part(80), interruptAfterTimeLimit: MOST_MS }),
-      () => all.passed > part(7000) && all.refused > part(1500),
-      () => JSON.stringify(all),
-    );
   });
 
   test("are kept where a question takes almost as long as a request may wait", async () => {
     const far: Trouble = { kind: "far", at: 0, ms: 2 * MS, replica: 0 };
-    const all = { passed: 0, refused: 0, waited: 0 };
-    const histories = fc.asyncProperty(historyOf([]), async (history) => {
-      const seen = await runHistory({ ...history, troubles: [far] });
-      for (const name of ["passed", "refused", "waited"] as const) all[name] += seen[name];
-      assert.equal(seen.alone, 0, "the server is not away");
-    });
-    await untilCovered(
-      () => fc.assert(histories, { numRuns: part(40), interruptAfterTimeLimit: MOST_MS }),
-      () => all.passed > part(3000) && all.refused > part(500) && all.waited > part(2000),
-      () => JSON.stringify(all),
+    await runHistories(
+      40,
+      historyOf([]).map((history) => ({ ...history, troubles: [far] })),
+      {
+        check: isNeverAway,
+        isEnough: ({ passed, refused, waited }) =>
+          passed > part(3000) && refused > part(500) && waited > part(2000),
+      },
     );
   });
 
   test("are kept where replicas stop, which give back what they have not used", async () => {
-    const all = { passed: 0, refused: 0, givenBack: 0 };
-    const histories = fc.asyncProperty(historyOf(["stop"]), async (history) => {
-      const seen = await runHistory(history);
-      for (const name of ["passed", "refused", "givenBack"] as const) all[name] += seen[name];
-      assert.equal(seen.alone, 0, "the server is not away");
+    await runHistories(80, historyOf(["stop"]), {
+      check: isNeverAway,
+      isEnough: ({ passed, refused, givenBack }) =>
+        passed > part(7000) && refused > part(1000) && givenBack > part(100),
     });
-    await untilCovered(
-      () => fc.assert(histories, { numRuns: part(80), interruptAfterTimeLimit: MOST_MS }),
-      () => all.passed > part(7000) && all.refused > part(1000) && all.givenBack > part(100),
-      () => JSON.stringify(all),
-    );
   });
 
   test("are kept in every history of losses, delays, restarts and clocks", async () => {
-    const all = { passed: 0, refused: 0, alone: 0, killed: 0, givenBack: 0 };
-    const histories = fc.asyncProperty(
-      historyOf(["partition", "hang", "empty", "kill", "stop", "slow", "lossy", "wall"]),
-      async (history) => {
-        const seen = await runHistory(history);
-        for (const name of ["passed", "refused", "alone", "killed", "givenBack"] as const)
-          all[name] += seen[name];
-      },
-    );
-    await untilCovered(
-      () => fc.assert(histories, { numRuns: part(160), interruptAfterTimeLimit: MOST_MS }),
-      () =>
-        all.passed > part(12_000) &&
-        all.refused > part(2500) &&
-        all.alone > part(300) &&
-        all.killed > part(10) &&
-        all.givenBack > part(20),
-      () => JSON.stringify(all),
-    );
+    const kinds = ["partition", "hang", "empty", "kill", "stop", "slow", "lossy", "wall"] as const;
+    await runHistories(160, historyOf(kinds), {
+      isEnough: ({ passed, refused, alone, killed, givenBack }) =>
+        passed > part(12_000) &&
+        refused > part(2500) &&
+        alone > part(300) &&
+        killed > part(10) &&
+        givenBack > part(20),
+    });
   });
 
   for (const limit of [1, 3, 50, 1000]) {

@@ -27,9 +27,7 @@ export function writeNumbered(folder: string, number: number): string {
 /** A replica that can be ended and started again on the same ports. */
 export class Replica {
   readonly name: string;
-  /** All its processes, that before this one too. */
-  readonly #servers: Served[] = [];
-  /** By process: requests that it let through alone, as it said last. */
+  /** All its processes, those before this one too, and how many requests each let through alone, as it said last. */
   readonly #alone = new Map<Served, number>();
   readonly port: number;
   readonly adminPort: number;
@@ -65,12 +63,12 @@ export class Replica {
   async start(): Promise<void> {
     const ports = ["--port", String(this.port), "--admin", String(this.adminPort)];
     this.server = await served(start(["serve", "--snapshot", this.#link, ...ports, ...this.#args]));
-    this.#servers.push(this.server);
+    this.#alone.set(this.server, 0);
   }
 
   /** How often all its processes logged an event. */
   count(event: string): number {
-    return this.#servers.reduce((sum, server) => sum + server.logs(event).length, 0);
+    return [...this.#alone.keys()].reduce((sum, server) => sum + server.logs(event).length, 0);
   }
 
   /** Stops it by SIGTERM. */

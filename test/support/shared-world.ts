@@ -187,29 +187,28 @@ export async function runHistory(history: History) {
     return isOn("far") ? 18.5 + draw() : 0.1 + draw() * 3;
   }
 
-  /** The window of the server's clock. */
-  function openWindow(): number {
+  /** The window of the server's clock, the permits that it knows of a replica's, and those that it will know of once it was told. */
+  function permitsOf(name: string, { window, have, used }: LeaseAsk) {
     const { state } = server;
     const running = Math.max(state.window, windowAt(now));
     if (running > state.window) server.left = 0;
-    return running;
+    const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
+    return { running, known, merged: window === running ? Math.max(known, have, used) : known };
   }
 
   /** A replica that has stopped gives back what it holds. */
   function giveBack({ name, leases, used }: Replica, ask: LeaseAsk): void {
     if (isOn("hang")) return;
     const { state } = server;
-    const running = openWindow();
-    const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
+    const { running, known, merged } = permitsOf(name, ask);
     const grantedBefore = state.window === running ? state.granted : 0;
     release(state, name, ask, seconds, Math.floor(serverClock()));
     server.left += ask.window === running ? ask.used : known;
     assert.ok(ask.used >= (used.get(ask.window)?.passed ?? 0), "what has passed is not given back");
     if (ask.window !== running) return;
-    const permits = Math.max(known, ask.have, ask.used);
     assert.equal(state.granted, grantedBefore - known + ask.used, "all is given back that was not used");
-    granted.set(running, grantedIn(running) - (permits - ask.used));
-    seen.givenBack += permits - ask.used;
+    granted.set(running, grantedIn(running) - (merged - ask.used));
+    seen.givenBack += merged - ask.used;
     assert.equal(makeAsk(leases, 0, limit, 0).used, ask.used, "nothing passes behind that");
   }
 
@@ -220,9 +219,7 @@ export async function runHistory(history: History) {
       return;
     }
     const { state } = server;
-    const running = openWindow();
-    const known = state.window === running ? (state.totals.get(name) ?? 0) : 0;
-    const merged = ask.window === running ? Math.max(known, ask.have, ask.used) : known;
+    const { running, merged } = permitsOf(name, ask);
     const answer = grant(state, name, ask, seconds, Math.floor(serverClock()));
     if (ask.window === running)
       assert.ok(answer.total >= ask.used, "what was counted alone is known from now on");
