@@ -13,7 +13,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DEFAULT_LIMITS } from "../src/serve/listen/http.ts";
+import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { startServer } from "../src/serve/server.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
@@ -67,7 +67,7 @@ const server = await startServer({
   maxSnapshotBytes: 2 ** 30,
   searchCacheBytes: 2 ** 20,
   accessLog: false,
-  http: DEFAULT_LIMITS,
+  http: DEFAULT_HTTP,
   threads: false,
   admin: { address: { host: "127.0.0.1", port: 0 }, maxAgeSeconds: 0 },
   observe() {},

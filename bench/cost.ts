@@ -18,7 +18,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/cli/keysfile.ts";
-import { whyNoSharing } from "../src/serve/listen/port.ts";
+import { whyNoSharing } from "../src/http/port.ts";
 import { cpuSecondsOf, flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { type Workload, workloadsOf } from "./http/workloads.ts";

@@ -77,7 +77,7 @@ function pipelineTime(state: State, target: string, status: number): number {
         ifNoneMatch: undefined,
         ifMatch: undefined,
         now: 0,
-        headers: [],
+        headers: new Headers(),
       },
       state,
     );

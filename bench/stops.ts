@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { addKey } from "../src/cli/keysfile.ts";
-import { whyNoSharing } from "../src/serve/listen/port.ts";
+import { whyNoSharing } from "../src/http/port.ts";
 import { nodeOptionsOf, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";

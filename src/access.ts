@@ -27,8 +27,8 @@ function nextId(): string {
 }
 
 /** The id that a request brought, or a new one. */
-function idFor(ids: Ask["ids"], prefixes: AccessLog["prefixes"]): string {
-  return (ids && requestIdOf(ids, prefixes)) ?? nextId();
+function idFor(headers: Ask["headers"], prefixes: AccessLog["prefixes"]): string {
+  return requestIdOf(headers, prefixes) ?? nextId();
 }
 
 /** Longest path and method that are logged, in characters. */
@@ -99,8 +99,8 @@ function requestIdHeader(id: string): string {
  * @returns what observes its reply, and gives it back with the id in its headers, whether it is kept or not
  */
 export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply {
-  const { ids } = ask;
-  const id = idFor(ids, log.prefixes);
+  const { headers } = ask;
+  const id = idFor(headers, log.prefixes);
   const began = performance.now();
   // Once a connection is gone its address is, too.
   const client = ask.peer?.remoteAddress;
@@ -122,7 +122,7 @@ export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply
       keyId,
       ...(client === undefined ? {} : { client }),
       ...(fault === undefined ? {} : { fault }),
-      ...(ids && traceOf(ids)),
+      ...traceOf(headers),
       ...(sample === 1 ? {} : { sample }),
     };
     log.observe(observation);
@@ -140,10 +140,10 @@ export function observeRefusal(
   fault: FaultName,
   { status, body }: Pick<Reply, "status" | "body">,
   peer: Peer | undefined,
-  heard: Pick<Ask, "method" | "target" | "ids"> | undefined,
+  heard: Pick<Ask, "method" | "target" | "headers"> | undefined,
   log: AccessLog,
 ): string {
-  const id = idFor(heard?.ids, log.prefixes);
+  const id = idFor(heard?.headers, log.prefixes);
   const sample = log.keeps?.(status, 0) ?? 1;
   if (sample === 0) return requestIdHeader(id);
   const client = peer?.remoteAddress;
@@ -159,7 +159,7 @@ export function observeRefusal(
     keyId: "",
     ...(client === undefined ? {} : { client }),
     fault,
-    ...(heard?.ids && traceOf(heard.ids)),
+    ...traceOf(heard?.headers),
     ...(sample === 1 ? {} : { sample }),
   });
   return requestIdHeader(id);

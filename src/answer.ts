@@ -94,7 +94,7 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
     ifNoneMatch,
     // Looked for when a page needs it: most unknown paths are no page's either.
     get acceptEncoding() {
-      return headerOf(ask, "accept-encoding");
+      return ask.headers?.get("accept-encoding") ?? undefined;
     },
   });
   if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
@@ -102,14 +102,6 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
     (reply) => reply ?? refuse(ask, state, "notFound", "", NOBODY),
     (error: unknown) => defect(ask, state, undefined, error),
   );
-}
-
-/** The value of a header, all of its fields joined. @param name in lower case */
-function headerOf({ headers }: Ask, name: string): string | undefined {
-  if (headers === undefined) return undefined;
-  if ("get" in headers) return headers.get(name) ?? undefined;
-  const values = headers.filter((_, at) => at % 2 === 1 && headers[at - 1]!.toLowerCase() === name);
-  return values.length === 0 ? undefined : values.join(", ");
 }
 
 /** A request that the gate refused may be worth a notice. */

@@ -11,13 +11,6 @@ export interface Peer {
   readonly remoteAddress?: string | undefined;
 }
 
-/** Ids that a request brought, as on the wire; of a header that came more than once the values joined by a comma. */
-export interface RequestIds {
-  /** `X-Request-Id`. */
-  readonly requestId: string | undefined;
-  readonly traceparent: string | undefined;
-}
-
 /** One request. Header values are as on the wire; absent headers are undefined. */
 export interface Ask {
   /** Upper-case HTTP method. */
@@ -29,12 +22,10 @@ export interface Ask {
   readonly ifMatch: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** All headers, for what hardly any request is asked for: names and values in turn, or by name. */
-  readonly headers?: readonly string[] | Pick<Headers, "get"> | undefined;
+  /** The other headers, by lower-case name; values of one name are joined by a comma. */
+  readonly headers?: Pick<Headers, "get"> | undefined;
   /** Looked at for the log alone; absent where there is no connection. */
   readonly peer?: Peer | undefined;
-  /** Looked at for the access log alone. */
-  readonly ids?: RequestIds | undefined;
   /** Whether whoever asked is gone, so that an answer that takes work is not worth it; never when absent. */
   readonly isGone?: (() => boolean) | undefined;
 }

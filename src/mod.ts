@@ -21,11 +21,11 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createDirectAdapter, type DirectDoor } from "./edge/direct.ts";
-import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
-import { createNodeAdapter } from "./edge/node.ts";
 import { hashToken, type KeyRecord } from "./gate/keys.ts";
 import type { GivenKey } from "./given-keys.ts";
+import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
+import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
+import { createNodeDoor } from "./http/node-door.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
 import { type CheckedOptions, checkOptions, type OpenOptions } from "./open-options.ts";
@@ -40,10 +40,10 @@ import { IS_SUPPORTED } from "./supported.mjs";
 // An import without a name would stand in the declarations, too.
 void IS_SUPPORTED;
 
-export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
-export type { FetchHandler } from "./edge/fetch.ts";
 export { KeysFileError } from "./gate/keys.ts";
 export type { GivenKey } from "./given-keys.ts";
+export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
+export type { FetchHandler } from "./http/fetch.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
 export type { Observation, Observe } from "./observe.ts";
 export type { OpenOptions } from "./open-options.ts";
@@ -155,7 +155,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   return {
     ask: createDirectAdapter(state),
     fetch: createFetchHandler(state),
-    handle: createNodeAdapter(state).handle,
+    handle: createNodeDoor(state),
     generation: () => state.generation.store.id,
     searchCache: searchCounts,
     reload,

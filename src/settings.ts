@@ -350,6 +350,15 @@ export const SETTINGS: readonly Setting[] = [
     commands: SERVING,
   },
   {
+    flag: "http",
+    kind: "choice",
+    choices: ["direct", "node"],
+    default: "direct",
+    meaning:
+      "What reads requests: `direct`, orrery's own HTTP, or `node`, the runtime's node:http, which bounds less and is slower.",
+    commands: SERVING,
+  },
+  {
     flag: "headers-timeout",
     kind: "number",
     value: "SECONDS",
@@ -376,7 +385,7 @@ export const SETTINGS: readonly Setting[] = [
     default: "2",
     min: 0.05,
     max: 3600,
-    meaning: "How often the two timeouts above are checked.",
+    meaning: "Longest time between two looks at the timeouts; at most a second with `--http direct`.",
     commands: SERVING,
   },
   {

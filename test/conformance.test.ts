@@ -6,10 +6,10 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
+import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
-import { DEFAULT_LIMITS } from "../src/serve/listen/http.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
 import {
   at,
@@ -160,7 +160,7 @@ function startHere({ settings }: World, shared: Shared): Promise<RunningServer> 
     observe: observeNothing,
     host: "127.0.0.1",
     port: 0,
-    http: DEFAULT_LIMITS,
+    http: DEFAULT_HTTP,
   });
 }
 

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
+import { limitsFrom } from "../src/http/server.ts";
 import { nearest } from "../src/nearest.ts";
-import { limitsFrom } from "../src/serve/listen/http.ts";
 import {
   type Command,
   defaultOf,

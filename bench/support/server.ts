@@ -7,7 +7,7 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Observation } from "../../src/observe.ts";
-import { DEFAULT_LIMITS } from "../../src/serve/listen/http.ts";
+import { DEFAULT_HTTP } from "../../src/http/server.ts";
 import { startServer } from "../../src/serve/server.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */
@@ -37,7 +37,7 @@ const server = await startServer({
   accessLog: false,
   servingThreads: Number(threads),
   observe: (observation: Observation) => process.send!({ observation }),
-  http: DEFAULT_LIMITS,
+  http: DEFAULT_HTTP,
 });
 process.send!({ url: server.url });
 

@@ -1,38 +1,38 @@
 /**
- * The admin listener: node:http with narrow limits.
+ * The admin listener: HTTP with narrow limits.
  *
- * It shares a thread with requests of the API, or with what hands generations
- * to the threads that serve these. So connections are few, of which an idle one
- * makes room for a new one; what one read holds is bounded; and nobody who
- * reads or writes slowly is waited for.
+ * It shares a thread with requests of the API, or with the work of handing
+ * generations to the threads that serve these. Each connection is accepted, so
+ * that a health probe always is: when there are many, the oldest that waits for
+ * nothing ends.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { AddressInfo } from "node:net";
+import { sliceAll } from "../body.ts";
 import { splitTarget } from "../derive/router.ts";
-import { inspect, readHead } from "../edge/head.ts";
-import { stopParsing } from "../edge/parser.ts";
 import { FAULTS, type FaultName } from "../fault.ts";
+import { type HttpLimits, HttpServer } from "../http/server.ts";
+import type { Ask, Reply } from "../message.ts";
 import type { Observe } from "../observe.ts";
 import { codeOf } from "../system-error.ts";
 import type { AdminAddress } from "./address.ts";
-import { Connections } from "./connections.ts";
 import { type AdminReply, errorReply } from "./request.ts";
 import type { AdminCall } from "./router.ts";
 
-/** Most bytes of a body; none is looked at. */
-const MAX_BODY_BYTES = 65_536;
+const LIMITS: HttpLimits = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  checkInterval: 1000,
+  keepAliveTimeout: 75_000,
+  socketTimeout: 10_000,
+  maxHeadBytes: 16_384,
+  maxRequestsPerSocket: Number.POSITIVE_INFINITY,
+  maxConnections: 128,
+  makesRoom: true,
+};
 
-const HEAD_MS = 5000;
-const REQUEST_MS = 10_000;
-const CHECK_MS = 1000;
-const IDLE_MS = 75_000;
-/** How long a peer may take nothing of a reply. */
-const WRITE_MS = 10_000;
-/** How long replies that are under way may put off the end. */
+/** How long answers that are not ready may put off the end. */
 const CLOSE_MS = 500;
-const LOOK_MS = 10;
 
 /** In every reply, unless it says otherwise. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -47,127 +47,42 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** A running listener. */
 export interface AdminListener {
   readonly address: AddressInfo;
-  /** Stops; replies that are under way have a moment. */
+  /** Stops; answers that are not ready have a moment. */
   readonly close: () => Promise<void>;
+}
+
+/** Makes a reply of HTTP. */
+function toReply({ status, headers, body }: AdminReply, isHead: boolean): Reply {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  const length: Record<string, string> = status === 304 ? {} : { "Content-Length": String(bytes.length) };
+  const lines = Object.entries({ ...HEADERS, ...headers, ...length });
+  const hasBody = !isHead && bytes.length > 0;
+  return {
+    status,
+    headers: lines.map(([name, value]) => `${name}: ${value}\r\n`).join(""),
+    body: hasBody ? { length: bytes.length, head: "", slices: sliceAll(bytes), end: "", isShared: true } : "",
+    route: "",
+    keyId: "",
+  };
 }
 
 function faultReply(fault: FaultName): AdminReply {
   return errorReply(FAULTS[fault].status, FAULTS[fault].message);
 }
 
-function send(request: IncomingMessage, response: ServerResponse, reply: AdminReply, closes: boolean): void {
-  const { status, headers, body } = reply;
-  response.writeHead(status, {
-    ...HEADERS,
-    ...headers,
-    ...(status === 304 ? {} : { "Content-Length": Buffer.byteLength(body) }),
-    ...(closes ? { Connection: "close" } : {}),
-  });
-  request.socket.setTimeout(WRITE_MS);
-  response.end(request.method === "HEAD" ? undefined : body);
-}
-
-/** Whether a body is more than anybody has to send. */
-function isLargeBody(request: IncomingMessage): boolean {
-  return (
-    request.headers["transfer-encoding"] !== undefined ||
-    Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES
-  );
-}
-
-/** What is wrong with a request itself; it ends its connection. */
-function refusalOf(request: IncomingMessage): AdminReply | undefined {
-  const fault = inspect(request, readHead(request.rawHeaders));
-  if (fault !== undefined) return faultReply(fault);
-  return isLargeBody(request) ? errorReply(413, "Request body too large") : undefined;
-}
-
-/** Answers input that is not HTTP, once. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === "ECONNRESET" || socket.bytesWritten > 0) {
-    socket.destroy();
-    return;
-  }
-  const isTooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-  const { status, message } = FAULTS[isTooLarge ? "headTooLarge" : isLate ? "timeout" : "badRequest"];
-  const body = `${JSON.stringify({ error: message })}\n`;
-  socket.end(
-    `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${body.length}\r\nDate: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`,
-  );
-  // What a client goes on sending is not read.
-  setTimeout(() => socket.destroy(), CLOSE_MS).unref();
-}
-
-function callOf(request: IncomingMessage, response: ServerResponse): AdminCall {
-  const { authorization, ifNoneMatch } = readHead(request.rawHeaders);
-  const { host, accept, "accept-encoding": acceptEncoding, "x-orrery-admin": action } = request.headers;
-  const target = request.url!;
+function callOf({ method, target, authorization, ifNoneMatch, headers, isGone }: Ask): AdminCall {
+  const header = (name: string): string | undefined => headers?.get(name) ?? undefined;
   return {
-    method: request.method!,
+    method,
     target,
     query: splitTarget(target).query,
-    host,
+    host: header("host"),
     authorization,
-    accept,
-    acceptEncoding: acceptEncoding?.toString(),
+    accept: header("accept"),
+    acceptEncoding: header("accept-encoding"),
     ifNoneMatch,
-    action: action?.toString(),
-    isGone: () => response.destroyed || request.socket.destroyed,
-  };
-}
-
-function createAdminServer(
-  answer: (call: AdminCall) => AdminReply | Promise<AdminReply>,
-  observe: Observe,
-): { server: Server; connections: Connections; startClosing: () => void } {
-  const connections = new Connections();
-  let isClosing = false;
-
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { socket } = request;
-    const isTooMany = connections.begin(socket, response);
-    const refusal = isTooMany ? errorReply(429, "Too many requests at once") : refusalOf(request);
-    if (refusal !== undefined) {
-      stopParsing(socket);
-      send(request, response, refusal, true);
-      return;
-    }
-    // A reload takes its time.
-    socket.setTimeout(0);
-    await connections.room();
-    let reply: AdminReply;
-    try {
-      reply = await answer(callOf(request, response));
-    } catch (error) {
-      observe({ kind: "defect", where: "admin", error });
-      reply = faultReply("internal");
-    }
-    if (!response.destroyed) send(request, response, reply, isClosing);
-  }
-
-  const server = createServer({
-    headersTimeout: HEAD_MS,
-    requestTimeout: REQUEST_MS,
-    connectionsCheckingInterval: CHECK_MS,
-    keepAliveTimeout: IDLE_MS,
-    maxHeaderSize: 16_384,
-    requireHostHeader: false,
-  });
-  server.maxHeadersCount = 0;
-  server.timeout = WRITE_MS;
-  server.on("connection", (socket) => connections.add(socket));
-  server.on("request", (request, response) => void handle(request, response));
-  // No client is told to continue with a body.
-  server.on("checkContinue", (request, response) => void handle(request, response));
-  server.on("clientError", answerClientError);
-  return {
-    server,
-    connections,
-    startClosing() {
-      isClosing = true;
-    },
+    action: header("x-orrery-admin"),
+    isGone: isGone!,
   };
 }
 
@@ -181,29 +96,33 @@ export async function listenForAdmin(
   answer: (call: AdminCall) => AdminReply | Promise<AdminReply>,
   observe: Observe,
 ): Promise<AdminListener> {
-  const { server, connections, startClosing } = createAdminServer(answer, observe);
-  const listen = (on: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host, port: on }, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
-  await listen(port).catch((error: unknown) => {
-    if (orAnyPort && codeOf(error) === "EADDRINUSE") return listen(0);
+  async function answerSafely(ask: Ask): Promise<Reply> {
+    let reply: AdminReply;
+    try {
+      reply = await answer(callOf(ask));
+    } catch (error) {
+      observe({ kind: "defect", where: "admin", error });
+      reply = faultReply("internal");
+    }
+    return toReply(reply, ask.method === "HEAD");
+  }
+
+  const server = new HttpServer(
+    {
+      answer: answerSafely,
+      refuse: (fault, _socket, ask) => toReply(faultReply(fault), ask?.method === "HEAD"),
+      begin: () => 0,
+      answered() {},
+      aborted() {},
+      observe,
+      where: "admin listener",
+      collectGarbage() {},
+    },
+    LIMITS,
+  );
+  const address = await server.listen(host, port).catch((error: unknown) => {
+    if (orAnyPort && codeOf(error) === "EADDRINUSE") return server.listen(host, 0);
     throw error;
   });
-  server.on("error", (error) => observe({ kind: "defect", where: "admin listener", error }));
-  return {
-    address: server.address() as AddressInfo,
-    async close() {
-      startClosing();
-      const closed = new Promise((resolve) => server.close(resolve));
-      const began = performance.now();
-      while (!connections.isIdle && performance.now() - began < CLOSE_MS) await sleep(LOOK_MS);
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return { address, close: () => server.close(CLOSE_MS) };
 }

@@ -1,9 +1,9 @@
 /** `orrery serve`: the server. */
 
 import { KeysFileError } from "../gate/keys.ts";
+import { whyNoSharing } from "../http/port.ts";
+import { type HttpKind, limitsFrom } from "../http/server.ts";
 import type { Observe } from "../observe.ts";
-import { limitsFrom } from "../serve/listen/http.ts";
-import { whyNoSharing } from "../serve/listen/port.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { createLog } from "../serve/log/log.ts";
 import {
@@ -50,7 +50,7 @@ export function serverOptions(
     similar: options.flag("similar"),
     accessLog: options.flag("access-log"),
     accessSampling: { every: options.integer("access-log-sample"), slowMs: options.number("slow-ms") },
-    http: limitsFrom((flag) => options.number(flag)),
+    http: { kind: options.text("http") as HttpKind, ...limitsFrom((flag) => options.number(flag)) },
     observe,
   };
 }

@@ -1,8 +1,8 @@
 /** `orrery verify`: would a snapshot answer as another server does? */
 
 import { randomBytes } from "node:crypto";
-import { createDirectAdapter } from "../edge/direct.ts";
 import { hashToken } from "../gate/keys.ts";
+import { createDirectAdapter } from "../http/direct.ts";
 import { isObject } from "../json.ts";
 import { observeNothing } from "../observe.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";

@@ -4,12 +4,12 @@ import type { AddressInfo } from "node:net";
 import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../answer.ts";
 import { mergeNotices } from "../gate/notices.ts";
+import { createListener } from "../http/listener.ts";
+import { type Sharing, tryPort } from "../http/port.ts";
+import type { HttpOptions } from "../http/server.ts";
 import { createRequestCells } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
-import { createListener } from "./listen/create-listener.ts";
-import type { HttpLimits } from "./listen/http.ts";
-import { type Sharing, tryPort } from "./listen/port.ts";
 import { collectGarbage } from "./process/collect.ts";
 import { connectionLimit } from "./process/connection-limit.ts";
 import type { OpenStateOptions } from "./state/keepers.ts";
@@ -22,7 +22,7 @@ export interface ServerOptions extends OpenStateOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  readonly http: HttpLimits;
+  readonly http: HttpOptions;
   /** Threads that answer requests; 1, the calling one, when absent. */
   readonly servingThreads?: number;
   /** Whether other processes may listen on the same port, if they share it as well; false when absent. */
@@ -170,7 +170,7 @@ async function listenHere(
   state: State,
 ): Promise<Listening> {
   const maxConnections = connectionLimit(1, admin ? ADMIN_CONNECTIONS : 0);
-  const listener = await createListener(state, { maxConnections, ...limits }, observe);
+  const listener = await createListener(state, { maxConnections, ...limits }, { observe, collectGarbage });
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
     address,

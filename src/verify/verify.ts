@@ -1,6 +1,6 @@
 /** Asks another server for a sample and compares each answer with what a snapshot would answer. */
 
-import type { DirectDoor } from "../edge/direct.ts";
+import type { DirectDoor } from "../http/direct.ts";
 import { isObject } from "../json.ts";
 import { runAll } from "../source/mirror/lists.ts";
 import type { MirrorNote } from "../source/mirror/snapshot.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GRACE_MS } from "../../src/serve/listen/http.ts";
+import { GRACE_MS } from "../../src/http/server.ts";
 import {
   AT_ONCE,
   ask,

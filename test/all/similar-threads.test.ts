@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
+import { whyNoSharing } from "../../src/http/port.ts";
 import type { Observation } from "../../src/mod.ts";
-import { whyNoSharing } from "../../src/serve/listen/port.ts";
 import { startServer } from "../../src/serve/server.ts";
 import { cleanUp, TOKENS, testOptions } from "../support/http-server.ts";
 import { until } from "../support/process.ts";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { createDirectAdapter } from "../../src/edge/direct.ts";
 import { hashToken } from "../../src/gate/keys.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
+import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe.ts";
 import { type OpenState, openState } from "../../src/serve/state/open.ts";
 import { createUpstream } from "../../src/source/upstream/upstream.ts";

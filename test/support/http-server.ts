@@ -9,15 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
+import { createApiApp } from "../../src/http/api.ts";
+import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
 import type { Observation } from "../../src/observe.ts";
-import {
-  createHttpServer,
-  DEFAULT_LIMITS,
-  type HttpLimits,
-  leave,
-  listen,
-  stopListening,
-} from "../../src/serve/listen/http.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 import { openState } from "../../src/serve/state/open.ts";
 import { testArguments } from "./program.ts";
@@ -136,7 +130,7 @@ function fixture(): Promise<string> {
 }
 
 export interface TestOptions extends Partial<Omit<ServerOptions, "http">> {
-  readonly http?: Partial<HttpLimits>;
+  readonly http?: Partial<HttpOptions>;
 }
 
 /** The options of a server on a free port of the loopback interface. */
@@ -161,7 +155,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     servingThreads: SERVING_THREADS,
     observe: (observation) => observations.push(observation),
     ...options,
-    http: { ...DEFAULT_LIMITS, ...options.http },
+    http: { ...DEFAULT_HTTP, ...options.http },
   };
 }
 
@@ -217,15 +211,17 @@ export async function serveOpen(
   const complete = await testOptions(options, observations);
   const { state, stop, close } = await openState(complete);
   if (search !== undefined) state.generation = { ...state.generation, search };
-  const http = createHttpServer(state, complete.http);
-  const { port } = await listen(http, complete.host, complete.port);
+  const { observe } = complete;
+  const http = new HttpServer({ ...createApiApp(state), observe, collectGarbage() {} }, complete.http);
+  const { port } = await http.listen(complete.host, complete.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();
-    return stopListening(http)
-      .then(() => leave(http))
+    return http
+      .stopListening()
+      .then(() => http.leave())
       .then(close);
   });
-  return { ...server, sockets: () => [...http.adapter.connections.bySocket.keys()] };
+  return { ...server, sockets: () => [...http.connections].map(({ socket }) => socket) };
 }
 
 const children = new Set<{ kill: (signal: "SIGKILL") => boolean }>();

@@ -6,13 +6,13 @@ import type { Key } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import type { Leases } from "../../gate/shared-leases.ts";
 import type { Prefixes } from "../../gate/token.ts";
+import type { Sharing } from "../../http/port.ts";
+import type { HttpOptions } from "../../http/server.ts";
 import type { RequestCells } from "../../metrics/counters.ts";
 import type { AccessSampling } from "../../sampling.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Store } from "../../store/generation.ts";
-import type { HttpLimits } from "../listen/http.ts";
-import type { Sharing } from "../listen/port.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
 
@@ -29,7 +29,7 @@ export interface ServingTask {
   /** Of the first thread it may be 0; the others take the one it got. */
   readonly port: number;
   readonly sharing: Sharing;
-  readonly http: HttpLimits;
+  readonly http: HttpOptions;
   readonly prefixes: Prefixes;
   readonly rateLimit: number;
   readonly cors: boolean;

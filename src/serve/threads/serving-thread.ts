@@ -7,6 +7,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../../gate/keys.ts";
 import { createSharedLimits } from "../../gate/shared-waiting.ts";
+import { createListener } from "../../http/listener.ts";
 import { countersOf, searchCounter } from "../../metrics/counters.ts";
 import { watchVitals } from "../../metrics/vitals.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
@@ -14,7 +15,6 @@ import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
 import { monotonic, startRealTimer } from "../limits/monotonic.ts";
-import { createListener } from "../listen/create-listener.ts";
 import { collectGarbage, RELEASE_MS } from "../process/collect.ts";
 import { watchEventLoop } from "../process/event-loop.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
@@ -90,7 +90,7 @@ const state = composeState(task, {
   observe,
 });
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
-const listener = createListener(state, task.http, observe);
+const listener = createListener(state, task.http, { observe, collectGarbage });
 
 /** A stop may begin before it listens. */
 const started = startListening();

@@ -10,13 +10,13 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import { MessageChannel, type Worker } from "node:worker_threads";
+import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { MOST_THREADS } from "../../settings.ts";
 import type { Generation } from "../../store/generation.ts";
-import type { Sharing } from "../listen/port.ts";
 import { causeOfDeath, startWorker } from "../process/worker-options.ts";
 import type { OpenState } from "../state/open.ts";
 import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";

@@ -1,7 +1,6 @@
 /** The web-standard adapter: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
 import { answer, type State } from "../answer.ts";
-import { idsOfHeaders } from "../request-ids.ts";
 import { createResponder } from "./web-response.ts";
 
 /** A handler for one web-standard request. Rejects only what is none. */
@@ -24,7 +23,6 @@ export function createFetchHandler(state: State): FetchHandler {
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
         headers,
-        ids: state.accessLog ? idsOfHeaders(headers) : undefined,
         // The signal is made when it is first asked for, which most requests never do.
         isGone: () => request.signal.aborted,
       },

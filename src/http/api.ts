@@ -1,0 +1,53 @@
+/** The API as what answers a server: the pipeline, refusals in its words, requests counted. */
+
+import { observeRefusal } from "../access.ts";
+import { answer, type State } from "../answer.ts";
+import { FAULTS, type FaultName } from "../fault.ts";
+import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
+import type { Ask, Peer, Reply } from "../message.ts";
+import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
+import type { HttpApp } from "./server.ts";
+
+/** A refusal that is none of the API's: no CORS headers. */
+function bareReply(fault: FaultName, isHead: boolean): Reply {
+  const body = isHead ? "" : FAULT_BODIES[fault];
+  return {
+    status: FAULTS[fault].status,
+    headers: BARE_FAULT_HEADERS[fault],
+    body,
+    route: "",
+    keyId: "",
+    fault,
+  };
+}
+
+/** What an {@link HttpApp} says of requests. */
+export type ApiApp = Omit<HttpApp, "observe" | "collectGarbage">;
+
+/** Makes it for a state. */
+export function createApiApp(state: State): ApiApp {
+  const { requestCounters: counters } = state;
+
+  function refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
+    const reply = bareReply(fault, ask?.method === "HEAD");
+    // A request was counted when it began.
+    if (counters !== undefined && ask === undefined) countRefused(counters, "", reply.status, fault);
+    if (!state.accessLog) return reply;
+    const { observe, gate, keepsAccess: keeps } = state;
+    const lines = observeRefusal(fault, reply, peer, ask, { observe, prefixes: gate.prefixes, keeps });
+    return { ...reply, headers: reply.headers + lines };
+  }
+
+  const app = { answer: (ask: Ask) => answer(ask, state), refuse };
+  if (counters === undefined) return { ...app, begin: () => 0, answered() {}, aborted() {} };
+  return {
+    ...app,
+    begin() {
+      countBegun(counters);
+      return performance.now();
+    },
+    answered: (began, method, { route, status, fault }) =>
+      countAnswered(counters, began, method, route, status, fault),
+    aborted: (began, method, { route }) => countAborted(counters, began, method, route),
+  };
+}

@@ -1,0 +1,452 @@
+/**
+ * One HTTP/1.1 connection: reads requests, has them answered in order, and ends
+ * so that the last answer arrives.
+ *
+ *      new ──bytes──▶ head ◀──part of a head── idle
+ *       │              │                        ▲
+ *       │              │ a whole request        │ all answered
+ *       │              ▼                        │
+ *       │             busy ─────────────────────┘
+ *       │              │ the last answer is decided: the request or its answer
+ *       │              │ ends the connection, a refusal, a stop, the peer's FIN
+ *       │              ▼
+ *       │           closing     bytes that still come are dropped
+ *       │              │ everything was written; the FIN is sent
+ *       ▼              ▼
+ *       └─────────▶ lingering   the peer has a moment to read and to close
+ *                      │
+ *                      ▼
+ *                     gone      from any state, when the socket is closed
+ *
+ * Parsing stops between two requests while the connection is full (unsent
+ * bytes, answers that are not ready) or has had its share of the turn; then
+ * nothing is read either. Bytes that are not parsed are at most one read and the
+ * part of one head.
+ */
+
+import type { Socket } from "node:net";
+import type { FaultName } from "../fault.ts";
+import type { Ask, Reply } from "../message.ts";
+import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
+import { watchPeer } from "./peer.ts";
+import type { Turns } from "./turns.ts";
+import { ReplyWriter } from "./write.ts";
+
+/** Where a connection is in its life; drawn above. */
+export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
+
+/** Bounds of a connection. Times are milliseconds. */
+export interface ConnectionLimits {
+  /** From the first byte of a head to its last; also until the first byte of a new connection. */
+  readonly headersTimeout: number;
+  readonly keepAliveTimeout: number;
+  /** How long a peer may take nothing of 64 KiB that were written. */
+  readonly socketTimeout: number;
+  readonly maxHeadBytes: number;
+  /** Requests taken from one connection before it is ended. */
+  readonly maxRequestsPerSocket: number;
+}
+
+/** What a connection needs of its server. */
+export interface ConnectionHost {
+  readonly limits: ConnectionLimits;
+  readonly keepAlive: string;
+  readonly turns: Turns;
+  /** Answers a request. Never throws and never rejects. */
+  readonly answer: (ask: Ask) => Reply | Promise<Reply>;
+  /**
+   * The reply to input that is not answered otherwise.
+   *
+   * @param ask the request, where its head could be read
+   */
+  readonly refuse: (fault: FaultName, socket: Socket, ask: Ask | undefined) => Reply;
+  /** A request begins. @returns when, in a form that the next two take */
+  readonly begin: () => number;
+  readonly answered: (began: number, method: string, reply: Reply) => void;
+  /** A request will not be answered: its peer is gone. */
+  readonly aborted: (began: number, method: string, reply: Reply) => void;
+  /** Called once, when the socket is closed. @param discarded bytes read or made for nothing, about */
+  readonly gone: (connection: Connection, discarded: number) => void;
+  /** Milliseconds of the newest sweep. */
+  readonly clock: number;
+  /** Whether the server stops: the answer after which nothing waits says that it is the last. */
+  readonly isDraining: boolean;
+  /** Whether every answer is the last: the grace of a stop is over. */
+  readonly isLeaving: boolean;
+  /** Whether requests that take work are treated as if their peers were gone. */
+  readonly givesUpWork: boolean;
+}
+
+/** A request that was taken, in order of arrival. */
+interface Answer {
+  readonly method: string;
+  /** As {@link ConnectionHost.begin} gave it; negative for input that is no request. */
+  readonly began: number;
+  /** Whether the connection ends after it. */
+  readonly closes: boolean;
+  reply: Reply | undefined;
+}
+
+/** Answers of one connection that are not written. */
+const MAX_ANSWERS = 32;
+
+/** Bytes of one connection that the system has not taken. */
+const MAX_UNSENT_BYTES = 65_536;
+
+/** Bytes read while nothing should be: some runtimes deliver more after a pause. */
+const MAX_UNREAD_BYTES = 1_048_576;
+
+/** How long a peer gets to take its last answer and to close. */
+const LINGER_MS = 2000;
+
+/** One connection. */
+export class Connection {
+  readonly socket: Socket;
+  readonly #host: ConnectionHost;
+  readonly #writer: ReplyWriter;
+  #state: ConnectionState = "new";
+  /** When its state began, or its peer last took some bytes, by the server's clock. */
+  #since: number;
+  /** Bytes that were read, as one-byte text, and where the next head begins. */
+  #text = "";
+  #at = 0;
+  /** Fields of the newest request. */
+  #fields: Fields | undefined;
+  /** Minor version of its newest request. */
+  #minor: 0 | 1 = 1;
+  #requests = 0;
+  #answers: Answer[] = [];
+  /** Why parsing waits: for its turn, or for room. */
+  #wait: "turn" | "room" | undefined;
+  /** Whether the peer has sent its FIN. */
+  #hasEnded = false;
+  /** Whether a stop waits for bytes that have arrived before it calls an answer the last. */
+  #isSettling = false;
+  /** Bytes that were unsent at the last sweep. */
+  #unsent = 0;
+  #isGone: (() => boolean) | undefined;
+
+  constructor(socket: Socket, host: ConnectionHost) {
+    this.socket = socket;
+    this.#host = host;
+    this.#since = host.clock;
+    this.#writer = new ReplyWriter(socket, host.keepAlive);
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("end", () => this.#end());
+    socket.on("drain", () => this.#makeRoom());
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => this.#close());
+  }
+
+  /** Where it is. */
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Whether nothing was asked that is not answered, and no byte of a request has arrived. */
+  get isIdle(): boolean {
+    return this.#state === "new" || this.#state === "idle";
+  }
+
+  #enter(state: ConnectionState): void {
+    this.#state = state;
+    this.#since = this.#host.clock;
+    this.#unsent = 0;
+  }
+
+  #isClosing(): boolean {
+    return this.#state === "closing" || this.#state === "lingering" || this.#state === "gone";
+  }
+
+  #read(chunk: Buffer): void {
+    // After the last answer is decided, what comes is read so that no reset overtakes it, and dropped.
+    if (this.#isClosing()) return;
+    const text = chunk.toString("latin1");
+    this.#text = this.#at === this.#text.length ? text : this.#text.slice(this.#at) + text;
+    this.#at = 0;
+    if (this.#wait === undefined) this.#parse();
+    else if (this.#text.length > MAX_UNREAD_BYTES) this.socket.destroy();
+  }
+
+  /** Goes on after a wait. */
+  proceed(): void {
+    if (this.#wait === undefined || this.#isClosing()) return;
+    this.#wait = undefined;
+    this.#parse();
+    // It may wait again, or have been told to close; then reading goes on at its own time.
+    if (this.#wait === undefined) this.socket.resume();
+  }
+
+  /** Takes the requests that were read, as far as there is room. */
+  #parse(): void {
+    for (let taken = 0; this.#at < this.#text.length; taken++) {
+      const wait = this.#isFull() ? "room" : this.#host.turns.isOver(taken) ? "turn" : undefined;
+      if (wait !== undefined) {
+        this.#waitFor(wait);
+        return;
+      }
+      this.#at = skipEmptyLines(this.#text, this.#at);
+      const head = readHead(this.#text, this.#at, this.#fields, this.#host.limits.maxHeadBytes);
+      if (head === "partial") break;
+      if (typeof head === "string") {
+        this.#refuse(head);
+        break;
+      }
+      this.#at = head.end;
+      this.#fields = head.fields;
+      this.#take(head);
+      if (this.#isClosing()) break;
+    }
+    this.#writer.flush();
+    this.#rest();
+  }
+
+  #isFull(): boolean {
+    return this.#answers.length >= MAX_ANSWERS || this.#writer.unsent >= MAX_UNSENT_BYTES;
+  }
+
+  #waitFor(what: "turn" | "room"): void {
+    this.#wait = what;
+    this.#state = "busy";
+    this.#writer.flush();
+    this.socket.pause();
+    if (what === "turn") this.#host.turns.add(this);
+    // The flush may have made the room.
+    else if (!this.#isFull()) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    if (this.#wait !== "room" || this.#isFull()) return;
+    this.#wait = "turn";
+    this.#host.turns.add(this);
+  }
+
+  /** Has one request answered. */
+  #take(head: Head): void {
+    const { method, target, fields } = head;
+    const host = this.#host;
+    const began = host.begin();
+    this.#state = "busy";
+    this.#requests++;
+    this.#minor = head.minor;
+    const fault = faultOf(head);
+    const closes =
+      fault !== undefined ||
+      !staysOpen(head) ||
+      // Its body may follow although no 100 came.
+      fields.expect !== undefined ||
+      this.#requests >= host.limits.maxRequestsPerSocket;
+    if (closes) this.#stopReading();
+    this.#isGone ??= this.#watch();
+    const ask: Ask = {
+      method,
+      target,
+      authorization: fields.authorization,
+      ifNoneMatch: fields.ifNoneMatch,
+      ifMatch: fields.ifMatch,
+      now: Date.now(),
+      headers: fields,
+      peer: this.socket,
+      isGone: this.#isGone,
+    };
+    const reply = fault === undefined ? host.answer(ask) : host.refuse(fault, this.socket, ask);
+    if (!(reply instanceof Promise) && this.#answers.length === 0 && !this.#mayBeLast()) {
+      this.#write(method, began, reply, closes);
+      return;
+    }
+    this.#queue({ method, began, closes, reply: undefined }, reply);
+  }
+
+  /** Adds an answer to those that are written in order. */
+  #queue(answer: Answer, reply: Reply | Promise<Reply>): void {
+    this.#answers.push(answer);
+    if (reply instanceof Promise) {
+      void reply.then((later) => {
+        answer.reply = later;
+        this.#deliver();
+      });
+    } else {
+      answer.reply = reply;
+      this.#writeReady();
+    }
+  }
+
+  #watch(): () => boolean {
+    const isGone = watchPeer(this.socket, () => this.#minor === 1);
+    return () => this.#host.givesUpWork || isGone();
+  }
+
+  /** Whether the newest answer may be the last one without having been asked for that. */
+  #mayBeLast(): boolean {
+    return this.#hasEnded || this.#host.isDraining;
+  }
+
+  /** An answer has become ready. @param settled the answer after whose request nothing has arrived */
+  #deliver(settled?: Answer): void {
+    if (this.#state === "gone") {
+      this.#abort();
+      return;
+    }
+    this.#writeReady(settled);
+    this.#writer.flush();
+    if (this.#wait === "room") this.#makeRoom();
+    else this.#rest();
+  }
+
+  /** Writes the answers that are ready, in order. */
+  #writeReady(settled?: Answer): void {
+    while (this.#answers[0]?.reply !== undefined) {
+      const answer = this.#answers[0];
+      let { closes } = answer;
+      if (!closes && this.#answers.length === 1 && this.#mayBeLast() && this.#wait === undefined) {
+        const isKnown = this.#hasEnded || this.#host.isLeaving || answer === settled;
+        if (!isKnown) {
+          this.#settle(answer);
+          return;
+        }
+        closes = this.#at === this.#text.length;
+      }
+      this.#answers.shift();
+      this.#write(answer.method, answer.began, answer.reply!, closes);
+    }
+  }
+
+  /** Waits until everything that the system has received by now was read. */
+  #settle(answer: Answer): void {
+    this.#writer.flush();
+    if (this.#isSettling) return;
+    this.#isSettling = true;
+    // The first turn may have begun before the bytes arrived.
+    setImmediate(() =>
+      setImmediate(() => {
+        this.#isSettling = false;
+        this.#deliver(answer);
+      }),
+    );
+  }
+
+  #write(method: string, began: number, reply: Reply, closes: boolean): void {
+    this.#writer.add(reply, closes);
+    if (began >= 0) this.#host.answered(began, method, reply);
+    if (!closes) return;
+    this.#stopReading();
+    this.#sendEnd();
+  }
+
+  #sendEnd(): void {
+    this.#writer.flush();
+    this.socket.end();
+    if (this.socket.writableLength === 0) this.#enter("lingering");
+  }
+
+  /** Nothing more is taken from it. */
+  #stopReading(): void {
+    if (this.#isClosing()) return;
+    this.#enter("closing");
+    this.#text = "";
+    this.#at = 0;
+    if (this.#wait === undefined) return;
+    this.#wait = undefined;
+    this.socket.resume();
+  }
+
+  /** Answers input that is no request, once and in its turn. */
+  #refuse(fault: FaultName): void {
+    if (this.#isClosing()) return;
+    this.#stopReading();
+    const reply = this.#host.refuse(fault, this.socket, undefined);
+    this.#queue({ method: "", began: -1, closes: true, reply: undefined }, reply);
+  }
+
+  /** After a visit: the state follows from what is left. */
+  #rest(): void {
+    if (this.#isClosing() || this.#wait !== undefined) return;
+    const isDone = this.#answers.length === 0;
+    if (this.#at < this.#text.length) {
+      // A long text would stay in memory for the part of a head.
+      if (this.#at > 0) this.#text = Buffer.from(this.#text.slice(this.#at), "latin1").toString("latin1");
+      this.#at = 0;
+      if (isDone && this.#state !== "head") this.#enter("head");
+    } else {
+      this.#text = "";
+      this.#at = 0;
+      if (isDone && this.#state !== "new") this.#enter("idle");
+    }
+    if (this.#hasEnded && isDone) this.#finish();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    if (this.#isClosing()) return;
+    if (this.#answers.length === 0 && this.#wait === undefined) this.#finish();
+  }
+
+  /** The peer has said all: half a request is refused, and the connection ends. */
+  #finish(): void {
+    if (this.#at < this.#text.length) this.#refuse("badRequest");
+    else this.finish();
+  }
+
+  /** Ends the connection after the last answer, or without any. */
+  finish(): void {
+    if (this.#isClosing()) return;
+    this.#stopReading();
+    this.#sendEnd();
+  }
+
+  #close(): void {
+    const discarded = this.#unsent + this.#text.length;
+    this.#state = "gone";
+    this.#text = "";
+    this.#at = 0;
+    this.#wait = undefined;
+    this.#host.gone(this, discarded);
+    this.#abort();
+  }
+
+  /** The peer is gone: answers that are ready are counted as lost. */
+  #abort(): void {
+    while (this.#answers[0]?.reply !== undefined) {
+      const { began, method, reply } = this.#answers.shift()!;
+      if (began >= 0) this.#host.aborted(began, method, reply!);
+    }
+  }
+
+  /** Looks at its times. @param slack milliseconds between two sweeps: the clock was late by as much */
+  sweep(now: number, slack: number): void {
+    const { headersTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
+    const waited = now - this.#since - slack;
+    const unsent = this.socket.writableLength;
+    if (unsent > 0) {
+      this.#sweepUnsent(unsent, now, waited > socketTimeout * (1 + unsent / MAX_UNSENT_BYTES));
+      return;
+    }
+    switch (this.#state) {
+      case "new":
+        if (waited > headersTimeout) this.finish();
+        break;
+      case "head":
+        if (waited > headersTimeout) this.#refuse("timeout");
+        break;
+      case "idle":
+        if (keepAliveTimeout > 0 && waited > keepAliveTimeout) this.finish();
+        break;
+      case "closing":
+        if (this.socket.writableFinished) this.#enter("lingering");
+        break;
+      case "lingering":
+        if (waited > LINGER_MS) this.socket.destroy();
+        break;
+    }
+  }
+
+  /** Ends a connection whose peer takes nothing of its answers for too long. */
+  #sweepUnsent(unsent: number, now: number, isLate: boolean): void {
+    if (unsent === this.#unsent) {
+      if (isLate) this.socket.destroy();
+      return;
+    }
+    this.#unsent = unsent;
+    this.#since = now;
+  }
+}

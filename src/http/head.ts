@@ -1,0 +1,297 @@
+/**
+ * Reads the head of one HTTP/1.x request: a strict grammar (RFC 9112), nothing
+ * repaired. Bytes are given as one-byte ("latin1") text.
+ *
+ *     head = method SP target SP "HTTP/1." ("0" / "1") CRLF *(name ":" OWS value OWS CRLF) CRLF
+ *
+ * Whatever this takes, the parser of node:http takes with the same method,
+ * target and fields; the reverse does not hold. docs/http.md lists the
+ * differences.
+ */
+
+import type { FaultName } from "../fault.ts";
+
+/** Most fields of a head. */
+export const MAX_FIELDS = 64;
+
+/** The methods that node's parser knows; every other one is no HTTP. */
+const METHODS = new Set(
+  (
+    "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY " +
+    "OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK " +
+    "UNLOCK UNSUBSCRIBE"
+  ).split(" "),
+);
+
+/** Lines of fields, each with its CRLF. Names are tokens; values are visible characters, blanks and bytes from 0x80 on. */
+const FIELD_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+
+/** The start of a line whose end has not arrived. */
+const LINE_START = /^[\t\x20-\x7e\x80-\xff]*\r?$/;
+
+/** A target that is a path: visible ASCII, as everywhere in a target. */
+const PATH = /^\/[\x21-\x7e]*$/;
+
+/** A target with scheme and authority, or that of CONNECT. */
+const ABSOLUTE = /^[A-Za-z]+:\/\/[\x21-\x7e]*$/;
+const VISIBLE = /^[\x21-\x7e]+$/;
+
+/** Content-Length as digits; longer ones are no size of anything. */
+const LENGTH = /^\d{1,15}$/;
+
+/** The fields of a head, read once; a connection reuses them while its requests bring the same bytes. */
+export class Fields {
+  /** All lines and the empty one, as they were sent. */
+  readonly text: string;
+  /** Whether the lines are no fields, or name no length. */
+  isMalformed: boolean;
+  /** Fields named more than once: the first counts. */
+  authorization: string | undefined;
+  /** Fields named more than once are joined. */
+  ifNoneMatch: string | undefined;
+  ifMatch: string | undefined;
+  hosts = 0;
+  count = 0;
+  hasBody = false;
+  /** Whether `Connection` lists `close`, or `keep-alive`. */
+  closes = false;
+  keepsAlive = false;
+  /** The value of `Expect` in lower case. */
+  expect: string | undefined;
+  #isCoded = false;
+  #hasLength = false;
+
+  /** @param text lines that end with the empty one */
+  constructor(text: string) {
+    this.text = text;
+    const lines = text.slice(0, -2);
+    this.isMalformed = !FIELD_LINES.test(lines);
+    if (this.isMalformed) return;
+    for (let at = 0; at < lines.length; this.count++) {
+      const colon = lines.indexOf(":", at);
+      const end = lines.indexOf("\r\n", colon);
+      this.#read(lines, at, colon, end);
+      at = end + 2;
+    }
+    if (this.#isCoded && this.#hasLength) this.isMalformed = true;
+  }
+
+  /** Takes in one line. Lengths first: most fields are none of ours, and lower-casing their names would cost. */
+  #read(lines: string, at: number, colon: number, end: number): void {
+    switch (colon - at) {
+      case 4:
+        if (isName(lines, at, "host")) this.hosts++;
+        break;
+      case 6:
+        if (isName(lines, at, "expect")) this.expect = trimmed(lines, colon, end).toLowerCase();
+        break;
+      case 8:
+        if (isName(lines, at, "if-match")) this.ifMatch = joined(this.ifMatch, trimmed(lines, colon, end));
+        break;
+      case 10:
+        if (isName(lines, at, "connection")) this.#readConnection(trimmed(lines, colon, end));
+        break;
+      case 13:
+        if (isName(lines, at, "authorization")) this.authorization ??= trimmed(lines, colon, end);
+        else if (isName(lines, at, "if-none-match"))
+          this.ifNoneMatch = joined(this.ifNoneMatch, trimmed(lines, colon, end));
+        break;
+      case 14:
+        if (isName(lines, at, "content-length")) this.#readLength(trimmed(lines, colon, end));
+        break;
+      case 17:
+        if (isName(lines, at, "transfer-encoding")) this.#isCoded = this.hasBody = true;
+        break;
+    }
+  }
+
+  #readConnection(value: string): void {
+    if (value === "keep-alive") {
+      this.keepsAlive = true;
+      return;
+    }
+    for (const option of value.toLowerCase().split(",")) {
+      const name = option.trim();
+      if (name === "close") this.closes = true;
+      else if (name === "keep-alive") this.keepsAlive = true;
+    }
+  }
+
+  #readLength(value: string): void {
+    if (this.#hasLength || !LENGTH.test(value)) this.isMalformed = true;
+    this.#hasLength = true;
+    if (Number(value) > 0) this.hasBody = true;
+  }
+
+  /** The value of a field, all of its lines joined; null when there is none. @param name in lower case */
+  get(name: string): string | null {
+    const { text } = this;
+    let value: string | undefined;
+    for (let at = 0; at < text.length - 2; ) {
+      const colon = text.indexOf(":", at);
+      const end = text.indexOf("\r\n", colon);
+      if (colon - at === name.length && isName(text, at, name))
+        value = joined(value, trimmed(text, colon, end));
+      at = end + 2;
+    }
+    return value ?? null;
+  }
+}
+
+function isName(lines: string, at: number, name: string): boolean {
+  for (let index = 0; index < name.length; index++) {
+    // Letters differ from lower case in one bit; for the hyphen that bit is set already.
+    if ((lines.charCodeAt(at + index) | 0x20) !== name.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+function joined(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}
+
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
+
+/** The value between a colon and the end of its line, without the blanks around it. */
+function trimmed(lines: string, colon: number, end: number): string {
+  let from = colon + 1;
+  let to = end;
+  while (from < to && isBlank(lines.charCodeAt(from))) from++;
+  while (to > from && isBlank(lines.charCodeAt(to - 1))) to--;
+  return lines.slice(from, to);
+}
+
+/** A slice of a longer text keeps all of that in memory; fields outlive the read that brought them. */
+const LONG_TEXT = 4096;
+
+function ownText(text: string, from: number, to: number): string {
+  const slice = text.slice(from, to);
+  return text.length < LONG_TEXT ? slice : Buffer.from(slice, "latin1").toString("latin1");
+}
+
+/** A head that was read whole. */
+export interface Head {
+  readonly method: string;
+  readonly target: string;
+  /** Minor version of HTTP/1. */
+  readonly minor: 0 | 1;
+  readonly fields: Fields;
+  /** Index after its last byte in the text. */
+  readonly end: number;
+}
+
+/** Why there is no head: more bytes are needed, or what to refuse. */
+export type NoHead = "partial" | FaultName;
+
+const NO_FIELDS = new Fields("\r\n");
+
+/**
+ * Reads the head that begins at an index of a text.
+ *
+ * @param before fields of the head before it on the same connection: equal bytes are not read again
+ * @param most largest head, in bytes up to and with the empty line
+ */
+export function readHead(
+  text: string,
+  from: number,
+  before: Fields = NO_FIELDS,
+  most = 16_384,
+): Head | NoHead {
+  const lineEnd = text.indexOf("\r\n", from);
+  if (lineEnd < 0) return partial(text, from, most);
+  const fieldsAt = lineEnd + 2;
+  let fields = before;
+  if (text.slice(fieldsAt, fieldsAt + before.text.length) !== before.text) {
+    // The empty line may follow the request line at once.
+    const last = text.indexOf("\r\n\r\n", lineEnd);
+    if (last < 0) return partial(text, from, most);
+    fields = new Fields(ownText(text, fieldsAt, last + 4));
+  }
+  const end = fieldsAt + fields.text.length;
+  if (end - from > most) return "headTooLarge";
+  const line = readRequestLine(text, from, lineEnd);
+  if (line === undefined || fields.isMalformed) return "badRequest";
+  return { method: line.method, target: line.target, minor: line.minor, fields, end };
+}
+
+type RequestLine = Pick<Head, "method" | "target" | "minor">;
+
+function readRequestLine(text: string, at: number, end: number): RequestLine | undefined {
+  const methodEnd = text.indexOf(" ", at);
+  const targetEnd = end - " HTTP/1.1".length;
+  if (methodEnd < 0 || methodEnd >= targetEnd) return undefined;
+  const isNew = text.startsWith(" HTTP/1.1", targetEnd);
+  if (!isNew && !text.startsWith(" HTTP/1.0", targetEnd)) return undefined;
+  const method = text.startsWith("GET ", at) ? "GET" : text.slice(at, methodEnd);
+  if (method !== "GET" && !METHODS.has(method)) return undefined;
+  const target = text.slice(methodEnd + 1, targetEnd);
+  return isTarget(target, method) ? { method, target, minor: isNew ? 1 : 0 } : undefined;
+}
+
+function isTarget(target: string, method: string): boolean {
+  if (PATH.test(target)) return true;
+  if (method === "CONNECT") return VISIBLE.test(target);
+  return target === "*" || ABSOLUTE.test(target);
+}
+
+/**
+ * The head of a request that another parser has taken apart: judged as if it had been read here.
+ *
+ * @param version as in `HTTP/version`
+ * @param raw names and values of all fields in turn
+ */
+export function headOf(
+  method: string,
+  target: string,
+  version: string,
+  raw: readonly string[],
+): Head | FaultName {
+  let lines = "";
+  for (let at = 0; at < raw.length; at += 2) lines += `${raw[at]}: ${raw[at + 1]}\r\n`;
+  const text = `${method} ${target} HTTP/${version}\r\n${lines}\r\n`;
+  const head = readHead(text, 0, NO_FIELDS, Number.POSITIVE_INFINITY);
+  return head === "partial" ? "badRequest" : head;
+}
+
+/** Judges a head whose end has not arrived: what cannot become one is refused without waiting for the rest. */
+function partial(text: string, from: number, most: number): NoHead {
+  const lineEnd = text.indexOf("\r\n", from);
+  const rest = lineEnd < 0 ? from : text.lastIndexOf("\r\n") + 2;
+  if (!LINE_START.test(text.slice(rest))) return "badRequest";
+  if (lineEnd >= 0) {
+    if (readRequestLine(text, from, lineEnd) === undefined) return "badRequest";
+    if (!FIELD_LINES.test(text.slice(lineEnd + 2, rest))) return "badRequest";
+  }
+  return text.length - from > most ? "headTooLarge" : "partial";
+}
+
+/** Index after the empty lines at an index; some clients send one before a request (RFC 9112, 2.2). */
+export function skipEmptyLines(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) === CR && text.charCodeAt(at + 1) === LF) at += 2;
+  return at;
+}
+
+/** Whether the connection goes on after the answer, as the client sees it. */
+export function staysOpen({ minor, fields }: Head): boolean {
+  if (fields.closes || fields.hasBody) return false;
+  return minor === 1 || fields.keepsAlive;
+}
+
+/** The reason to refuse a head that is well-formed. */
+export function faultOf({ method, target, minor, fields }: Head): FaultName | undefined {
+  if (fields.count > MAX_FIELDS) return "headTooLarge";
+  if (fields.hosts > 1 || (minor === 1 && fields.hosts === 0)) return "badRequest";
+  if (target === "*" && method !== "OPTIONS") return "badRequest";
+  if (method === "CONNECT") return "methodNotAllowed";
+  if (fields.hasBody && (method === "GET" || method === "HEAD")) return "bodyNotAllowed";
+  if (fields.expect !== undefined && fields.expect !== "100-continue") return "expectation";
+  return undefined;
+}

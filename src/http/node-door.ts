@@ -1,0 +1,80 @@
+/**
+ * The node:http door: requests and responses of that module, through its public interface alone.
+ *
+ * The head is judged by the code that reads heads of our own connections. How
+ * many requests of a connection wait, and how much of their answers, is the
+ * runtime's business.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { State } from "../answer.ts";
+import { bodyBytes } from "../body.ts";
+import type { FaultName } from "../fault.ts";
+import { splitHeaders } from "../headers.ts";
+import type { Ask, Reply } from "../message.ts";
+import { type ApiApp, createApiApp } from "./api.ts";
+import { faultOf, type Head, headOf, staysOpen } from "./head.ts";
+
+/** Handles one request; fits `http.createServer`. */
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** What a server tells its door. */
+export interface NodeDoorOptions {
+  /** Whether a response ends its connection, whatever the client asked for; never when absent. */
+  readonly closes?: () => boolean;
+  /** Whether requests that take work are treated as if their peers were gone; never when absent. */
+  readonly givesUpWork?: () => boolean;
+}
+
+const never = (): boolean => false;
+
+/** Makes a handler for a state. */
+export function createNodeDoor(
+  state: State,
+  { closes = never, givesUpWork = never }: NodeDoorOptions = {},
+  app: ApiApp = createApiApp(state),
+): NodeHandler {
+  return (request, response) => {
+    const { socket } = request;
+    const began = app.begin();
+    const method = request.method!;
+    const head = headOf(method, request.url!, request.httpVersion, request.rawHeaders);
+    const isWhole = typeof head !== "string";
+    const ask: Ask = {
+      method,
+      target: request.url!,
+      authorization: isWhole ? head.fields.authorization : undefined,
+      ifNoneMatch: isWhole ? head.fields.ifNoneMatch : undefined,
+      ifMatch: isWhole ? head.fields.ifMatch : undefined,
+      now: Date.now(),
+      headers: isWhole ? head.fields : undefined,
+      peer: socket,
+      isGone: () => socket.destroyed || givesUpWork(),
+    };
+    const send = (reply: Reply): void => {
+      if (response.destroyed) {
+        app.aborted(began, method, reply);
+        return;
+      }
+      respond(response, reply, closes() || endsConnection(head));
+      app.answered(began, method, reply);
+    };
+    const fault = isWhole ? faultOf(head) : head;
+    const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);
+    if (reply instanceof Promise) void reply.then(send);
+    else send(reply);
+  };
+}
+
+function endsConnection(head: Head | FaultName): boolean {
+  if (typeof head === "string" || faultOf(head) !== undefined) return true;
+  return !staysOpen(head) || head.fields.expect !== undefined;
+}
+
+function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {
+  const headers = splitHeaders(lines);
+  if (closes) headers.push("Connection", "close");
+  response.writeHead(status, headers);
+  if (typeof body === "string") response.end(body, "latin1");
+  else response.end(body.isShared ? body.slices.bytes : bodyBytes(body));
+}

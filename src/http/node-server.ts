@@ -1,0 +1,129 @@
+/**
+ * A listener over node:http (`serve --http node`), for hosts that want the
+ * runtime's own HTTP. It gives the same replies; it bounds nothing that node:http
+ * does not bound.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { State } from "../answer.ts";
+import type { FaultName } from "../fault.ts";
+import type { Observe } from "../observe.ts";
+import { createApiApp } from "./api.ts";
+import { createNodeDoor } from "./node-door.ts";
+import {
+  bind,
+  DEADLINE_MS,
+  emptyQueue,
+  GIVE_UP_MS,
+  GRACE_MS,
+  type HttpLimits,
+  type Listener,
+} from "./server.ts";
+import { responseText } from "./write.ts";
+
+const LOOK_MS = 50;
+
+const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
+  HPE_HEADER_OVERFLOW: "headTooLarge",
+  ERR_HTTP_REQUEST_TIMEOUT: "timeout",
+};
+
+/** Makes a listener; it does not listen yet. */
+export function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
+  const stop = { isDraining: false, givesUpWork: false };
+  const app = createApiApp(state);
+  const handle = createNodeDoor(
+    state,
+    { closes: () => stop.isDraining, givesUpWork: () => stop.givesUpWork },
+    app,
+  );
+  const server = createServer({
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    connectionsCheckingInterval: limits.checkInterval,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    maxHeaderSize: limits.maxHeadBytes,
+    // The door judges it, in the API's words.
+    requireHostHeader: false,
+  });
+  server.timeout = limits.socketTimeout;
+  // Node drops fields past this count without a word, Authorization too; the door counts them.
+  server.maxHeadersCount = 0;
+  server.maxRequestsPerSocket = limits.maxRequestsPerSocket;
+  if (limits.maxConnections !== undefined) server.maxConnections = limits.maxConnections;
+  takeRequests(server, handle, (fault, socket) => responseText(app.refuse(fault, socket, undefined), true));
+  let stopBegan = 0;
+  return {
+    async listen(host, port, sharing) {
+      const address = await bind(server, host, port, sharing);
+      server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+      return address;
+    },
+    async stopListening() {
+      stopBegan = performance.now();
+      await emptyQueue(server);
+      // http.Server.close() would destroy idle connections at once, and race their clients.
+      NetServer.prototype.close.call(server);
+    },
+    async leave() {
+      stop.isDraining = true;
+      const ended = new Promise<void>((resolve) => server.once("close", resolve));
+      let hasEnded = false;
+      void ended.then(() => {
+        hasEnded = true;
+      });
+      for (let ms = 0; !hasEnded && ms < DEADLINE_MS; ms = performance.now() - stopBegan) {
+        if (ms > GRACE_MS) server.closeIdleConnections();
+        stop.givesUpWork = ms > GIVE_UP_MS;
+        await Promise.race([ended, sleep(LOOK_MS)]);
+      }
+      server.closeAllConnections();
+      await ended;
+    },
+  };
+}
+
+/** Hands requests to a handler, and answers input that never becomes one: once, after the answers before it. */
+function takeRequests(
+  server: Server,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  refusalOf: (fault: FaultName, socket: Socket) => string,
+): void {
+  /** The newest response of a connection; "none" after a refusal. */
+  const newest = new WeakMap<Duplex, ServerResponse | "refused">();
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
+    newest.set(request.socket, response);
+    handle(request, response);
+  };
+  const refuse = (socket: Socket, fault: FaultName): void => {
+    const before = newest.get(socket);
+    if (before === "refused") return;
+    // A bad body after a request that was answered is not answered again.
+    if (before?.getHeader("connection") === "close" || !socket.writable) {
+      if (before === undefined || before.writableFinished) socket.destroy();
+      return;
+    }
+    newest.set(socket, "refused");
+    const send = (): void => {
+      if (socket.writable) socket.end(refusalOf(fault, socket), "latin1");
+    };
+    if (before === undefined || before.writableFinished) send();
+    else before.once("close", send);
+  };
+  server.on("request", take);
+  // No automatic 100: a body is refused anyway.
+  server.on("checkContinue", take);
+  server.on("checkExpectation", take);
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    // node:http has let go of the socket; an error that nobody listens to would end the process.
+    socket.on("error", () => socket.destroy());
+    refuse(socket as Socket, "methodNotAllowed");
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET") socket.destroy();
+    else refuse(socket as Socket, FAULT_OF_CODE[error.code ?? ""] ?? "badRequest");
+  });
+}

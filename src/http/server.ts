@@ -1,0 +1,300 @@
+/** The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses nothing. */
+
+import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FaultName } from "../fault.ts";
+import type { Ask, Reply } from "../message.ts";
+import type { Observe } from "../observe.ts";
+import { defaultOf } from "../settings.ts";
+import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
+import { type Sharing, whileAlone } from "./port.ts";
+import { Turns } from "./turns.ts";
+import { keepAliveLines } from "./write.ts";
+
+/** Limits of a server. Times are milliseconds. */
+export interface HttpLimits extends ConnectionLimits {
+  readonly requestTimeout: number;
+  /** Longest time between two sweeps. */
+  readonly checkInterval: number;
+  /** A connection beyond it is closed at once, or takes the place of another; no limit when absent. */
+  readonly maxConnections?: number | undefined;
+  /** Whether a connection beyond the limit is accepted and the oldest that waits for nothing ends; false when absent. */
+  readonly makesRoom?: boolean;
+}
+
+/** Which HTTP a listener speaks with: `direct` is orrery's own over node:net. */
+export type HttpKind = "direct" | "node";
+
+/** How a listener speaks HTTP. */
+export interface HttpOptions extends HttpLimits {
+  readonly kind: HttpKind;
+}
+
+/**
+ * The limits by their settings.
+ *
+ * @param read the number behind a flag; times there are seconds
+ */
+export function limitsFrom(read: (flag: string) => number): HttpLimits {
+  const milliseconds = (flag: string): number => Math.round(read(flag) * 1000);
+  return {
+    // A request is its head.
+    headersTimeout: Math.min(milliseconds("headers-timeout"), milliseconds("request-timeout")),
+    requestTimeout: milliseconds("request-timeout"),
+    checkInterval: milliseconds("timeout-check-interval"),
+    keepAliveTimeout: milliseconds("keep-alive-timeout"),
+    socketTimeout: milliseconds("socket-timeout"),
+    maxHeadBytes: read("max-head-bytes"),
+    maxRequestsPerSocket: read("max-requests-per-socket"),
+  };
+}
+
+/** How a server that is told nothing else speaks HTTP. */
+export const DEFAULT_HTTP: HttpOptions = {
+  kind: "direct",
+  ...limitsFrom((flag) => Number(defaultOf(flag))),
+};
+
+/** A listener of one thread. */
+export interface Listener {
+  /**
+   * Listens.
+   *
+   * @returns the address in use
+   * @throws the error of the system, such as EADDRINUSE
+   */
+  readonly listen: (host: string, port: number, sharing: Sharing) => Promise<AddressInfo>;
+  /** No new connections from now on. Where several servers share a port, all stop listening before one leaves. */
+  readonly stopListening: () => Promise<void>;
+  /** Resolves when every request that arrived was answered and all connections have ended. */
+  readonly leave: () => Promise<void>;
+}
+
+/** Answers the requests of a server. */
+export interface HttpApp
+  extends Pick<ConnectionHost, "answer" | "refuse" | "begin" | "answered" | "aborted"> {
+  /** Told of errors of the listener while it listens, and of connections that are refused. */
+  readonly observe: Observe;
+  /** Name of the listener in the log; "listener" when absent. */
+  readonly where?: string;
+  /** Gives memory back after peers that did not read. */
+  readonly collectGarbage: () => void;
+}
+
+/** Most milliseconds between two sweeps. */
+const SWEEP_MS = 1000;
+
+/** So much was discarded with its connections when garbage is collected for it, in bytes. */
+const MAX_DISCARDED = 16_777_216;
+
+/** So long after that, in milliseconds: nobody may make the server collect more often, which takes turns from others. */
+const COLLECT_DISCARDED_MS = 10_000;
+
+/** The log is told of connections that are refused, once in so many milliseconds. */
+const TELL_OF_REFUSED_MS = 10_000;
+
+/** How long connections without a request are still served. */
+export const GRACE_MS = 1500;
+/** When searches that are not done yet are answered with a 503. */
+export const GIVE_UP_MS = 5000;
+/** When every connection that is left is destroyed. After it counts are saved and the last lines written, all within ten seconds. */
+export const DEADLINE_MS = 6500;
+const LOOK_MS = 50;
+
+/** How long connections that still arrive may put off the end. */
+const QUEUE_MS = 1000;
+
+/**
+ * Resolves when everything that the system has received by now was taken: connections, and what came over them.
+ * Timers come before it in a turn of the event loop, however long ago it arrived while the thread was busy.
+ */
+async function readArrived(): Promise<void> {
+  // The first turn may have begun before.
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
+ * Accepts the connections that the system has accepted already. They wait in the
+ * listener's queue, one is taken a turn of the event loop, and closing the
+ * listener resets the rest, whole requests included.
+ */
+export async function emptyQueue(server: Server): Promise<void> {
+  let accepted = 0;
+  const count = (): void => {
+    accepted++;
+  };
+  server.on("connection", count);
+  const began = performance.now();
+  for (let before = -1; before !== accepted && performance.now() - began < QUEUE_MS; ) {
+    before = accepted;
+    await readArrived();
+  }
+  server.off("connection", count);
+}
+
+/**
+ * Has a server listen.
+ *
+ * @returns the address in use
+ * @throws the error of the system, such as EADDRINUSE
+ */
+export function bind(server: Server, host: string, port: number, sharing: Sharing): Promise<AddressInfo> {
+  const listen = (): Promise<AddressInfo> =>
+    new Promise((resolve, reject) => {
+      server.once("error", reject);
+      // Node takes `reusePort` from 22.12 on; the types of the oldest Node that is supported do not know it.
+      const more = sharing === "alone" ? {} : { reusePort: true };
+      server.listen({ host, port, ...more } as ListenOptions, () => {
+        server.off("error", reject);
+        resolve(server.address() as AddressInfo);
+      });
+    });
+  return sharing === "threads" ? whileAlone(host, port, listen) : listen();
+}
+
+/** A server of our own over node:net. */
+export class HttpServer implements ConnectionHost, Listener {
+  readonly limits: HttpLimits;
+  readonly keepAlive: string;
+  readonly turns = new Turns();
+  readonly answer: ConnectionHost["answer"];
+  readonly begin: ConnectionHost["begin"];
+  readonly answered: ConnectionHost["answered"];
+  readonly aborted: ConnectionHost["aborted"];
+  clock = performance.now();
+  isDraining = false;
+  isLeaving = false;
+  givesUpWork = false;
+  readonly connections = new Set<Connection>();
+  readonly #app: HttpApp;
+  readonly #server: Server;
+  readonly #sweepMs: number;
+  #sweeper: NodeJS.Timeout | undefined;
+  #discarded = 0;
+  #collectIsDue = false;
+  #stopBegan: number | undefined;
+
+  constructor(app: HttpApp, limits: HttpLimits) {
+    this.#app = app;
+    this.limits = limits;
+    this.keepAlive = keepAliveLines(limits.keepAliveTimeout);
+    this.answer = app.answer;
+    this.begin = app.begin;
+    this.answered = app.answered;
+    this.aborted = app.aborted;
+    this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
+    // A peer that half-closes has asked everything; it is still answered.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
+    if (limits.maxConnections !== undefined && !limits.makesRoom) {
+      this.#limitConnections(limits.maxConnections);
+    }
+  }
+
+  #accept(socket: Socket): void {
+    const { maxConnections = Number.POSITIVE_INFINITY, makesRoom } = this.limits;
+    if (makesRoom && this.connections.size >= maxConnections) this.#endOldest();
+    this.connections.add(new Connection(socket, this));
+  }
+
+  /** Ends the oldest connection that no answer is made for, or the oldest of all. */
+  #endOldest(): void {
+    let oldest: Connection | undefined;
+    for (const connection of this.connections) {
+      oldest ??= connection;
+      if (connection.state === "busy" || connection.state === "closing") continue;
+      oldest = connection;
+      break;
+    }
+    // It counts until its socket says that it is closed, which is after the next one is accepted.
+    if (oldest !== undefined) this.connections.delete(oldest);
+    oldest?.socket.destroy();
+  }
+
+  #limitConnections(limit: number): void {
+    this.#server.maxConnections = limit;
+    let wasTold = false;
+    this.#server.on("drop", () => {
+      if (wasTold) return;
+      wasTold = true;
+      this.#app.observe({ kind: "connections-refused", limit });
+      setTimeout(() => {
+        wasTold = false;
+      }, TELL_OF_REFUSED_MS).unref();
+    });
+  }
+
+  refuse(fault: FaultName, socket: Socket, ask: Ask | undefined): Reply {
+    return this.#app.refuse(fault, socket, ask);
+  }
+
+  gone(connection: Connection, discarded: number): void {
+    this.connections.delete(connection);
+    this.#discarded += discarded;
+    // Those that came with it go with it.
+    if (this.#discarded < MAX_DISCARDED || this.#collectIsDue) return;
+    this.#collectIsDue = true;
+    const collect = (): void => {
+      this.#collectIsDue = false;
+      this.#discarded = 0;
+      this.#app.collectGarbage();
+    };
+    setTimeout(collect, COLLECT_DISCARDED_MS).unref();
+  }
+
+  #sweep(slack: number): void {
+    this.clock = performance.now();
+    for (const connection of this.connections) connection.sweep(this.clock, slack);
+  }
+
+  async listen(host: string, port: number, sharing: Sharing = "alone"): Promise<AddressInfo> {
+    const address = await bind(this.#server, host, port, sharing);
+    this.#sweeper = setInterval(() => this.#sweep(this.#sweepMs), this.#sweepMs);
+    this.#sweeper.unref();
+    // From here on an error of the listener, such as EMFILE at accept, must not end the process.
+    const { observe, where = "listener" } = this.#app;
+    this.#server.on("error", (error) => observe({ kind: "defect", where, error }));
+    return address;
+  }
+
+  async stopListening(): Promise<void> {
+    this.#stopBegan = performance.now();
+    await emptyQueue(this.#server);
+    this.#server.close();
+  }
+
+  /**
+   * Leaves without losing a request: what is in flight and what arrives within
+   * the grace is answered and ends its connection; idle connections are
+   * half-closed after it, so that a request that crosses the close meets an end
+   * of file, not a reset. Only once nobody listens are clients told to leave: told
+   * before, they would come straight back, into the queue of a listener that is
+   * about to close, and be reset there.
+   */
+  async leave(): Promise<void> {
+    const began = performance.now();
+    const since = this.#stopBegan ?? began;
+    this.isDraining = true;
+    clearInterval(this.#sweeper);
+    while (this.connections.size > 0 && performance.now() - since < DEADLINE_MS) {
+      await sleep(LOOK_MS);
+      this.#sweep(LOOK_MS);
+      this.givesUpWork = performance.now() - since > GIVE_UP_MS;
+      if (performance.now() - began < GRACE_MS) continue;
+      await readArrived();
+      this.isLeaving = true;
+      for (const connection of this.connections) if (connection.isIdle) connection.finish();
+    }
+    for (const { socket } of this.connections) socket.destroy();
+  }
+  /** Stops at once, but for answers that are not ready: they have so many milliseconds. */
+  async close(graceMs: number): Promise<void> {
+    this.#server.close();
+    clearInterval(this.#sweeper);
+    this.isDraining = true;
+    this.isLeaving = true;
+    const began = performance.now();
+    const isBusy = ({ state }: Connection): boolean => state === "busy" || state === "closing";
+    while ([...this.connections].some(isBusy) && performance.now() - began < graceMs) await sleep(10);
+    for (const { socket } of this.connections) socket.destroy();
+  }
+}

@@ -1,0 +1,143 @@
+/** Writes replies to a socket: head and body in one write, as text or as bytes, whichever costs less. */
+
+import type { Socket } from "node:net";
+import { areCheaperAsText, bodyText, copyBody, type Parts } from "../body.ts";
+import type { Reply } from "../message.ts";
+
+const REASONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  204: "No Content",
+  302: "Found",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  412: "Precondition Failed",
+  417: "Expectation Failed",
+  421: "Misdirected Request",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+const STATUS_LINES = new Map(
+  Object.entries(REASONS).map(([status, reason]) => [Number(status), `HTTP/1.1 ${status} ${reason}\r\n`]),
+);
+
+function statusLine(status: number): string {
+  return STATUS_LINES.get(status) ?? `HTTP/1.1 ${status} \r\n`;
+}
+
+let second = 0;
+let date = "";
+
+/** The Date header's value, made once a second. */
+function dateNow(): string {
+  const now = Math.floor(Date.now() / 1000);
+  if (now !== second) {
+    second = now;
+    date = new Date(now * 1000).toUTCString();
+  }
+  return date;
+}
+
+/** Says that the connection ends after the response. */
+const CLOSE = "Connection: close\r\n";
+
+/** A whole response as one-byte text. */
+export function responseText(reply: Reply, closes: boolean): string {
+  return (
+    headText(reply, closes ? CLOSE : "") +
+    (typeof reply.body === "string" ? reply.body : bodyText(reply.body))
+  );
+}
+
+function headText({ status, headers }: Reply, connection: string): string {
+  return `${statusLine(status)}${headers}Date: ${dateNow()}\r\n${connection}\r\n`;
+}
+
+/** Header lines of a connection that stays open. @param timeout milliseconds until an idle one is closed */
+export function keepAliveLines(timeout: number): string {
+  const seconds = Math.floor(timeout / 1000);
+  return `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ""}`;
+}
+
+/**
+ * Most bytes of a response that is put together in {@link scratch}. Of longer
+ * ones the copy no longer costs less than memory of their own.
+ */
+const SCRATCH_BYTES = 262_144;
+
+/** Where responses are put together, used again as soon as the system has taken one. */
+let scratch = Buffer.alloc(0);
+
+/** Whether a write that the system took at once leaves the memory to its owner: so it is in Node alone. */
+const TAKES_AT_ONCE = process.versions.deno === undefined && process.versions.bun === undefined;
+
+/** Collects the replies of one visit to a connection, so that several short ones leave in one write. */
+export class ReplyWriter {
+  readonly #socket: Socket;
+  readonly #keepAlive: string;
+  /** Responses that are not written yet. */
+  #text = "";
+
+  /** @param keepAlive header lines of a response after which the connection stays open */
+  constructor(socket: Socket, keepAlive: string) {
+    this.#socket = socket;
+    this.#keepAlive = keepAlive;
+  }
+
+  /** Bytes that the system has not taken. */
+  get unsent(): number {
+    return this.#socket.writableLength + this.#text.length;
+  }
+
+  /** Adds a reply. @param closes whether it says that it ends the connection */
+  add(reply: Reply, closes: boolean): void {
+    const { body } = reply;
+    this.#text += headText(reply, closes ? CLOSE : this.#keepAlive);
+    if (typeof body === "string") this.#text += body;
+    else if (body.isShared) this.#writeShared(body.slices.bytes);
+    else if (areCheaperAsText(body)) this.#text += bodyText(body);
+    else this.#writeParts(body);
+  }
+
+  /** Writes what was collected. */
+  flush(): void {
+    if (this.#text === "") return;
+    const text = this.#text;
+    this.#text = "";
+    this.#socket.write(text, "latin1");
+  }
+
+  /** Its reader may be slow, and many: the memory is the same for all of them. */
+  #writeShared(bytes: Buffer): void {
+    this.#socket.cork();
+    this.flush();
+    this.#socket.write(bytes);
+    this.#socket.uncork();
+  }
+
+  /**
+   * One copy into memory that was used a moment ago costs less than handing
+   * several views to the system, and far less than new memory for each response.
+   */
+  #writeParts(body: Parts): void {
+    const text = this.#text;
+    this.#text = "";
+    const length = text.length + body.length;
+    // After something that is not sent yet the write would keep the scratch.
+    const canReuse = TAKES_AT_ONCE && length <= SCRATCH_BYTES && this.#socket.writableLength === 0;
+    if (canReuse && scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+    const bytes = canReuse ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length);
+    copyBody(body, bytes, text);
+    this.#socket.write(bytes);
+    // The rest, if the system did not take all of it at once, will be read from there: it goes with the write.
+    if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);
+  }
+}
