@@ -39,6 +39,9 @@ const VISIBLE = /^[\x21-\x7e]+$/;
 /** Content-Length as digits; longer ones are no size of anything. */
 const LENGTH = /^\d{1,15}$/;
 
+/** A list of codings in which another follows `chunked`. */
+const CHUNKED_INSIDE = /(?:^|,)[\t ]*chunked[\t ]*,/i;
+
 /** The fields of a head, read once; a connection reuses them while its requests bring the same bytes. */
 export class Fields {
   /** All lines and the empty one, as they were sent. */
@@ -58,7 +61,7 @@ export class Fields {
   keepsAlive = false;
   /** The value of `Expect` in lower case. */
   expect: string | undefined;
-  #isCoded = false;
+  #codings: string | undefined;
   #hasLength = false;
 
   /** @param text lines that end with the empty one */
@@ -73,7 +76,10 @@ export class Fields {
       this.#read(lines, at, colon, end);
       at = end + 2;
     }
-    if (this.#isCoded && this.#hasLength) this.isMalformed = true;
+    if (this.#codings === undefined) return;
+    this.hasBody = true;
+    // The end of a body that is coded after it was cut into chunks cannot be found.
+    if (this.#hasLength || CHUNKED_INSIDE.test(this.#codings)) this.isMalformed = true;
   }
 
   /** Takes in one line. Lengths first: most fields are none of ours, and lower-casing their names would cost. */
@@ -100,7 +106,8 @@ export class Fields {
         if (isName(lines, at, "content-length")) this.#readLength(trimmed(lines, colon, end));
         break;
       case 17:
-        if (isName(lines, at, "transfer-encoding")) this.#isCoded = this.hasBody = true;
+        if (isName(lines, at, "transfer-encoding"))
+          this.#codings = joined(this.#codings, trimmed(lines, colon, end));
         break;
     }
   }
@@ -289,8 +296,8 @@ export function staysOpen({ minor, fields }: Head): boolean {
 export function faultOf({ method, target, minor, fields }: Head): FaultName | undefined {
   if (fields.count > MAX_FIELDS) return "headTooLarge";
   if (fields.hosts > 1 || (minor === 1 && fields.hosts === 0)) return "badRequest";
-  if (target === "*" && method !== "OPTIONS") return "badRequest";
   if (method === "CONNECT") return "methodNotAllowed";
+  if (target === "*" && method !== "OPTIONS") return "badRequest";
   if (fields.hasBody && (method === "GET" || method === "HEAD")) return "bodyNotAllowed";
   if (fields.expect !== undefined && fields.expect !== "100-continue") return "expectation";
   return undefined;
