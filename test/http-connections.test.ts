@@ -34,7 +34,7 @@ const quick = await serve({
 });
 
 // These take their time, so they begin here and are looked at later.
-const alone = { plain: serveAlone(), narrow: serveAlone(128) };
+const alone = { plain: serveAlone(), narrow: serveAlone({}, 128) };
 for (const begun of [alone.plain, alone.narrow]) begun.catch(() => {});
 
 describe("slow peers", AT_ONCE, () => {
