@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
@@ -119,6 +119,9 @@ export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ??
 
 /** What runs the servers, its words apart by spaces, in the place of this process. */
 const RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
+
+/** Whether that is Deno. */
+export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "deno";
 
 /** How the servers speak HTTP unless a test says it. */
 const HTTP: Partial<HttpOptions> =
