@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
 import { createApiApp } from "../../src/http/api.ts";
 import { DEFAULT_HTTP, type HttpKind, type HttpOptions, HttpServer } from "../../src/http/server.ts";
+import type { Ask, Reply } from "../../src/message.ts";
 import type { Observation } from "../../src/observe.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 import { openState } from "../../src/serve/state/open.ts";
@@ -224,17 +225,27 @@ export interface OpenServer extends TestServer {
   readonly sockets: () => Socket[];
 }
 
-/** Starts a server whose searches may be in the hands of the test. */
+/**
+ * Starts a server whose searches may be in the hands of the test.
+ *
+ * @param asked called for each request that is handed to the API
+ */
 export async function serveOpen(
   options: TestOptions = {},
   search?: State["generation"]["search"],
+  asked = (): void => {},
 ): Promise<OpenServer> {
   const observations: Observation[] = [];
   const complete = await testOptions(options, observations);
   const { state, stop, close } = await openState(complete);
   if (search !== undefined) state.generation = { ...state.generation, search };
   const { observe } = complete;
-  const http = new HttpServer({ ...createApiApp(state), observe, collectGarbage() {} }, complete.http);
+  const api = createApiApp(state);
+  const answer = (ask: Ask): Reply | Promise<Reply> => {
+    asked();
+    return api.answer(ask);
+  };
+  const http = new HttpServer({ ...api, answer, observe, collectGarbage() {} }, complete.http);
   const { port } = await http.listen(complete.host, complete.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();
