@@ -13,8 +13,10 @@ import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
 import { History } from "./history.ts";
+import { LimitsHistory, type LimitsSettings } from "./limits.ts";
 import { listenForAdmin } from "./listener.ts";
 import { metricsRow } from "./metrics.ts";
+import { Problems } from "./problems.ts";
 import { Rates } from "./rates.ts";
 import { ReadinessKeeper } from "./readiness.ts";
 import { type AdminAsk, type AdminReply, errorReply } from "./request.ts";
@@ -39,6 +41,8 @@ export interface AdminOptions extends AdminSettings {
   readonly searchCacheBytes: number;
   /** Seconds a window. */
   readonly rateWindow: number;
+  /** How limits are shared; undefined where they are not. */
+  readonly sharedLimits: LimitsSettings | undefined;
   /** Where requests are counted. */
   readonly requestCells: RequestCells;
   readonly observe: Observe;
@@ -122,6 +126,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { address, token, maxAgeSeconds, observe, servingThreads } = options;
   const history = new History();
   const readiness = new ReadinessKeeper(history, maxAgeSeconds);
+  const limits = new LimitsHistory(options.sharedLimits);
+  const problems = new Problems(readiness, limits);
   const { requestCells: cells } = options;
   const rates = new Rates(cells);
   const observed = createObservedCounts();
@@ -156,6 +162,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     history,
     readiness,
     rates,
+    problems,
+    limits,
     opened: () => opened,
     servingThreads,
     searchCacheBytes: options.searchCacheBytes,
@@ -179,9 +187,18 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
     observe(observation) {
       history.observe(observation);
+      limits.observe(observation);
+      problems.observe(observation);
       countObservation(observed, observation);
     },
-    snapshotEvents: readiness,
+    snapshotEvents: {
+      began: readiness.began,
+      ended: readiness.ended,
+      confirmed(ageMs) {
+        readiness.confirmed(ageMs);
+        problems.confirmed();
+      },
+    },
     onProgress: (share) => readiness.progress(share),
     takeState(state) {
       opened = state;

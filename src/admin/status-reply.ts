@@ -5,6 +5,8 @@ import type { OpenState } from "../serve/state/open.ts";
 import type { ThreadFigures } from "../serve/threads/thread-figures.ts";
 import { busiestKeys } from "./busiest.ts";
 import type { History } from "./history.ts";
+import type { LimitsHistory } from "./limits.ts";
+import type { Problems } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
 import type { KeysStatus, SearchCacheStatus, Status, ThreadStatus, ThreadsStatus } from "./status.ts";
@@ -22,8 +24,12 @@ export interface StatusSources {
   readonly history: History;
   readonly readiness: ReadinessKeeper;
   readonly rates: Rates;
+  readonly problems: Problems;
+  readonly limits: LimitsHistory;
   /** Undefined until the first snapshot is loaded. */
-  readonly opened: () => Pick<OpenState, "state" | "keysProblem" | "searchCounts"> | undefined;
+  readonly opened: () =>
+    | Pick<OpenState, "state" | "keysProblem" | "searchCounts" | "sharedLimits">
+    | undefined;
   /** Threads that answer requests when all are well. */
   readonly servingThreads: number;
   readonly searchCacheBytes: number;
@@ -116,6 +122,7 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
         reason: reasonOf(ready, readiness.maxAgeSeconds),
         maxAgeSeconds: readiness.maxAgeSeconds,
       },
+      problems: sources.problems.list(),
       url: history.url,
       threads: threadsStatus(threads, sources),
       generation: history.served && { ...history.served, ageSeconds: ageSeconds ?? 0 },
@@ -123,6 +130,7 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
       loads: history.loads,
       requests: rates.requests(),
       keys: keysStatus(sources),
+      limits: sources.limits.status(sources.opened()?.sharedLimits?.figures()),
       searchCache: searchCacheStatus(threads, sources.searchCacheBytes),
       memory: {
         rssBytes: rss,

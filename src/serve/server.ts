@@ -73,7 +73,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
   const { admin: settings, observe } = given;
   if (settings === undefined) return { options: given };
-  const { servingThreads = 1, searchCacheBytes, rateWindow, onProgress } = given;
+  const { servingThreads = 1, searchCacheBytes, rateWindow, sharedLimits, onProgress } = given;
   const requestCells = createRequestCells(servingThreads);
   // Imported when it is needed: most of it is for operators alone.
   const { startAdmin } = await import("../admin/admin.ts");
@@ -82,6 +82,7 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
     servingThreads,
     searchCacheBytes,
     rateWindow,
+    sharedLimits,
     requestCells,
     observe,
   }).catch((error: unknown) => {
