@@ -5,6 +5,7 @@ import { countObservation, createObservedCounts } from "../metrics/observed.ts";
 import { watchVitals } from "../metrics/vitals.ts";
 import type { Observe } from "../observe.ts";
 import type { SnapshotEvents } from "../serve/load/snapshot-events.ts";
+import { adminConnectionLimit } from "../serve/process/connection-limit.ts";
 import { watchEventLoop } from "../serve/process/event-loop.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ServingThreads } from "../serve/threads/serving-threads.ts";
@@ -52,6 +53,8 @@ export interface AdminOptions extends AdminSettings {
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
+  /** Most connections, for which descriptors are to be left. */
+  readonly maxConnections: number;
   /** To be told of all that is observed. */
   readonly observe: Observe;
   readonly snapshotEvents: SnapshotEvents;
@@ -181,10 +184,14 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const sharedLimits = () => opened?.sharedLimits?.figures();
   const metrics = metricsRow({ cells, observed, history, readiness, keys, sharedLimits });
   const answer = createAdminRouter([...rows, metrics], { boundHost: address.host, checkToken });
-  const listener = await listenForAdmin(address, answer, observe);
+  const probes = new Set(rows.flatMap(({ path, isOpen }) => (isOpen ? [path] : [])));
+  const maxConnections = adminConnectionLimit();
+  const isProbe = (path: string): boolean => probes.has(path);
+  const listener = await listenForAdmin(address, { answer, isProbe, maxConnections, observe });
   const { family, address: host, port } = listener.address;
   return {
     url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
+    maxConnections,
     observe(observation) {
       history.observe(observation);
       limits.observe(observation);

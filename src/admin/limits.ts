@@ -55,7 +55,7 @@ export class LimitsHistory {
       since: this.#since,
       losses: this.#losses,
       away,
-      whenAway: settings.denies ? "deny" : "alone",
+      whenAway: settings.denies ? "deny" : "share",
       replicas: settings.replicas,
       requests: figures ? { waited: figures.waited, alone: figures.alone, refused: figures.refused } : null,
     };

@@ -243,7 +243,7 @@ export interface LimitsStatus {
   /** Counter servers that are away now. */
   readonly away: readonly AwayServer[];
   /** What becomes of requests while it is away: counted alone within this replica's share, or refused (429). */
-  readonly whenAway: "alone" | "deny" | null;
+  readonly whenAway: "share" | "deny" | null;
   /** `--replicas`: the share of each is the limit divided by this. */
   readonly replicas: number | null;
   /** Requests since the start; null, too, until the first snapshot is loaded. */

@@ -36,9 +36,6 @@ export class AdminListenError extends Error {
   override name = "AdminListenError";
 }
 
-/** Connections that are left for the listener for operators. */
-const ADMIN_CONNECTIONS = 32;
-
 /** A server that accepts requests. */
 export interface RunningServer {
   /** Base URL of the API. */
@@ -129,7 +126,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
   admin?.takeState(opened);
   const listener = await (count > 1
     ? listenInThreads(count, options, opened, admin)
-    : listenHere(options, state)
+    : listenHere(options, state, admin?.maxConnections)
   ).catch((error: unknown) => {
     opened.stop();
     opened.close();
@@ -167,10 +164,11 @@ interface Listening {
 }
 
 async function listenHere(
-  { host, port, http: limits, observe, sharePort, admin }: ServerOptions,
+  { host, port, http: limits, observe, sharePort }: ServerOptions,
   state: State,
+  adminConnections: number | undefined,
 ): Promise<Listening> {
-  const maxConnections = connectionLimit(1, admin ? ADMIN_CONNECTIONS : 0);
+  const maxConnections = connectionLimit(1, adminConnections);
   const listener = await createListener(state, { maxConnections, ...limits }, observe);
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
@@ -208,7 +206,7 @@ async function listenInThreads(
     host,
     port,
     sharing,
-    http: { maxConnections: connectionLimit(count, admin ? ADMIN_CONNECTIONS : 0), ...options.http },
+    http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
     prefixes,
     rateLimit,
     cors,
