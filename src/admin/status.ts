@@ -298,7 +298,7 @@ export interface Status {
 /** What became of `POST /reload`: the keys and the snapshot are judged apart. */
 export interface ReloadReply {
   readonly keys: {
-    /** `unchanged` where keys were not read from a file. */
+    /** `unchanged` where the file holds what is in force already, and where keys were not read from a file. */
     readonly result: "loaded" | "refused" | "unchanged";
     /** How many there are now. */
     readonly total: number;
