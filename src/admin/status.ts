@@ -226,7 +226,7 @@ export interface Problem {
 
 /** A server of shared limits that cannot be asked. */
 export interface AwayServer {
-  /** Its URL without a password. */
+  /** Its host and port, or its socket. */
   readonly server: string;
   readonly since: string;
   /** Why it counts as away. */
