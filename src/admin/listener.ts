@@ -2,9 +2,10 @@
  * The admin listener: node:http with narrow limits.
  *
  * It shares a thread with requests of the API, or with what hands generations
- * to the threads that serve these. So connections are few, of which an idle one
- * makes room for a new one; what one read holds is bounded; and nobody who
- * reads or writes slowly is waited for.
+ * to the threads that serve these. So connections are bounded, of which an older
+ * one makes room for a new one; what one read holds is bounded; a turn of the
+ * event loop answers a few requests; and nobody who reads or writes slowly is
+ * waited for. A probe that is alone on its connection is answered at once.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -118,11 +119,21 @@ function callOf(request: IncomingMessage, response: ServerResponse): AdminCall {
   };
 }
 
-function createAdminServer(
-  answer: (call: AdminCall) => AdminReply | Promise<AdminReply>,
-  observe: Observe,
-): { server: Server; connections: Connections; startClosing: () => void } {
-  const connections = new Connections();
+/** What a listener is made with. */
+export interface AdminListenerOptions {
+  readonly answer: (call: AdminCall) => AdminReply | Promise<AdminReply>;
+  /** Whether a path is that of a probe, which costs next to nothing and must not wait. */
+  readonly isProbe: (path: string) => boolean;
+  readonly maxConnections: number;
+  readonly observe: Observe;
+}
+
+function createAdminServer({ answer, isProbe, maxConnections, observe }: AdminListenerOptions): {
+  server: Server;
+  connections: Connections;
+  startClosing: () => void;
+} {
+  const connections = new Connections(maxConnections);
   let isClosing = false;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -136,7 +147,8 @@ function createAdminServer(
     }
     // A reload takes its time.
     socket.setTimeout(0);
-    await connections.room();
+    const isHurried = connections.isAlone(socket) && isProbe(splitTarget(request.url!).path);
+    if (!isHurried) await connections.room();
     let reply: AdminReply;
     try {
       reply = await answer(callOf(request, response));
@@ -178,10 +190,10 @@ function createAdminServer(
  */
 export async function listenForAdmin(
   { host, port, orAnyPort }: AdminAddress,
-  answer: (call: AdminCall) => AdminReply | Promise<AdminReply>,
-  observe: Observe,
+  options: AdminListenerOptions,
 ): Promise<AdminListener> {
-  const { server, connections, startClosing } = createAdminServer(answer, observe);
+  const { observe } = options;
+  const { server, connections, startClosing } = createAdminServer(options);
   const listen = (on: number): Promise<void> =>
     new Promise((resolve, reject) => {
       server.once("error", reject);
