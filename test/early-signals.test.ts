@@ -13,7 +13,7 @@ const WORLD: World = {
   exit: () => assert.fail("it ended the process"),
 };
 
-test("from the first listener on there is always one, and in the end one of each signal", (t) => {
+test("from the first listener on there is always one, and in the end one of each signal", async (t) => {
   const signals = [...STOP_SIGNALS, "SIGHUP", ...IGNORED_SIGNALS];
   const without: string[] = [];
   const removed = (name: string | symbol): void => {
@@ -32,7 +32,7 @@ test("from the first listener on there is always one, and in the end one of each
     signals.map((signal) => process.listenerCount(signal)),
     signals.map(() => 1),
   );
-  takeSignals(WORLD, observeNothing, openConsole());
+  takeSignals(WORLD, observeNothing, await openConsole());
   assert.deepEqual(
     signals.map((signal) => process.listenerCount(signal)),
     signals.map(() => 1),
