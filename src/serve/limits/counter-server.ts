@@ -16,6 +16,8 @@ import { argumentsOf, checkKey, readAnswer, stateKey } from "./lease-commands.ts
 import { AwayError, createLink, type Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
+type TakeAnswer = (answer: LeaseAnswer) => void;
+
 /** Where leases come from. */
 export interface CounterServer {
   /** Whether the server of a key can be asked. */
@@ -23,9 +25,10 @@ export interface CounterServer {
   /**
    * Asks once for permits of a key.
    *
+   * @param onLate receives an answer that came too late, after this has thrown
    * @throws {AwayError} when it could not, or when it is not known whether it did
    */
-  readonly lease: (keyId: string, ask: LeaseAsk) => Promise<LeaseAnswer>;
+  readonly lease: (keyId: string, ask: LeaseAsk, onLate: TakeAnswer) => Promise<LeaseAnswer>;
   /** Gives back what is held of a key; for a replica that stops. Never rejects. */
   readonly release: (keyId: string, ask: LeaseAsk) => Promise<void>;
   readonly close: () => void;
@@ -214,21 +217,30 @@ export async function createCounterServer(
     throw new AwayError("away");
   }
 
-  async function run(link: Link, key: string, values: readonly string[]): Promise<LeaseAnswer> {
+  async function run(
+    link: Link,
+    key: string,
+    values: readonly string[],
+    onLate: TakeAnswer,
+  ): Promise<LeaseAnswer> {
     const read = (answer: unknown): LeaseAnswer => readAnswer(answer, seconds);
     try {
-      return await link.run(["EVALSHA", SHA1, "1", key, ...values], read);
+      return await link.run(["EVALSHA", SHA1, "1", key, ...values], read, onLate);
     } catch (error) {
       // Nothing has run: the server does not know the script.
       if (!(error instanceof ReplyError) || !error.message.startsWith("NOSCRIPT")) throw error;
-      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values], read);
+      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values], read, onLate);
     }
   }
 
-  async function ask(keyId: string, values: readonly string[]): Promise<LeaseAnswer> {
+  async function ask(
+    keyId: string,
+    values: readonly string[],
+    onLate: TakeAnswer = () => {},
+  ): Promise<LeaseAnswer> {
     const key = stateKey(keyId, seconds);
     try {
-      return await run(linkOf(key), key, values);
+      return await run(linkOf(key), key, values, onLate);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       // Nothing has run: the slot of the key lies on another server, or is being moved.
@@ -246,7 +258,7 @@ export async function createCounterServer(
   await Promise.all([...nodes.values()].map(({ tried }) => tried));
   return {
     isUp: (keyId) => holderOf(stateKey(keyId, seconds))?.isUp() ?? false,
-    lease: (keyId, asked) => ask(keyId, argumentsOf(seconds, replica, asked)),
+    lease: (keyId, asked, onLate) => ask(keyId, argumentsOf(seconds, replica, asked), onLate),
     async release(keyId, asked) {
       await ask(keyId, argumentsOf(seconds, replica, { ...asked, want: -1 })).catch(() => {});
     },
