@@ -118,15 +118,21 @@ describe("limits shared over replicas", () => {
   });
 
   test("are kept in every history of losses, delays, restarts and clocks", async () => {
-    const kinds = ["partition", "hang", "empty", "kill", "stop", "slow", "late", "lossy", "wall"] as const;
+    const kinds = ["partition", "hang", "empty", "kill", "stop", "slow", "lossy", "wall"] as const;
     await runHistories(160, historyOf(kinds), {
-      isEnough: ({ passed, refused, alone, late, killed, givenBack }) =>
+      isEnough: ({ passed, refused, alone, killed, givenBack }) =>
         passed > part(12_000) &&
-        late > part(100) &&
         refused > part(2500) &&
         alone > part(300) &&
         killed > part(10) &&
         givenBack > part(20),
+    });
+  });
+
+  test("are kept in every history of late answers", async () => {
+    await runHistories(80, historyOf(["late", "slow"]), {
+      isEnough: ({ passed, refused, alone, late }) =>
+        passed > part(6000) && refused > part(1000) && alone > part(300) && late > part(100),
     });
   });
 

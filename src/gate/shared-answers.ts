@@ -15,6 +15,9 @@ export interface LeaseAnswer {
   readonly msLeft: number;
 }
 
+/** Receives an answer. */
+export type ReceiveAnswer = (answer: LeaseAnswer) => void;
+
 /** Two clocks drift apart by less than this share of the time that passes. */
 const DRIFT = 2e-4;
 

@@ -8,7 +8,14 @@
  * are wanted in all, so two of them are granted no more than one would be.
  */
 
-import { type LeaseAnswer, type LeaseAsk, makeAsk, takeAnswer, withinShare } from "./shared-answers.ts";
+import {
+  type LeaseAnswer,
+  type LeaseAsk,
+  makeAsk,
+  type ReceiveAnswer,
+  takeAnswer,
+  withinShare,
+} from "./shared-answers.ts";
 import type { Leases } from "./shared-leases.ts";
 
 /** Called with the outcome of a question. @param sent when it was sent, or undefined when it was not answered */
@@ -29,7 +36,7 @@ export interface AskingHost {
     slot: number,
     ask: LeaseAsk,
     settle: (answer: LeaseAnswer | undefined) => void,
-    onLate: (answer: LeaseAnswer) => void,
+    onLate: ReceiveAnswer,
   ) => void;
 }
 
@@ -72,8 +79,7 @@ export function createAsking(leases: Leases, { mono, wall, lease }: AskingHost):
       asking.set(slot, question);
       known.set(slot, limit);
       asks++;
-      const take = (answer: LeaseAnswer): void =>
-        takeAnswer(leases, slot, limit, answer, sent, mono(), wall());
+      const take: ReceiveAnswer = (answer) => takeAnswer(leases, slot, limit, answer, sent, mono(), wall());
       const settle = (answer: LeaseAnswer | undefined): void => {
         if (answer === undefined) failures++;
         else take(answer);
@@ -82,7 +88,7 @@ export function createAsking(leases: Leases, { mono, wall, lease }: AskingHost):
         for (const one of question.told) one(slot, answer === undefined ? undefined : sent);
       };
       // The key stays away: what was let through without this answer is still to be reported.
-      const onLate = (answer: LeaseAnswer): void => take(withinShare(leases, slot, limit, answer));
+      const onLate: ReceiveAnswer = (answer) => take(withinShare(leases, slot, limit, answer));
       lease(slot, makeAsk(leases, slot, limit, want), settle, onLate);
     },
     known,

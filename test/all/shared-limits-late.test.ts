@@ -16,15 +16,21 @@ after(endAll);
 const LIMIT = 30;
 /** One window for all of a test, whenever it begins. */
 const OPTIONS = { replicas: 2, window: 315_360_000 };
-/** Later than the replicas of a test wait, and earlier than they give up a connection. */
-const LATE_MS = 700;
-/** Longer than they let a request wait, on a busy machine, too. */
+/** Longer than replicas let a request wait, on a busy machine, too. */
 const LATEST_MS = 5000;
 
-/** The way to a server, on which answers can be delayed. */
-async function delayed(t: { after(done: () => void): void }, { port }: Redis) {
+/** The way to a server, on which answers can be held back: a delay in milliseconds would be none on a busy machine. */
+async function wayTo({ port }: Redis, t: { after(done: () => void): void }) {
   const sockets = new Set<Socket>();
-  const way = { url: "", delayMs: 0 };
+  const held: (() => void)[] = [];
+  const way = {
+    url: "",
+    holds: false,
+    /** Lets those pass that were held back. */
+    release: () => {
+      for (const pass of held.splice(0)) pass();
+    },
+  };
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
     for (const socket of [client, upstream]) {
@@ -33,7 +39,8 @@ async function delayed(t: { after(done: () => void): void }, { port }: Redis) {
     }
     client.on("data", (chunk: Buffer) => upstream.write(chunk));
     upstream.on("data", (chunk: Buffer) => {
-      setTimeout(() => client.writable && client.write(chunk), way.delayMs);
+      held.push(() => client.writable && client.write(chunk));
+      if (!way.holds) way.release();
     });
   });
   t.after(() => {
@@ -52,6 +59,13 @@ async function count(replica: Counting): Promise<number> {
   return passed ? 1 : 0;
 }
 
+/** Lets the answer pass once it is late, and waits until it was taken. */
+async function answerLate(replica: Counting, way: { release: () => void }): Promise<void> {
+  await until(() => kindsOf(replica).includes("limits-away"), "the loss");
+  way.release();
+  await until(() => replica.keeper.leases.recheck[0] !== 0, "the late answer");
+}
+
 /** Counts requests one after the other. */
 async function countEach(replica: Counting, times: number): Promise<number> {
   let passed = 0;
@@ -62,23 +76,24 @@ async function countEach(replica: Counting, times: number): Promise<number> {
 describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
   it("logs and counts one loss, and lets its share through beside what others had", async (t) => {
     const redis = await startRedis();
-    const way = await delayed(t, redis);
+    const way = await wayTo(redis, t);
     const [late, other] = [await counting(way.url, OPTIONS), await counting(redis.url, OPTIONS)];
     assert.equal(await countEach(other, 25), 25);
-    way.delayMs = LATE_MS;
+    way.holds = true;
     const passed = await Promise.all(Array.from({ length: 40 }, () => count(late)));
     assert.equal(
       passed.reduce((sum, one) => sum + one, 0),
       LIMIT / 2,
     );
     // Its question was answered with what was left; that is in its share already.
-    await new Promise((resolve) => setTimeout(resolve, 2 * LATE_MS));
+    await answerLate(late, way);
     assert.equal(await countEach(late, 20), 0);
     assert.equal(await countEach(other, 20), 0);
     assert.deepEqual(kindsOf(late), ["limits-away"]);
     assert.match(JSON.stringify(late.seen), /"problem":"no answer within \d+ ms"/);
 
-    way.delayMs = 0;
+    way.holds = false;
+    way.release();
     await until(
       () => kindsOf(late).includes("limits-back") && late.keeper.leases.away[0] === 0,
       "the return",
@@ -92,25 +107,25 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
 
   it("heeds what a late answer says of the rest", async (t) => {
     const redis = await startRedis();
-    const way = await delayed(t, redis);
+    const way = await wayTo(redis, t);
     const [late, other] = [await counting(way.url, OPTIONS), await counting(redis.url, OPTIONS)];
     assert.equal(await countEach(other, LIMIT + 5), LIMIT);
-    way.delayMs = LATE_MS;
+    way.holds = true;
     assert.equal(await count(late), 1, "nothing is known yet");
-    await until(() => late.keeper.leases.recheck[0] !== 0, "the late answer");
+    await answerLate(late, way);
     assert.equal(await countEach(late, 20), 0);
     assert.deepEqual(kindsOf(late), ["limits-away"]);
   });
 
   it("lets nothing more through where it is to deny", async (t) => {
     const redis = await startRedis();
-    const way = await delayed(t, redis);
+    const way = await wayTo(redis, t);
     const late = await counting(way.url, { ...OPTIONS, denies: true });
     const other = await counting(redis.url, OPTIONS);
     assert.equal(await countEach(other, 25), 25);
-    way.delayMs = LATE_MS;
+    way.holds = true;
     assert.equal(await count(late), 0);
-    await until(() => late.keeper.leases.recheck[0] !== 0, "the late answer");
+    await answerLate(late, way);
     // What the server granted is good, whenever that is known.
     assert.equal((await countEach(late, 20)) + (await countEach(other, 20)), 5);
     assert.deepEqual(kindsOf(late), ["limits-away"]);

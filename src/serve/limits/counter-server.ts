@@ -1,7 +1,7 @@
 /** Leases of a Valkey or Redis server, or of a cluster of them. */
 
 import { createHash } from "node:crypto";
-import type { LeaseAnswer, LeaseAsk } from "../../gate/shared-answers.ts";
+import type { LeaseAnswer, LeaseAsk, ReceiveAnswer } from "../../gate/shared-answers.ts";
 import { LEASE_SCRIPT } from "../../gate/shared-grant.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
@@ -16,19 +16,16 @@ import { argumentsOf, checkKey, readAnswer, stateKey } from "./lease-commands.ts
 import { AwayError, createLink, type Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
-type TakeAnswer = (answer: LeaseAnswer) => void;
-
 /** Where leases come from. */
 export interface CounterServer {
   /** Whether the server of a key can be asked. */
   readonly isUp: (keyId: string) => boolean;
   /**
-   * Asks once for permits of a key.
+   * Asks once for permits of a key; `onLate` receives an answer that comes too late, after this has thrown.
    *
-   * @param onLate receives an answer that came too late, after this has thrown
    * @throws {AwayError} when it could not, or when it is not known whether it did
    */
-  readonly lease: (keyId: string, ask: LeaseAsk, onLate: TakeAnswer) => Promise<LeaseAnswer>;
+  readonly lease: (keyId: string, ask: LeaseAsk, onLate: ReceiveAnswer) => Promise<LeaseAnswer>;
   /** Gives back what is held of a key; for a replica that stops. Never rejects. */
   readonly release: (keyId: string, ask: LeaseAsk) => Promise<void>;
   readonly close: () => void;
@@ -217,13 +214,8 @@ export async function createCounterServer(
     throw new AwayError("away");
   }
 
-  async function run(
-    link: Link,
-    key: string,
-    values: readonly string[],
-    onLate: TakeAnswer,
-  ): Promise<LeaseAnswer> {
-    const read = (answer: unknown): LeaseAnswer => readAnswer(answer, seconds);
+  async function run(link: Link, key: string, values: readonly string[], onLate?: ReceiveAnswer) {
+    const read = (answer: unknown) => readAnswer(answer, seconds);
     try {
       return await link.run(["EVALSHA", SHA1, "1", key, ...values], read, onLate);
     } catch (error) {
@@ -233,14 +225,10 @@ export async function createCounterServer(
     }
   }
 
-  async function ask(
-    keyId: string,
-    values: readonly string[],
-    onLate: TakeAnswer = () => {},
-  ): Promise<LeaseAnswer> {
+  async function ask(keyId: string, asked: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
     const key = stateKey(keyId, seconds);
     try {
-      return await run(linkOf(key), key, values, onLate);
+      return await run(linkOf(key), key, argumentsOf(seconds, replica, asked), onLate);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       // Nothing has run: the slot of the key lies on another server, or is being moved.
@@ -258,9 +246,9 @@ export async function createCounterServer(
   await Promise.all([...nodes.values()].map(({ tried }) => tried));
   return {
     isUp: (keyId) => holderOf(stateKey(keyId, seconds))?.isUp() ?? false,
-    lease: (keyId, asked, onLate) => ask(keyId, argumentsOf(seconds, replica, asked), onLate),
+    lease: ask,
     async release(keyId, asked) {
-      await ask(keyId, argumentsOf(seconds, replica, { ...asked, want: -1 })).catch(() => {});
+      await ask(keyId, { ...asked, want: -1 }).catch(() => {});
     },
     close() {
       isClosed = true;
