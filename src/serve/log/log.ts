@@ -179,6 +179,9 @@ export interface LogSink {
   onDropped?(listener: (lines: number) => void): void;
 }
 
+/** Every line of a log in a file begins like this. */
+export const LOG_BEGINNING = '{"level":"';
+
 /** What is logged whatever the level: the access log has a setting of its own, and gaps in the log are never silent. */
 const ALWAYS: ReadonlySet<Observation["kind"]> = new Set(["request", "log-lines-dropped"]);
 
