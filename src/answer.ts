@@ -27,6 +27,7 @@ import type { Ask, Reply } from "./message.ts";
 import type { RequestCounters } from "./metrics/counters.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
+import { isReferencePath } from "./pages/reference.ts";
 import type { PageServer } from "./pages/serve.ts";
 import type { Call, Outcome, Route } from "./routes/route.ts";
 import { ROUTES } from "./routes.ts";
@@ -53,6 +54,12 @@ export interface State {
 }
 
 const route = createRouter(ROUTES, BASE_PATH);
+
+/** Whether a target is one of the API or of the pages beside it; of any other one `answer` says that it is not found. */
+export function isServed(target: string, { pages }: State): boolean {
+  const { path } = splitTarget(target);
+  return route(path) !== undefined || (pages !== undefined && isReferencePath(path));
+}
 
 /** Answers one request. Never throws and never rejects. */
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
