@@ -111,7 +111,7 @@ describe("layers", () => {
       for (const specifier of importsOf(file))
         assert.match(
           specifier,
-          /^(\.\/(body|fault|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
+          /^(\.\/(body|fault|message|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
           `${file}: ${specifier}`,
         );
     }
