@@ -120,12 +120,15 @@ function headerOf({ headers }: Ask, name: string): string | undefined {
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice({ peer, now }: Ask, notices: Notices, { fault, quota, keyId }: Admission): void {
+function notice({ peer, now }: Ask, { gate, notices }: State, refused: Admission): void {
+  const { fault, quota, keyId, slot } = refused;
   if (quota !== undefined) {
-    if (fault === "rateLimited") notices.limited(keyId, quota.limit, quota.reset, now);
-  } else if (fault !== "noToken" && fault !== "busy") {
+    if (fault !== "rateLimited") return;
+    const name = gate.keys.bySlot[slot]?.name ?? "";
+    notices?.limited({ keyId, name, limit: quota.limit, reset: quota.reset }, now);
+  } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
     const client = peer?.remoteAddress;
-    if (client !== undefined) notices.badTokens(client, 1, now);
+    if (client !== undefined) notices?.badTokens({ client, count: 1, fault }, now);
   }
 }
 
@@ -139,7 +142,7 @@ function run(
   admission: Admission,
 ): Reply | Promise<Reply> {
   if (admission.fault) {
-    if (state.notices) notice(ask, state.notices, admission);
+    if (state.notices) notice(ask, state, admission);
     return refuse(ask, state, admission.fault, operation.path, admission);
   }
   const { generation } = state;
