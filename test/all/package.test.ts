@@ -206,6 +206,13 @@ describe("the package", () => {
     assert.equal(existsSync(join(npmProject, "node_modules/typescript")), false);
   });
 
+  it("leaves no file in a checkout that git does not ignore", () => {
+    const name = packed.split("/").at(-1)!;
+    const { status, error } = spawnSync("git", ["check-ignore", "--quiet", name], { cwd: ROOT });
+    // 128: no checkout of git.
+    if (error === undefined && status !== 128) assert.equal(status, 0, name);
+  });
+
   it("is small: 3 MB packed; installed with all that it needs 15 MB on disk, and 40 packages", () => {
     assert.ok(statSync(packed).size <= 3e6, `${statSync(packed).size} bytes packed`);
     const modules = join(npmProject, "node_modules");
