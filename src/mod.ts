@@ -20,10 +20,9 @@
  * ```
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { createDirectAdapter, type DirectDoor } from "./edge/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./edge/fetch.ts";
-import { createNodeAdapter } from "./edge/node.ts";
+import { createHandler, type Handler } from "./edge/handler.ts";
 import { hashToken, type KeyRecord } from "./gate/keys.ts";
 import type { GivenKey } from "./given-keys.ts";
 import { SCOPES } from "./model.ts";
@@ -42,6 +41,7 @@ void IS_SUPPORTED;
 
 export type { DirectAsk, DirectDoor, DirectReply } from "./edge/direct.ts";
 export type { FetchHandler } from "./edge/fetch.ts";
+export type { Handler } from "./edge/handler.ts";
 export { KeysFileError } from "./gate/keys.ts";
 export type { GivenKey } from "./given-keys.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
@@ -56,8 +56,11 @@ export interface Orrery {
   readonly ask: DirectDoor;
   /** A web-standard handler. */
   readonly fetch: FetchHandler;
-  /** A handler for `http.createServer`; make the server with `requireHostHeader: false`. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /**
+   * A handler for `http.createServer` (make the server with `requireHostHeader: false`) and for hosts such as
+   * Express: `app.use(orrery.handle)` leaves all but the API and its pages to the host.
+   */
+  readonly handle: Handler;
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** How the searches of that generation were answered: from the cache or not. */
@@ -155,7 +158,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   return {
     ask: createDirectAdapter(state),
     fetch: createFetchHandler(state),
-    handle: createNodeAdapter(state).handle,
+    handle: createHandler(state),
     generation: () => state.generation.store.id,
     searchCache: searchCounts,
     reload,

@@ -49,7 +49,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["edge/"],
   ["answer.ts"],
   ["pages/"],
-  ["access.ts", "conditions.ts", "headers.ts", "request-ids.ts"],
+  ["access.ts", "conditions.ts", "headers.ts"],
   ["metrics/"],
   ["derive/"],
   ["routes.ts"],
@@ -71,6 +71,7 @@ const LAYERS: readonly (readonly string[])[] = [
     "observe.ts",
     "package.ts",
     "package-embedded.ts",
+    "request-ids.ts",
     "runtime.mjs",
     "sampling.ts",
     "supported.mjs",
@@ -110,7 +111,7 @@ describe("layers", () => {
       for (const specifier of importsOf(file))
         assert.match(
           specifier,
-          /^(\.\/(body|fault|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
+          /^(\.\/(body|fault|message|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
           `${file}: ${specifier}`,
         );
     }
