@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Status } from "../../src/admin/status.ts";
+import { findBarriers } from "../support/barriers.ts";
 import {
   type DashboardServer,
   HOSTILE_NAMES,
@@ -30,8 +30,6 @@ const TAKES_PICTURES = process.env.ORRERY_TEST_PICTURES === "1";
 const PICTURE_MS = 90_000;
 const MOST_PICTURE_BYTES = 150_000;
 const MOST_PAGE_BYTES = 150_000;
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const node = findNode(24);
 const skip = need("chromium") || ("missing" in node && node.missing);
@@ -58,17 +56,6 @@ async function untilText(page: Page, selector: string, fits: RegExp): Promise<st
     throw new Error(`${error.message}; it is ${JSON.stringify(text)}`);
   });
   return text;
-}
-
-/** What axe finds that is serious or critical. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate("axe.run()")) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[];
-  };
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 /** Has the page ask without waiting for its turn, as it does when a network comes back. */
