@@ -162,7 +162,7 @@ describe("an admin listener", () => {
     ]);
     assert.deepEqual([one.status, two.status].sort(), [200, 409]);
     const { keys, snapshot } = JSON.parse((one.status === 200 ? one : two).body);
-    assert.deepEqual([keys.result, snapshot.result], ["loaded", "unchanged"]);
+    assert.deepEqual([keys.result, snapshot.result], ["unchanged", "unchanged"]);
   });
 });
 

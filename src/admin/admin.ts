@@ -91,6 +91,7 @@ function createReload(
   async function reload({ reload: reloadAll, keysProblem, state }: OpenState): Promise<ReloadReply> {
     const began = performance.now();
     const [before] = history.loads;
+    const { keysLoads } = history;
     try {
       await reloadAll();
     } finally {
@@ -102,9 +103,10 @@ function createReload(
     const why = isStopping ? { problems: ["the server is stopping: nothing is loaded any more"] } : {};
     const lost = { ...LOST_LOAD, ...why, at: new Date().toISOString(), generation };
     const problem = keysProblem();
+    const isNew = history.keysLoads > keysLoads;
     return {
       keys: {
-        result: problem === undefined ? "loaded" : "refused",
+        result: problem !== undefined ? "refused" : isNew ? "loaded" : "unchanged",
         total: state.gate.keys.size,
         problem: problem ?? null,
       },
@@ -182,7 +184,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const checkToken = token === undefined ? undefined : createTokenCheck(token);
   const keys = (): number => opened?.state.gate.keys.size ?? 0;
   const sharedLimits = () => opened?.sharedLimits?.figures();
-  const metrics = metricsRow({ cells, observed, history, readiness, keys, sharedLimits });
+  const metrics = metricsRow({
+    ...{ cells, observed, history, readiness, keys, sharedLimits },
+    problems: () => problems.counts(),
+  });
   const answer = createAdminRouter([...rows, metrics], { boundHost: address.host, checkToken });
   const probes = new Set(rows.flatMap(({ path, isOpen }) => (isOpen ? [path] : [])));
   const maxConnections = adminConnectionLimit();

@@ -66,6 +66,7 @@ export class Problems {
         );
         break;
       case "keys-loaded":
+      case "keys-unchanged":
         this.#lasting.delete("keys-refused");
         break;
       case "thread-died":

@@ -1,6 +1,9 @@
 /** Makes the reply of `/status` from what the server knows. */
 
+import type { Leases } from "../gate/shared-leases.ts";
+import { readShared } from "../gate/shared-reading.ts";
 import { packageJson } from "../package.ts";
+import { monotonic } from "../serve/limits/monotonic.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ThreadFigures } from "../serve/threads/thread-figures.ts";
 import { busiestKeys } from "./busiest.ts";
@@ -51,6 +54,11 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
+/** What is left of shared limits, as the counter server last said. */
+function remainingOf(leases: Leases): (slot: number, limit: number) => number {
+  return (slot, limit) => readShared(leases, slot, limit, monotonic(), Date.now()).remaining;
+}
+
 function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStatus {
   const now = opened();
   const gate = now?.state.gate;
@@ -59,7 +67,9 @@ function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStat
     loadedAt: history.keysLoadedAt,
     problem: now?.keysProblem() ?? null,
     windowSeconds,
-    busiest: gate ? busiestKeys(gate.keys, gate.counters, gate.defaultLimit, Date.now()) : [],
+    busiest: gate
+      ? busiestKeys(gate, Date.now(), now.sharedLimits && remainingOf(now.sharedLimits.leases))
+      : [],
   };
 }
 

@@ -4,6 +4,8 @@
  * Figures are sums over all serving threads unless a field says otherwise. Times of day are ISO 8601 in UTC, durations
  * carry their unit in their name. What cannot be known is null, never absent: on a runtime that does not tell, or
  * before there is anything to tell. No token and no hash is in any of it.
+ *
+ * Long: it is one reply, which readers want to see as a whole.
  */
 
 /** Whether the server should be sent requests, and if not, why. The reply of `GET /readyz`. */
@@ -115,9 +117,10 @@ export interface RequestsStatus {
 export interface KeyStatus {
   readonly id: string;
   readonly name: string;
-  /** Requests that were counted in the window that runs now. */
+  /** Requests that were counted in the window that runs now; with shared limits those of this replica. */
   readonly used: number;
   readonly limit: number;
+  /** With shared limits of all replicas, as the counter server last said. */
   readonly remaining: number;
   /** When the window ends, in seconds since the epoch. */
   readonly resetEpochSeconds: number;
@@ -223,7 +226,7 @@ export interface Problem {
 
 /** A server of shared limits that cannot be asked. */
 export interface AwayServer {
-  /** Its URL without a password. */
+  /** Its host and port, or its socket. */
   readonly server: string;
   readonly since: string;
   /** Why it counts as away. */
@@ -298,7 +301,7 @@ export interface Status {
 /** What became of `POST /reload`: the keys and the snapshot are judged apart. */
 export interface ReloadReply {
   readonly keys: {
-    /** `unchanged` where keys were not read from a file. */
+    /** `unchanged` where the file holds what is in force already, and where keys were not read from a file. */
     readonly result: "loaded" | "refused" | "unchanged";
     /** How many there are now. */
     readonly total: number;

@@ -25,6 +25,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "thread-replaced": "info",
   "connections-refused": "warn",
   "keys-loaded": "info",
+  "keys-unchanged": "info",
   "keys-refused": "error",
   "state-restored": "info",
   "state-refused": "warn",
@@ -99,6 +100,8 @@ function messageOf(observation: Observation): string {
       return observation.keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded";
+    case "keys-unchanged":
+      return "keys unchanged";
     case "keys-refused":
       return "keys file refused, the previous keys stay in force";
     case "state-restored":
