@@ -1,4 +1,4 @@
-/** The row of large figures at the top. */
+/** The figures at the top: large ones, of which an operator in an incident asks first, and small ones. */
 
 import type { Status } from "../../admin/status.ts";
 import { byId, fillRows, foreign, make, setForeign, setText } from "./dom.ts";
@@ -9,6 +9,8 @@ interface Tile {
   readonly value: string;
   readonly more: string;
   readonly kind?: "bad" | "warn" | undefined;
+  /** Whether it matters less, and is small. */
+  readonly isMinor?: true;
 }
 
 /** Replies with these statuses are the server's own failures. */
@@ -50,13 +52,7 @@ function slowestOf({ routes }: Status["requests"]): Tile {
 
 /** How a route is called on the page. */
 export function routeName(route: string): string {
-  return route === "" ? "no route" : route;
-}
-
-/** The worst delay of all threads, p99. */
-export function worstDelay({ threads }: Status): number | null {
-  const known = threads.all.flatMap(({ eventLoop }) => eventLoop?.delay?.p99Ms ?? []);
-  return known.length === 0 ? null : Math.max(...known);
+  return route === "" ? "other paths" : route;
 }
 
 function tilesOf(status: Status): Tile[] {
@@ -65,11 +61,38 @@ function tilesOf(status: Status): Tile[] {
   const silent = threads.all.filter(({ isAnswering }) => !isAnswering).length;
   const rows = generation?.rows;
   return [
+    failuresOf(requests),
+    {
+      name: "Requests / s",
+      value: rate(requests.perSecond),
+      more: `${count(requests.active)} in progress`,
+    },
+    slowestOf(requests),
     {
       name: "Data checked",
       value: ready.ageSeconds === null ? NONE : `${duration(ready.ageSeconds)} ago`,
-      more: ready.maxAgeSeconds > 0 ? `stale after ${duration(ready.maxAgeSeconds)}` : "may be of any age",
-      kind: ready.status === "stale" ? "warn" : undefined,
+      more:
+        ready.maxAgeSeconds > 0 ? `too old after ${duration(ready.maxAgeSeconds)}` : "no limit of age is set",
+      kind: ready.status === "stale" ? "bad" : undefined,
+    },
+    {
+      name: "Threads",
+      value: silent === 0 ? count(threads.serving) : `${count(threads.serving)}, ${silent} silent`,
+      more: died === 0 ? "none has died" : `${count(died)} died and came back`,
+      kind: silent > 0 ? "bad" : died > 0 ? "warn" : undefined,
+      isMinor: true,
+    },
+    {
+      name: "Event loop delay",
+      value: millis(threads.delayP99Ms),
+      more: "p99 of the slowest thread",
+      isMinor: true,
+    },
+    {
+      name: "Memory",
+      value: bytes(memory.rssBytes),
+      more: `heap ${bytes(memory.heapUsedBytes)}`,
+      isMinor: true,
     },
     {
       name: "Rows",
@@ -78,25 +101,7 @@ function tilesOf(status: Status): Tile[] {
         rows === undefined
           ? ""
           : `${count(rows.users)} users, ${count(rows.worlds)} worlds, ${count(rows.instances)} instances`,
-    },
-    {
-      name: "Requests / s",
-      value: rate(requests.perSecond),
-      more: `${count(requests.active)} under way`,
-    },
-    failuresOf(requests),
-    slowestOf(requests),
-    {
-      name: "Event loop delay",
-      value: millis(worstDelay(status)),
-      more: "p99 of the slowest thread",
-    },
-    { name: "Memory", value: bytes(memory.rssBytes), more: `heap ${bytes(memory.heapUsedBytes)}` },
-    {
-      name: "Threads",
-      value: silent === 0 ? count(threads.serving) : `${count(threads.serving)}, ${silent} silent`,
-      more: died === 0 ? "none has died" : `${count(died)} died and came back`,
-      kind: silent > 0 ? "bad" : died > 0 ? "warn" : undefined,
+      isMinor: true,
     },
   ];
 }
@@ -109,9 +114,10 @@ export function showTiles(status: Status): void {
       const value = make("dd", { class: "value" }, foreign("", "name"));
       return make("div", {}, make("dt"), value, make("dd", { class: "more" }));
     },
-    update: (tile, { name, value, more, kind }) => {
+    update: (tile, { name, value, more, kind, isMinor }) => {
       const [term, figure, rest] = tile.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
       tile.dataset.kind = kind ?? "";
+      tile.classList.toggle("minor", isMinor);
       setText(term, name);
       setForeign(figure.firstElementChild as HTMLElement, value);
       setText(rest, more);
