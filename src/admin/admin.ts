@@ -123,20 +123,48 @@ function createReload(
   };
 }
 
+/** What is learnt of a server by being told of it. */
+function createFollowing({ sharedLimits, maxAgeSeconds, requestCells }: AdminOptions) {
+  const history = new History();
+  const readiness = new ReadinessKeeper(history, maxAgeSeconds);
+  const limits = new LimitsHistory(sharedLimits);
+  const problems = new Problems(readiness, limits);
+  const observed = createObservedCounts();
+  const observe: Observe = (observation) => {
+    history.observe(observation);
+    limits.observe(observation);
+    problems.observe(observation);
+    countObservation(observed, observation);
+  };
+  const snapshotEvents: SnapshotEvents = {
+    began: readiness.began,
+    ended: readiness.ended,
+    confirmed(ageMs) {
+      readiness.confirmed(ageMs);
+      problems.confirmed();
+    },
+  };
+  return {
+    history,
+    readiness,
+    limits,
+    problems,
+    observed,
+    rates: new Rates(requestCells),
+    observe,
+    snapshotEvents,
+  };
+}
+
 /**
  * Starts the admin listener.
  *
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, token, maxAgeSeconds, observe, servingThreads } = options;
-  const history = new History();
-  const readiness = new ReadinessKeeper(history, maxAgeSeconds);
-  const limits = new LimitsHistory(options.sharedLimits);
-  const problems = new Problems(readiness, limits);
-  const { requestCells: cells } = options;
-  const rates = new Rates(cells);
-  const observed = createObservedCounts();
+  const { address, token, observe, servingThreads, requestCells: cells } = options;
+  const following = createFollowing(options);
+  const { history, readiness, problems, observed } = following;
   const eventLoop = watchEventLoop(watchVitals(countersOf(cells, mainThread(cells))));
   let opened: OpenState | undefined;
   let tell: ServingThreads["tell"] = async () => [];
@@ -165,11 +193,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
 
   const sources: StatusSources = {
-    history,
-    readiness,
-    rates,
-    problems,
-    limits,
+    ...following,
     opened: () => opened,
     servingThreads,
     searchCacheBytes: options.searchCacheBytes,
@@ -200,20 +224,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   return {
     url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
     maxConnections,
-    observe(observation) {
-      history.observe(observation);
-      limits.observe(observation);
-      problems.observe(observation);
-      countObservation(observed, observation);
-    },
-    snapshotEvents: {
-      began: readiness.began,
-      ended: readiness.ended,
-      confirmed(ageMs) {
-        readiness.confirmed(ageMs);
-        problems.confirmed();
-      },
-    },
+    observe: following.observe,
+    snapshotEvents: following.snapshotEvents,
     onProgress: (share) => readiness.progress(share),
     takeState(state) {
       opened = state;

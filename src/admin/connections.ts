@@ -50,18 +50,25 @@ export class Connections {
     socket.once("close", () => this.#all.delete(socket));
   }
 
-  /** Ends the oldest that waits for no answer; where all do, the one that asked most. */
+  /**
+   * Ends the oldest that waits for no answer, else the one that asked most. Young ones are spared, unless all places are
+   * taken: then one that asked goes first, since the request of one that did not may be on its way.
+   */
   #endOne(): void {
     const isFull = this.#all.size >= this.#most;
     const grown = performance.now() - YOUNG_MS;
-    let victim: Socket | undefined;
-    let most = -1;
+    let [victim] = isFull ? this.#all.keys() : [];
+    let most = 0;
     for (const [socket, { since, asked, open }] of this.#all) {
-      if (since > grown && !isFull) break;
-      if (open > 0 && asked <= most) continue;
+      const isYoung = since > grown;
+      if (isYoung && !isFull) break;
+      if (!isYoung && open === 0) {
+        victim = socket;
+        break;
+      }
+      if (asked <= most) continue;
       victim = socket;
       most = asked;
-      if (open === 0) break;
     }
     if (victim === undefined) return;
     this.#all.delete(victim);

@@ -6,12 +6,13 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { slowness, within } from "../support/patience.ts";
 import { place } from "../support/place.ts";
-import { killAll, type Served, serve } from "../support/process.ts";
+import { killAll, type Served, served, start } from "../support/process.ts";
+import { COMMAND } from "../support/program.ts";
 
 const CROWD = fileURLToPath(new URL("../support/admin-crowd.mjs", import.meta.url));
 /** How long an answer may take, in milliseconds of a quiet machine. */
@@ -21,19 +22,24 @@ const ADMIN_TOKEN = "canary-of-admin";
 
 let server: Served;
 let port = 0;
-const scope: (() => void)[] = [];
 
-before(async () => {
-  const { folder, snapshot, keys } = place({ after: (done: () => void) => void scope.push(done) });
-  const file = join(folder, "admin.token");
-  writeFileSync(file, ADMIN_TOKEN);
-  server = await serve(snapshot, keys, ["--admin", "0", "--admin-token-file", file]);
+/** @param files how many it may open */
+async function startServer(
+  folder: string,
+  snapshot: string,
+  keys: string,
+  files: number | undefined,
+): Promise<void> {
+  const token = join(folder, "admin.token");
+  writeFileSync(token, ADMIN_TOKEN);
+  const options = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
+  const limited = ["sh", "-c", `ulimit -n ${files}; exec "$@"`, "sh", ...COMMAND] as const;
+  const command = files === undefined ? COMMAND : limited;
+  server = await served(start([...options, "--admin", "0", "--admin-token-file", token], {}, command));
   port = Number(new URL(server.logs("admin-listening")[0]!.url as string).port);
-});
-after(async () => {
-  await killAll();
-  for (const done of scope) done();
-});
+}
+
+after(killAll);
 
 /** Asks on a connection of its own, with bytes. @returns the first line, and how long it took in milliseconds */
 async function probe(path: string, headers = ""): Promise<[string, number]> {
@@ -78,27 +84,42 @@ const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", stri
   [1000, "silent", ""],
 ];
 
-describe("/livez and /readyz are answered in time beside", () => {
-  for (const [count, conduct, target] of CROWDS) {
-    it(`${count} ${conduct} connections ${target}`, async (t) => {
-      const crowd = spawn(process.execPath, [CROWD, String(port), String(count), conduct, target], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      t.after(() => crowd.kill("SIGKILL"));
-      await within(once(crowd.stdout, "data"), "the crowd");
-      const limit = LIMIT_MS * slowness();
-      // A machine that stands still for a moment is not the listener's fault.
-      const longest: number[] = [];
-      do longest.push(await probeAll());
-      while (longest.at(-1)! >= limit && longest.length < 4);
-      t.diagnostic(`longest waits: ${longest.map(Math.round).join(", ")} ms of ${Math.round(limit)}`);
-      assert.ok(longest.at(-1)! < limit, `${longest} ms, of ${limit}`);
-    });
-  }
-
-  it("nobody, and others are answered again", async () => {
-    const [status] = await probe("/status", `Authorization: Bearer ${ADMIN_TOKEN}\r\n`);
-    assert.equal(status, "HTTP/1.1 200 OK");
-    await server.stop();
+/** Asks while a crowd is there. */
+async function probeBeside(t: TestContext, count: number, conduct: string, target: string): Promise<void> {
+  const crowd = spawn(process.execPath, [CROWD, String(port), String(count), conduct, target], {
+    stdio: ["ignore", "pipe", "inherit"],
   });
-});
+  t.after(() => crowd.kill("SIGKILL"));
+  await within(once(crowd.stdout, "data"), "the crowd");
+  const limit = LIMIT_MS * slowness();
+  // A machine that stands still for a moment is not the listener's fault.
+  const longest: number[] = [];
+  do longest.push(await probeAll());
+  while (longest.at(-1)! >= limit && longest.length < 4);
+  t.diagnostic(`longest waits: ${longest.map(Math.round).join(", ")} ms of ${Math.round(limit)}`);
+  assert.ok(longest.at(-1)! < limit, `${longest} ms, of ${limit}`);
+}
+
+for (const files of [undefined, 400]) {
+  describe(`/livez and /readyz, ${files ?? "many"} open files at most`, () => {
+    const scope: (() => void)[] = [];
+    before(async () => {
+      const { folder, snapshot, keys } = place({ after: (done: () => void) => void scope.push(done) });
+      await startServer(folder, snapshot, keys, files);
+    });
+    after(() => {
+      for (const done of scope) done();
+    });
+
+    for (const [count, conduct, target] of CROWDS) {
+      it(`are answered in time beside ${count} ${conduct} connections ${target}`, (t) =>
+        probeBeside(t as TestContext, count, conduct, target));
+    }
+
+    it("are not all that is answered afterwards", async () => {
+      const [status] = await probe("/status", `Authorization: Bearer ${ADMIN_TOKEN}\r\n`);
+      assert.equal(status, "HTTP/1.1 200 OK");
+      await server.stop();
+    });
+  });
+}
