@@ -296,7 +296,11 @@ describe("the dashboard", { skip }, () => {
         "#problem-list",
         /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/,
       );
-      await untilText(page, "#limits", /The counter server is away since [\d:]+, lost 3\stimes/);
+      await untilText(
+        page,
+        "#limits",
+        /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/,
+      );
       assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
       assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
       assert.match(await textOf(page, "#routes th"), /^other paths$/);

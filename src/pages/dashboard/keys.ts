@@ -31,15 +31,10 @@ function showLimits({ shared, server, since, losses, requests }: LimitsStatus): 
   const line = byId("limits");
   show(line, shared);
   line.classList.toggle("problem", server === "away");
-  const waited = requests && `${counted(requests.waited, "request")} waited for it`;
-  const parts = [
-    waited,
-    requests && `${count(requests.alone)} counted alone, ${count(requests.refused)} refused`,
-  ];
-  setText(
-    line,
-    `Limits are shared. The counter server is ${server} since ${moment(new Date(since ?? ""), new Date())}, lost ${counted(losses, "time")}. ${parts.filter(Boolean).join(", ")}`,
-  );
+  const state = `The counter server of shared limits is ${server} since ${moment(new Date(since ?? ""), new Date())}`;
+  const { waited = null, alone = null, refused = null } = requests ?? {};
+  const sent = `${count(waited)} requests waited for it, ${count(alone)} were counted alone, ${count(refused)} refused`;
+  setText(line, `${state}, lost ${counted(losses, "time")}; ${sent}.`);
 }
 
 /** Shows them. */
