@@ -317,6 +317,10 @@ describe("the dashboard", { skip }, () => {
           assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
         }
       }
+      const sizes = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('#tiles .value')].map((shown) => parseFloat(getComputedStyle(shown).fontSize))",
+      );
+      assert.ok(Math.min(...sizes.slice(0, 4)) > Math.max(...sizes.slice(4)), String(sizes));
       const top = async (selector: string): Promise<number> =>
         (await page.locator(selector).boundingBox())!.y;
       assert.ok((await top("#problems")) < (await top("#pause")));
