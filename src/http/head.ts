@@ -34,9 +34,12 @@ const LINE_START = /^[\t\x20-\x7e\x80-\xff]*\r?$/;
 /** A target that is a path: visible ASCII, as everywhere in a target. */
 const PATH = /^\/[\x21-\x7e]*$/;
 
+/** An authority, and a path or query after it. */
+const AUTHORITY = String.raw`(?:[\w\-.!~*'()%;:&=+$,[\]]*@)?[\w\-.!~*'()%;:&=+$,[\]]*(?:[/?][\x21-\x7e]*)?`;
+
 /** A target with scheme and authority, or that of CONNECT. */
-const ABSOLUTE = /^[A-Za-z]+:\/\/[\x21-\x7e]*$/;
-const VISIBLE = /^[\x21-\x7e]+$/;
+const ABSOLUTE = new RegExp(`^[A-Za-z]+://${AUTHORITY}$`);
+const TUNNEL = new RegExp(`^(?=.)${AUTHORITY}$`);
 
 /** Content-Length as digits; longer ones are no size of anything. */
 const LENGTH = /^\d{1,15}$/;
@@ -246,7 +249,7 @@ function readRequestLine(text: string, at: number, end: number): RequestLine | u
 
 function isTarget(target: string, method: string): boolean {
   if (PATH.test(target)) return true;
-  if (method === "CONNECT") return VISIBLE.test(target);
+  if (method === "CONNECT") return TUNNEL.test(target);
   return target === "*" || ABSOLUTE.test(target);
 }
 
