@@ -111,8 +111,7 @@ export class Fields {
         if (isName(lines, at, "content-length")) this.#readLength(trimmed(lines, colon, end));
         break;
       case 17:
-        if (isName(lines, at, "transfer-encoding"))
-          this.#codings = joined(this.#codings, trimmed(lines, colon, end));
+        if (isName(lines, at, "transfer-encoding")) this.#readCodings(trimmed(lines, colon, end));
         break;
     }
   }
@@ -133,6 +132,11 @@ export class Fields {
     if (this.#hasLength || !LENGTH.test(value)) this.isMalformed = true;
     this.#hasLength = true;
     if (Number(value) > 0) this.hasBody = true;
+  }
+
+  #readCodings(value: string): void {
+    if (value === "") this.isMalformed = true;
+    this.#codings = joined(this.#codings, value);
   }
 
   /** The value of a field, all of its lines joined; null when there is none. @param name in lower case */
