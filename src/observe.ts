@@ -103,6 +103,8 @@ export type Observation =
   /** More connections than the limit of open files leaves room for; told of at most every ten seconds. */
   | { kind: "connections-refused"; limit: number }
   | { kind: "keys-loaded"; keys: number }
+  /** The keys file was read again and holds what is in force already. */
+  | { kind: "keys-unchanged"; keys: number }
   | { kind: "keys-refused"; problem: string }
   | {
       /** The counts of the running window were taken up from the file of `--state`. */

@@ -253,6 +253,7 @@ describe("the busiest keys", () => {
       Array.from({ length: 300 }, (_, at) => record(at, at === 7 ? 9 : null)),
       counters,
     );
+    const gate = { keys: ring, counters, defaultLimit: 1000 };
     const use = (at: number, times: number, now = NOW): void => {
       for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
     };
@@ -260,7 +261,7 @@ describe("the busiest keys", () => {
     // Of the window before: none of this one.
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
-    const busiest = busiestKeys(ring, counters, 1000, NOW, 10);
+    const busiest = busiestKeys(gate, NOW, undefined, 10);
     const expected = random
       .map((used, at) => ({ id: `key-${at}`, used }))
       .sort((a, b) => b.used - a.used || (a.id < b.id ? -1 : 1));
@@ -276,7 +277,8 @@ describe("the busiest keys", () => {
       remaining: 948,
       resetEpochSeconds: 10_800,
     });
-    assert.deepEqual(busiestKeys(ring, counters, 1000, NOW + 3_600_000), []);
+    assert.deepEqual(busiestKeys(gate, NOW + 3_600_000), []);
+    assert.equal(busiestKeys(gate, NOW, () => 5)[0]!.remaining, 5, "where a counter server knows");
   });
 
   test("are none that were deleted, and reading counts nothing", () => {
@@ -286,7 +288,7 @@ describe("the busiest keys", () => {
     countRequest(counters, 0, 5, NOW);
     countRequest(counters, 1, 5, NOW);
     assert.deepEqual(
-      busiestKeys(left, counters, 5, NOW).map(({ id, used }) => [id, used]),
+      busiestKeys({ keys: left, counters, defaultLimit: 5 }, NOW).map(({ id, used }) => [id, used]),
       [["key-1", 1]],
     );
     assert.equal(readCounts(counters, NOW).usedBy(1), 1);

@@ -162,7 +162,7 @@ describe("an admin listener", () => {
     ]);
     assert.deepEqual([one.status, two.status].sort(), [200, 409]);
     const { keys, snapshot } = JSON.parse((one.status === 200 ? one : two).body);
-    assert.deepEqual([keys.result, snapshot.result], ["loaded", "unchanged"]);
+    assert.deepEqual([keys.result, snapshot.result], ["unchanged", "unchanged"]);
   });
 });
 
@@ -223,10 +223,11 @@ describe("hostile peers of the admin listener", () => {
   });
 
   test("more connections than it takes: idle ones make room", async () => {
-    const sockets = Array.from({ length: 200 }, () => connect(admin, "127.0.0.1"));
+    const sockets = Array.from({ length: 700 }, () => connect(admin, "127.0.0.1"));
     let closed = 0;
     for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
-    await until(() => closed >= 160, "the close of those before");
+    // It takes 512, and fewer where there are few descriptors.
+    await until(() => closed >= 188, "the close of those before");
     assert.equal((await ask("/livez")).text, "ok");
     for (const socket of sockets) socket.destroy();
   });

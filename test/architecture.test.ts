@@ -58,7 +58,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["generate/", "snapshot/"],
   ["search/"],
   ["store/"],
-  ["folders.ts"],
+  ["folders.ts", "foreign.ts"],
   [
     "body.ts",
     "model.ts",

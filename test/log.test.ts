@@ -35,6 +35,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "thread-replaced", role: "serving", ms: 1 },
   { kind: "connections-refused", limit: 15 },
   { kind: "keys-loaded", keys: 1 },
+  { kind: "keys-unchanged", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
   { kind: "key-limited", keyId: "key_1", limit: 10, reset: 3600 },

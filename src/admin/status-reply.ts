@@ -1,10 +1,15 @@
 /** Makes the reply of `/status` from what the server knows. */
 
+import type { Leases } from "../gate/shared-leases.ts";
+import { readShared } from "../gate/shared-reading.ts";
 import { packageJson } from "../package.ts";
+import { monotonic } from "../serve/limits/monotonic.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ThreadFigures } from "../serve/threads/thread-figures.ts";
 import { busiestKeys } from "./busiest.ts";
 import type { History } from "./history.ts";
+import type { LimitsHistory } from "./limits.ts";
+import type { Problems } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
 import type { KeysStatus, SearchCacheStatus, Status, ThreadStatus, ThreadsStatus } from "./status.ts";
@@ -22,8 +27,12 @@ export interface StatusSources {
   readonly history: History;
   readonly readiness: ReadinessKeeper;
   readonly rates: Rates;
+  readonly problems: Problems;
+  readonly limits: LimitsHistory;
   /** Undefined until the first snapshot is loaded. */
-  readonly opened: () => Pick<OpenState, "state" | "keysProblem" | "searchCounts"> | undefined;
+  readonly opened: () =>
+    | Pick<OpenState, "state" | "keysProblem" | "searchCounts" | "sharedLimits">
+    | undefined;
   /** Threads that answer requests when all are well. */
   readonly servingThreads: number;
   readonly searchCacheBytes: number;
@@ -45,6 +54,11 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
+/** What is left of shared limits, as the counter server last said. */
+function remainingOf(leases: Leases): (slot: number, limit: number) => number {
+  return (slot, limit) => readShared(leases, slot, limit, monotonic(), Date.now()).remaining;
+}
+
 function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStatus {
   const now = opened();
   const gate = now?.state.gate;
@@ -53,7 +67,9 @@ function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStat
     loadedAt: history.keysLoadedAt,
     problem: now?.keysProblem() ?? null,
     windowSeconds,
-    busiest: gate ? busiestKeys(gate.keys, gate.counters, gate.defaultLimit, Date.now()) : [],
+    busiest: gate
+      ? busiestKeys(gate, Date.now(), now.sharedLimits && remainingOf(now.sharedLimits.leases))
+      : [],
   };
 }
 
@@ -116,6 +132,7 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
         reason: reasonOf(ready, readiness.maxAgeSeconds),
         maxAgeSeconds: readiness.maxAgeSeconds,
       },
+      problems: sources.problems.list(),
       url: history.url,
       threads: threadsStatus(threads, sources),
       generation: history.served && { ...history.served, ageSeconds: ageSeconds ?? 0 },
@@ -123,6 +140,7 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
       loads: history.loads,
       requests: rates.requests(),
       keys: keysStatus(sources),
+      limits: sources.limits.status(sources.opened()?.sharedLimits?.figures()),
       searchCache: searchCacheStatus(threads, sources.searchCacheBytes),
       memory: {
         rssBytes: rss,

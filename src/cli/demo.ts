@@ -38,7 +38,7 @@ const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 export async function demo(options: Options, world: World): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
   const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
-  const console = openConsole(options.optional("log-file"));
+  const console = await openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);

@@ -25,6 +25,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "thread-replaced": "info",
   "connections-refused": "warn",
   "keys-loaded": "info",
+  "keys-unchanged": "info",
   "keys-refused": "error",
   "state-restored": "info",
   "state-refused": "warn",
@@ -99,6 +100,8 @@ function messageOf(observation: Observation): string {
       return observation.keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded";
+    case "keys-unchanged":
+      return "keys unchanged";
     case "keys-refused":
       return "keys file refused, the previous keys stay in force";
     case "state-restored":
@@ -175,6 +178,9 @@ export interface LogSink {
   write(text: string, isBulk?: boolean): unknown;
   onDropped?(listener: (lines: number) => void): void;
 }
+
+/** Every line of a log in a file begins like this. */
+export const LOG_BEGINNING = '{"level":"';
 
 /** What is logged whatever the level: the access log has a setting of its own, and gaps in the log are never silent. */
 const ALWAYS: ReadonlySet<Observation["kind"]> = new Set(["request", "log-lines-dropped"]);
