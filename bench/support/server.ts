@@ -6,8 +6,8 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Observation } from "../../src/observe.ts";
 import { DEFAULT_HTTP } from "../../src/http/server.ts";
+import type { Observation } from "../../src/observe.ts";
 import { startServer } from "../../src/serve/server.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */
