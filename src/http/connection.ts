@@ -22,6 +22,8 @@
  * bytes, answers that are not ready) or has had its share of the turn; then
  * nothing is read either. Bytes that are not parsed are at most one read and the
  * part of one head.
+ *
+ * Long: one state machine, whose parts mean nothing without each other.
  */
 
 import type { Socket } from "node:net";
@@ -281,7 +283,7 @@ export class Connection {
     return this.#hasEnded || this.#host.isDraining;
   }
 
-  /** An answer has become ready. @param settled the answer after whose request nothing has arrived */
+  /** An answer has become ready. @param settled the answer after whose request nothing had arrived */
   #deliver(settled?: Answer): void {
     if (this.#state === "gone") {
       this.#abort();

@@ -7,6 +7,8 @@
  * Whatever this takes, the parser of node:http takes with the same method,
  * target and fields; the reverse does not hold. docs/http.md lists the
  * differences.
+ *
+ * Long: the whole grammar, read from top to bottom.
  */
 
 import type { FaultName } from "../fault.ts";

@@ -1,4 +1,8 @@
-/** The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses nothing. */
+/**
+ * The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses nothing.
+ *
+ * Long: limits and stops need the same set of connections.
+ */
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
