@@ -105,6 +105,7 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
     },
   });
   if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
+  if (!(page instanceof Promise)) return page;
   return page.then(
     (reply) => reply ?? refuse(ask, state, "notFound", "", NOBODY),
     (error: unknown) => defect(ask, state, undefined, error),

@@ -52,6 +52,16 @@ before(async () => {
 });
 
 describe("what is served", () => {
+  it("is there at once when it was read, so that pipelines of it are written as others are", async () => {
+    const none = { ifMatch: undefined, ifNoneMatch: undefined };
+    for (const acceptEncoding of ["gzip", undefined]) {
+      for (const path of ["/", "/docs", "/openapi.json", "/nowhere"]) {
+        await ask(path, { acceptEncoding });
+        assert.ok(!(serve({ method: "GET", path, ...none, acceptEncoding }) instanceof Promise), path);
+      }
+    }
+  });
+
   it("leads from the root to the reference", async () => {
     const { status, headers, body } = await asked("/");
     assert.equal(status, 302);
