@@ -49,7 +49,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "state-recovered", file: "/state" },
   { kind: "state-shared", file: "/state" },
   { kind: "signal-ignored", signal: "SIGUSR2" },
-  { kind: "settings-without-effect", settings: ["--socket-timeout"], why: "on Bun" },
+  { kind: "settings-without-effect", settings: ["--max-age"], why: "without --admin" },
   { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },
   {
     kind: "request",
