@@ -1,5 +1,6 @@
 /** `orrery serve`: the server. */
 
+import { ForeignFileError } from "../foreign.ts";
 import { KeysFileError } from "../gate/keys.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { type HttpKind, limitsFrom } from "../http/server.ts";
@@ -13,6 +14,7 @@ import {
   STOP_SIGNALS,
 } from "../serve/process/early-signals.ts";
 import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import { refuseForeign } from "../serve/state/counts-file.ts";
 import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
@@ -194,16 +196,31 @@ export function reportWithoutEffect(options: Options, observe: Observe): void {
   }
 }
 
+/**
+ * The file of counts.
+ *
+ * @throws {CommandError} when it is a file of something else. What cannot be read yet is the log's matter.
+ */
+async function countsFile(options: Options): Promise<string | undefined> {
+  const file = options.optional("state");
+  if (file === undefined) return undefined;
+  await refuseForeign(file).catch((error: unknown) => {
+    if (!(error instanceof ForeignFileError)) return;
+    throw new CommandError(`${options.nameOf("state")}: ${file}: ${error.message}; name a file of its own`);
+  });
+  return file;
+}
+
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
-  const console = openConsole(options.optional("log-file"));
+  const console = await openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const settings = {
     ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
-    countsFile: options.optional("state"),
+    countsFile: await countsFile(options),
     sharedLimits: await readSharedLimits(options),
     admin: await readAdminSettings(options),
   };

@@ -104,6 +104,8 @@ const LINGER_MS = 2000;
 /** One connection. */
 export class Connection {
   readonly socket: Socket;
+  /** By the monotonic clock, in milliseconds. */
+  readonly acceptedAt = performance.now();
   readonly #host: ConnectionHost;
   readonly #writer: ReplyWriter;
   #state: ConnectionState = "new";
@@ -116,7 +118,8 @@ export class Connection {
   #fields: Fields | undefined;
   /** Minor version of its newest request. */
   #minor: 0 | 1 = 1;
-  #requests = 0;
+  /** Requests so far. */
+  requests = 0;
   #answers: Answer[] = [];
   /** Bytes of the answers that are ready and wait for one before them. */
   #heldBytes = 0;
@@ -231,7 +234,7 @@ export class Connection {
     const host = this.#host;
     const began = host.begin();
     this.#state = "busy";
-    this.#requests++;
+    this.requests++;
     this.#minor = head.minor;
     const fault = faultOf(head);
     const closes =
@@ -239,7 +242,7 @@ export class Connection {
       !staysOpen(head) ||
       // Its body may follow although no 100 came.
       fields.expect !== undefined ||
-      this.#requests >= host.limits.maxRequestsPerSocket;
+      this.requests >= host.limits.maxRequestsPerSocket;
     if (closes) this.#stopReading();
     this.#isGone ??= this.#watch();
     const ask: Ask = {

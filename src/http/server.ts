@@ -94,6 +94,9 @@ const MAX_DISCARDED = 16_777_216;
 /** So long after that, in milliseconds: nobody may make the server collect more often, which takes turns from others. */
 const COLLECT_DISCARDED_MS = 10_000;
 
+/** Younger connections, in milliseconds, may have sent a request that was not read yet. */
+const YOUNG_MS = 250;
+
 /** The log is told of connections that are refused, once in so many milliseconds. */
 const TELL_OF_REFUSED_MS = 10_000;
 
@@ -194,28 +197,40 @@ export class HttpServer implements ConnectionHost, Listener {
 
   #accept(socket: Socket): void {
     const { maxConnections = Number.POSITIVE_INFINITY, makesRoom } = this.limits;
-    if (this.connections.size >= maxConnections) {
-      if (!makesRoom) {
-        this.#refuseConnection(socket, maxConnections);
-        return;
-      }
-      this.#endOldest();
+    if (makesRoom) this.#makeRoom(maxConnections);
+    else if (this.connections.size >= maxConnections) {
+      this.#refuseConnection(socket, maxConnections);
+      return;
     }
     this.connections.add(new Connection(socket, this));
   }
 
-  /** Ends the oldest connection that no answer is made for, or the oldest of all. */
-  #endOldest(): void {
-    let oldest: Connection | undefined;
+  /**
+   * From half of the limit on, a new connection ends an older one: the oldest that no answer is made for, else the one that
+   * asked most. Young ones are spared unless the limit is reached; then one that asked goes first, since the request of
+   * one that did not may be on its way.
+   */
+  #makeRoom(limit: number): void {
+    if (this.connections.size < limit / 2) return;
+    const isFull = this.connections.size >= limit;
+    const grown = performance.now() - YOUNG_MS;
+    let [victim] = isFull ? this.connections : [];
+    let most = 0;
     for (const connection of this.connections) {
-      oldest ??= connection;
-      if (connection.state === "busy" || connection.state === "closing") continue;
-      oldest = connection;
-      break;
+      const isYoung = connection.acceptedAt > grown;
+      if (isYoung && !isFull) break;
+      if (!isYoung && connection.isIdle) {
+        victim = connection;
+        break;
+      }
+      if (connection.requests <= most) continue;
+      victim = connection;
+      most = connection.requests;
     }
-    // It counts until its socket says that it is closed, which is after the next one is accepted.
-    if (oldest !== undefined) this.connections.delete(oldest);
-    oldest?.socket.destroy();
+    if (victim === undefined) return;
+    // Its socket says that it is closed only after the next one is accepted.
+    this.connections.delete(victim);
+    victim.socket.destroy();
   }
 
   /** Counted here, since Deno closes connections beyond `maxConnections` without a `drop` event. */
