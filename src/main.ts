@@ -4,6 +4,7 @@ import { isatty } from "node:tty";
 import type { CommandRow, World } from "./cli/command.ts";
 import { COMMANDS } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
+import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
 import { nearest } from "./nearest.ts";
 import { packageJson } from "./package.ts";
@@ -115,7 +116,9 @@ async function run(args: readonly string[]): Promise<number> {
     return 0;
   }
   try {
-    await row.run(readOptions(row.name, rest, world.environment, row.positionals), world);
+    const options = readOptions(row.name, rest, world.environment, row.positionals);
+    await refuseSameFiles(row, options);
+    await row.run(options, world);
   } catch (error) {
     if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
     throw error;

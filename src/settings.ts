@@ -48,6 +48,8 @@ export interface Setting {
   readonly required?: true;
   readonly min?: number;
   readonly max?: number;
+  /** Whether its value is the path of a file or folder, and what the command does there; a file that is changed is written. */
+  readonly path?: "read" | "written";
   /** Words that are values; of a list those that can be offered, which its command checks. */
   readonly choices?: readonly string[];
   readonly meaning: string;
@@ -65,6 +67,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "snapshot",
     kind: "text",
+    path: "read",
     value: "DIR|URL",
     required: true,
     meaning: "Directory of the snapshot, or the URL of one, which ends with a slash.",
@@ -73,6 +76,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "keys",
     kind: "text",
+    path: "read",
     value: "FILE",
     required: true,
     meaning: "The keys file.",
@@ -128,6 +132,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "admin-token-file",
     kind: "text",
+    path: "read",
     value: "FILE",
     meaning:
       "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
@@ -177,6 +182,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "shared-limits-password-file",
     kind: "text",
+    path: "read",
     value: "FILE",
     meaning: "File with the password for `--shared-limits`.",
     commands: ["serve"],
@@ -204,6 +210,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "state",
     kind: "text",
+    path: "written",
     value: "FILE",
     meaning:
       "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
@@ -236,6 +243,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "cache",
     kind: "text",
+    path: "written",
     value: "DIR",
     meaning:
       "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
@@ -244,6 +252,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "snapshot-token-file",
     kind: "text",
+    path: "read",
     value: "FILE",
     meaning: "File with a bearer token for a snapshot that is given by URL.",
     commands: ["serve", "check"],
@@ -337,6 +346,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "log-file",
     kind: "text",
+    path: "written",
     value: "FILE",
     meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
     commands: SERVING,
@@ -471,6 +481,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "out",
     kind: "text",
+    path: "written",
     value: "DIR",
     required: true,
     meaning: "Directory to write the snapshot to; created if missing.",
@@ -495,6 +506,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "out",
     kind: "text",
+    path: "written",
     value: "DIR",
     required: true,
     meaning:
@@ -504,6 +516,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "queries",
     kind: "text",
+    path: "read",
     value: "FILE",
     meaning:
       "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
@@ -539,6 +552,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "token-file",
     kind: "text",
+    path: "read",
     value: "FILE",
     required: true,
     meaning: "File with an API key or CLI token of the other server.",

@@ -10,6 +10,8 @@ import { isKnownHost } from "../src/admin/host.ts";
 import { ReadinessKeeper } from "../src/admin/readiness.ts";
 import { type AdminRow, errorReply } from "../src/admin/request.ts";
 import { type AdminCall, createAdminRouter } from "../src/admin/router.ts";
+import type { Moment } from "../src/admin/status.ts";
+import { Timeline } from "../src/admin/timeline.ts";
 import { createTokenCheck } from "../src/admin/token.ts";
 import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
 import { countRequest, createCounters, readCounts } from "../src/gate/limit.ts";
@@ -253,6 +255,7 @@ describe("the busiest keys", () => {
       Array.from({ length: 300 }, (_, at) => record(at, at === 7 ? 9 : null)),
       counters,
     );
+    const gate = { keys: ring, counters, defaultLimit: 1000 };
     const use = (at: number, times: number, now = NOW): void => {
       for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
     };
@@ -260,7 +263,7 @@ describe("the busiest keys", () => {
     // Of the window before: none of this one.
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
-    const busiest = busiestKeys(ring, counters, 1000, NOW, 10);
+    const busiest = busiestKeys(gate, NOW, undefined, 10);
     const expected = random
       .map((used, at) => ({ id: `key-${at}`, used }))
       .sort((a, b) => b.used - a.used || (a.id < b.id ? -1 : 1));
@@ -276,7 +279,8 @@ describe("the busiest keys", () => {
       remaining: 948,
       resetEpochSeconds: 10_800,
     });
-    assert.deepEqual(busiestKeys(ring, counters, 1000, NOW + 3_600_000), []);
+    assert.deepEqual(busiestKeys(gate, NOW + 3_600_000), []);
+    assert.equal(busiestKeys(gate, NOW, () => 5)[0]!.remaining, 5, "where a counter server knows");
   });
 
   test("are none that were deleted, and reading counts nothing", () => {
@@ -286,7 +290,7 @@ describe("the busiest keys", () => {
     countRequest(counters, 0, 5, NOW);
     countRequest(counters, 1, 5, NOW);
     assert.deepEqual(
-      busiestKeys(left, counters, 5, NOW).map(({ id, used }) => [id, used]),
+      busiestKeys({ keys: left, counters, defaultLimit: 5 }, NOW).map(({ id, used }) => [id, used]),
       [["key-1", 1]],
     );
     assert.equal(readCounts(counters, NOW).usedBy(1), 1);
@@ -344,6 +348,22 @@ describe("readiness", () => {
     history.observe({ kind: "listening", url: "http://x/", generation: "g" });
     keeper.confirmed(1e9);
     assert.equal(keeper.readiness().status, "ready");
+  });
+
+  test("the server keeps ten minutes for charts, and survives a moment that cannot be measured", async (t) => {
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    let at = 0;
+    const timeline = new Timeline(async () => {
+      if (at++ === 1) throw new Error("a thread is gone");
+      return { now: String(at) } as Moment;
+    });
+    for (let tick = 0; tick < 200; tick++) {
+      t.mock.timers.tick(5000);
+      await Promise.resolve();
+    }
+    const { moments, everySeconds } = timeline.reply();
+    assert.equal(moments.length * everySeconds, 600);
+    assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);
   });
 
   test("history remembers the newest loads and their problems", () => {

@@ -106,6 +106,18 @@ describe("an admin listener", () => {
     assert.doesNotMatch(JSON.stringify(status), /[0-9a-f]{64}/);
   });
 
+  test("remembers what charts draw", async () => {
+    const past = await until(async () => {
+      const reply = await json("/history");
+      return reply.moments.length > 0 ? reply : undefined;
+    }, "a moment");
+    const [{ now, requests, memory, threads, ...rest }] = past.moments;
+    assert.deepEqual([past.everySeconds, rest], [5, {}]);
+    assert.ok(Date.parse(now) <= Date.parse(past.now));
+    assert.ok(memory.rssBytes > memory.heapUsedBytes && threads.delayP99Ms >= 0);
+    assert.ok(Array.isArray(requests.routes) && typeof requests.perSecondByStatus === "object");
+  });
+
   test("explains a search, and leaves the cache as it is", async () => {
     const target = `${BASE}/worlds/search?q=FAR++wide&limit=7&limit=9&offset=-1`;
     const explained = await explain(target);
@@ -162,7 +174,7 @@ describe("an admin listener", () => {
     ]);
     assert.deepEqual([one.status, two.status].sort(), [200, 409]);
     const { keys, snapshot } = JSON.parse((one.status === 200 ? one : two).body);
-    assert.deepEqual([keys.result, snapshot.result], ["loaded", "unchanged"]);
+    assert.deepEqual([keys.result, snapshot.result], ["unchanged", "unchanged"]);
   });
 });
 
@@ -223,10 +235,11 @@ describe("hostile peers of the admin listener", () => {
   });
 
   test("more connections than it takes: idle ones make room", async () => {
-    const sockets = Array.from({ length: 200 }, () => connect(admin, "127.0.0.1"));
+    const sockets = Array.from({ length: 700 }, () => connect(admin, "127.0.0.1"));
     let closed = 0;
     for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
-    await until(() => closed >= 160, "the close of those before");
+    // It takes 512, and fewer where there are few descriptors.
+    await until(() => closed >= 188, "the close of those before");
     assert.equal((await ask("/livez")).text, "ok");
     for (const socket of sockets) socket.destroy();
   });

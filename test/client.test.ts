@@ -5,6 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import {
   ApiError,
   type Client,
@@ -12,6 +15,7 @@ import {
   NetworkError,
   OrreryError,
   RateLimitError,
+  type ReplyHead,
   SnapshotChangedError,
 } from "../src/client/mod.ts";
 import { openOrrery } from "../src/mod.ts";
@@ -160,6 +164,15 @@ describe("the client is given", () => {
       [{ token: "svcx_ü" }, /^token: /],
       [{ retries: -1 }, /^retries: /],
       [{ maxWaitMs: Number.NaN }, /^maxWaitMs: /],
+      [{ baseUrl: 5 }, /^baseUrl: /],
+      [{ baseUrl: null }, /^baseUrl: /],
+      [{ token: 5 }, /^token: /],
+      [{ retries: "3" }, /^retries: /],
+      [{ retries: null }, /^retries: /],
+      [{ maxWaitMs: "60000" }, /^maxWaitMs: /],
+      [{ fetch: "fetch" }, /^fetch: /],
+      [{ fetch: null }, /^fetch: /],
+      [{ onResponse: {} }, /^onResponse: /],
     ];
     for (const [options, message] of cases) {
       assert.throws(
@@ -184,6 +197,175 @@ describe("the client is given", () => {
       ["a%2Fb", "%3Fq%3D1", "%23", "%252e%252e"].map((id) => `/api/public/v1/worlds/${id}`),
     );
   });
+});
+
+describe("a call is given", () => {
+  /** Calls that must not send anything, by the name at the beginning of their message. */
+  type Run = (client: Client, value: never) => Promise<unknown>;
+  const cases: [name: string, runs: Run[], values: unknown[]][] = [
+    [
+      "limit",
+      [
+        (client, limit) => client.worlds.list({ limit }),
+        (client, limit) => client.users.search("a", { limit }),
+        (client, limit) => client.worlds.list.all({ limit }).next(),
+      ],
+      [Number.NaN, 1.5, -1, "5", "", null, true, Number.POSITIVE_INFINITY, 2 ** 53, 5n, [5], {}],
+    ],
+    [
+      "offset",
+      [
+        (client, offset) => client.instances.list({ offset }),
+        (client, offset) => client.worlds.instances("a", { offset }),
+        (client, offset) => client.users.worlds.all("a", { offset }).next(),
+      ],
+      [Number.NaN, 1.5, -1, "5", null, Number.POSITIVE_INFINITY],
+    ],
+    [
+      "id",
+      [
+        (client, id) => client.worlds.get(id),
+        (client, id) => client.worlds.stats(id),
+        (client, id) => client.users.worlds(id),
+        (client, id) => client.worlds.instances.all(id).next(),
+      ],
+      ["", ".", "..", "\ud800", "a\udc00b", undefined, null, 5, {}, ["a"], Symbol.iterator],
+    ],
+    ["worldId", [(client, worldId) => client.instances.list({ worldId })], ["\ud800", 5, null, {}]],
+    [
+      "q",
+      [(client, q) => client.worlds.search(q), (client, q) => client.users.search.all(q).next()],
+      [undefined, null, 5, {}],
+    ],
+    ["period", [(client, period) => client.worlds.popular({ period })], [5, null, {}]],
+    ["match", [(client, match) => client.users.search("a", { match })], [5, true, null]],
+    ["onChange", [(client, onChange) => client.worlds.list.all({ onChange }).next()], [5, null, {}]],
+    [
+      "signal",
+      [
+        (client, signal) => client.stats({ signal }),
+        (client, signal) => client.worlds.list.all({ signal }).next(),
+      ],
+      [{}, 5, "x", null, new AbortController()],
+    ],
+    [
+      "options",
+      [
+        (client, options) => client.stats(options),
+        (client, options) => client.worlds.get("a", options),
+        (client, options) => client.worlds.list(options),
+        (client, options) => client.worlds.list.all(options).next(),
+        (client, options) => client.users.search("a", options),
+      ],
+      [null, 5, "abc", true],
+    ],
+  ];
+  for (const [name, runs, values] of cases) {
+    it(`${name} that cannot be used, and sends nothing`, async (t) => {
+      const { client, asked } = await faulty(t, [good]);
+      for (const run of runs) {
+        for (const value of values) {
+          await assert.rejects(
+            run(client, value as never),
+            (error: Error) => error instanceof TypeError && error.message.startsWith(`${name}: must be `),
+            `${name} ${String(value)}`,
+          );
+        }
+      }
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  it("numbers and texts that can be sent, half an emoji to search for among them", async (t) => {
+    const { client, asked } = await faulty(t, [good]);
+    await client.worlds.list({ limit: 0, offset: Number.MAX_SAFE_INTEGER });
+    await client.users.search("a\ud83d", { limit: 50 });
+    await client.instances.list({ worldId: "" });
+    assert.deepEqual(asked, [
+      "/api/public/v1/worlds?limit=0&offset=9007199254740991",
+      "/api/public/v1/users/search?q=a%EF%BF%BD&limit=50",
+      "/api/public/v1/instances?worldId=",
+    ]);
+  });
+});
+
+describe("each reply", () => {
+  it("is shown with its headers, those after which a request is sent again among them", async (t) => {
+    const seen: [string, number, string | null][] = [];
+    const refuse = reply(
+      429,
+      { error: "Rate limit exceeded" },
+      { "retry-after": "0", "x-ratelimit-remaining": "0" },
+    );
+    const found = reply(200, STATS, { "x-ratelimit-remaining": "7" });
+    const { client } = await faulty(
+      t,
+      [refuse, reply(503, ""), found, reply(404, { error: "User not found" })],
+      {
+        onResponse: ({ url, status, headers }: ReplyHead) =>
+          seen.push([new URL(url).pathname, status, headers.get("x-ratelimit-remaining")]),
+      },
+    );
+    await client.stats();
+    await assert.rejects(client.users.get("x"), ApiError);
+    const path = "/api/public/v1/stats";
+    assert.deepEqual(seen, [
+      [path, 429, "0"],
+      [path, 503, null],
+      [path, 200, "7"],
+      ["/api/public/v1/users/x", 404, null],
+    ]);
+  });
+
+  it("ends the call where that throws, and is not asked for again", async (t) => {
+    const problem = new Error("mine");
+    const { client, asked } = await faulty(t, [good], {
+      onResponse() {
+        throw problem;
+      },
+    });
+    await assert.rejects(client.stats(), (error) => error === problem);
+    assert.equal(asked.length, 1);
+  });
+});
+
+describe("an abort", { concurrency: true }, () => {
+  const reason = new Error("enough");
+  const limited = (): Response => new Response("{}", { status: 429, headers: { "retry-after": "50" } });
+  /** Each of them would go on for a minute; none listens to the signal. */
+  const fetches: Record<string, (url: string) => Promise<Response>> = {
+    "a wait for the next window": async () => limited(),
+    "a pause between tries": async () => new Response("", { status: 503, headers: { "retry-after": "50" } }),
+    "a request without an answer": () => new Promise(() => {}),
+    "a body without an end": async () => new Response(new ReadableStream()),
+  };
+  for (const [name, fetch] of Object.entries(fetches)) {
+    for (const call of ["stats", "all"] as const) {
+      for (const when of [0, 30]) {
+        it(`ends ${name} at once: ${call}, after ${when} ms`, async () => {
+          const controller = new AbortController();
+          // At 0 ms while the reply is shown or, where there is none, before anything is waited for.
+          const onResponse = (): void => {
+            if (when === 0) controller.abort(reason);
+          };
+          const options = {
+            baseUrl: "http://127.0.0.1",
+            token: TOKEN,
+            onResponse,
+            fetch: fetch as typeof globalThis.fetch,
+          };
+          const client = createClient(options);
+          const { signal } = controller;
+          const start = performance.now();
+          const waiting =
+            call === "all" ? client.worlds.list.all({ signal }).next() : client.stats({ signal });
+          setTimeout(() => controller.abort(reason), when);
+          await assert.rejects(waiting, (error) => error === reason);
+          assert.ok(performance.now() - start < 5000);
+        });
+      }
+    }
+  }
 });
 
 describe("the client waits", { concurrency: true }, () => {
@@ -334,6 +516,37 @@ describe("an iteration", () => {
     assert.deepEqual(asked, [`${path}&offset=0`, `${path}&offset=50 "a"`, `${path}&offset=100 "a"`]);
   });
 
+  it("holds pages together by weak names, which it does not send", async (t) => {
+    const names = {
+      same: ['W/"a"', 'W/"a"', 'W/"a"'],
+      "strong later": ['W/"a"', '"a"', 'W/"a"'],
+      another: ['W/"a"', 'W/"a"', 'W/"b"'],
+      "strong and another": ['W/"a"', '"b"'],
+      none: ['W/"a"', undefined],
+    };
+    for (const [what, tags] of Object.entries(names)) {
+      const { client, asked } = await faulty(t, [pages(130, (at) => tags[at])]);
+      const all = collect(client.worlds.list.all());
+      if (tags.length === 3 && what !== "another") assert.equal((await all).length, 130, what);
+      else await assert.rejects(all, SnapshotChangedError, what);
+      assert.ok(
+        asked.every((line) => !line.includes(" ")),
+        what,
+      );
+    }
+    const { client } = await faulty(t, [pages(80, (at) => (at === 0 ? 'W/"a"' : 'W/"b"'))]);
+    const items = await collect(client.worlds.list.all({ onChange: "restart" }));
+    assert.ok(items.length === 80 && items.every(({ id }) => id.startsWith('W/"b":')));
+  });
+
+  it("does not take a server's word that ignores If-Match", async (t) => {
+    const steps = ['"a"', '"b"'].map((etag) =>
+      reply(200, { data: [{ id: etag }], pagination: { total: 2, limit: 1, offset: 0 } }, { etag }),
+    );
+    const { client } = await faulty(t, steps);
+    await assert.rejects(collect(client.worlds.list.all({ limit: 1 })), SnapshotChangedError);
+  });
+
   it("goes without where the server names none that can be asked for", async (t) => {
     for (const name of [undefined, 'W/"a"']) {
       const { client, asked } = await faulty(t, [pages(60, () => name)]);
@@ -399,4 +612,13 @@ describe("an iteration", () => {
       await assert.rejects(collect(strange.client.worlds.list.all()), ApiError);
     }
   });
+});
+
+it("the client takes 2.4 kB of a page, minified and gzipped", async () => {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("../src/client/mod.ts", import.meta.url))],
+    ...{ bundle: true, minify: true, format: "esm", target: "es2022", write: false },
+  });
+  const bytes = gzipSync(outputFiles[0]!.contents, { level: 9 }).length;
+  assert.ok(bytes <= 2400, `${bytes} bytes`);
 });

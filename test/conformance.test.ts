@@ -17,10 +17,8 @@ import {
   bulk,
   type Case,
   type Group,
-  IS_BUN,
   makeKeys,
   nasty,
-  RUNTIME,
   SHAPES,
   type World,
 } from "./support/conformance.ts";
@@ -35,7 +33,6 @@ import {
   fetchDoor,
   fitsFetch,
   type Got,
-  hasJoinedCredentials,
   nodeDoor,
 } from "./support/doors.ts";
 import { startGiven } from "./support/given.ts";
@@ -74,7 +71,6 @@ const BULK_GROUPS: Readonly<Record<string, Group>> = {
 
 function fits(door: DoorName, { doors, steps }: Case): boolean {
   if (doors && !doors.includes(door === "handler" ? "node" : door)) return false;
-  if (IS_BUN && steps.some(hasJoinedCredentials)) return false;
   return door !== "fetch" || steps.every(fitsFetch);
 }
 
@@ -106,10 +102,10 @@ const nastyGroupsOf = (door: DoorName): Readonly<Record<string, Group>> => {
 };
 /** Adding cases or operations changes these on purpose. */
 const PLANNED: Readonly<Record<DoorName, number>> = {
-  node: (IS_LONG || IS_GIVEN ? 8263 : 2168) - (IS_BUN ? 26 : 0),
+  node: IS_LONG || IS_GIVEN ? 8263 : 2168,
   handler: IS_LONG ? 8263 : 547,
   fetch: IS_LONG ? 7839 : 730,
-  direct: (IS_LONG ? 8239 : 797) - (IS_BUN ? (IS_LONG ? 2 : 1) : 0),
+  direct: IS_LONG ? 8239 : 797,
 };
 
 /** The short form tries every third case of a large group. */
@@ -403,8 +399,7 @@ function exchange(url: string, bytes: string): Promise<string> {
   });
 }
 
-// What other runtimes make of these is theirs to decide; docs/runtimes.md says what.
-describe("bytes on a socket", { skip: RUNTIME !== "node" }, () => {
+describe("bytes on a socket", () => {
   const stats = `GET ${at("/stats")} HTTP/1.1`;
   const refused: [what: string, bytes: string, status: number, error: string][] = [
     ["no Host", `${stats}\r\n\r\n`, 400, "Bad request"],

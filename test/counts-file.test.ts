@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -212,12 +213,10 @@ describe("a file of counts that cannot be used", () => {
   const whole = sealed(headOf(), '["key_1",5]', '["key_2",6]');
   const cases: Readonly<Record<string, [make: (file: string) => void, problem: RegExp]>> = {
     empty: [(file) => writeFileSync(file, ""), /is empty/],
-    "no JSON": [(file) => writeFileSync(file, "hello\n"), /no file of counts/],
-    "an object with a prototype": [
-      (file) => writeFileSync(file, '{"__proto__":{"format":"orrery-counts/1"}}\n'),
-      /no file of counts/,
+    "a line of a megabyte": [
+      (file) => writeFileSync(file, `${headOf().slice(0, -1)}${"[".repeat(1_000_000)}`),
+      /has no end/,
     ],
-    "a line of a megabyte": [(file) => writeFileSync(file, "[".repeat(1_000_000)), /has no end/],
     "JSON a thousand deep": [(file) => writeFileSync(file, sealed(headOf(), "[".repeat(60_000))), /no count/],
     "another version": [
       (file) => writeFileSync(file, sealed(headOf({ format: "orrery-counts/2" }))),
@@ -261,14 +260,6 @@ describe("a file of counts that cannot be used", () => {
       },
       /too large/,
     ],
-    zeros: [
-      (file) => {
-        writeFileSync(file, "");
-        truncateSync(file, 2 ** 26);
-      },
-      /has no end/,
-    ],
-    "a FIFO": [(file) => execFileSync("mkfifo", [file]), /not a regular file/],
   };
   for (const [name, [make, problem]] of Object.entries(cases)) {
     it(`is told of and replaced: ${name}`, async () => {
@@ -293,32 +284,7 @@ describe("a file of counts that cannot be used", () => {
     });
   }
 
-  it("is told of and left alone: a device", async (t) => {
-    const file = newFile();
-    // One of our own: a mistake here must not cost the machine its null device.
-    const { status } = spawnSync("mknod", [file, "c", "1", "3"]);
-    if (status !== 0) return t.skip("only the superuser makes devices");
-    const server = await open(file);
-    server.use("key_1", 2);
-    server.keeper.begin();
-    await server.keeper.stop();
-    assert.ok(lstatSync(file).isCharacterDevice());
-    assert.deepEqual(server.kinds(), ["state-refused", "state-failed"]);
-  });
-
-  it("is told of once, though it is never replaced: a folder, a missing folder, which may come", async () => {
-    const file = newFile();
-    mkdirSync(join(file, "x"), { recursive: true });
-    const server = await open(file);
-    server.keeper.begin();
-    await until(() => server.observations.length === 2, "the failure");
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    assert.deepEqual(server.kinds(), ["state-refused", "state-failed"]);
-    rmSync(file, { recursive: true });
-    await until(() => server.observations.length === 3, "the recovery");
-    assert.equal(server.kinds()[2], "state-recovered");
-    await server.keeper.stop();
-
+  it("may come later: a folder that is missing", async () => {
     const away = newFile();
     const other = await open(join(away, "state"));
     other.keeper.begin();
@@ -329,6 +295,79 @@ describe("a file of counts that cannot be used", () => {
     await other.keeper.stop();
     assert.deepEqual(readdirSync(away), ["state"]);
     assert.equal(readdirSync(folder).filter((name) => name.endsWith(".tmp")).length, 0);
+  });
+});
+
+describe("a file of something else", () => {
+  const cases: Readonly<Record<string, (file: string) => unknown>> = {
+    "a keys file": (file) => writeFileSync(file, '{"keys":[]}\n'),
+    text: (file) => writeFileSync(file, "hello\n"),
+    "one byte": (file) => writeFileSync(file, "{"),
+    "an object with a prototype": (file) =>
+      writeFileSync(file, '{"__proto__":{"format":"orrery-counts/1"}}\n'),
+    zeros: (file) => writeFileSync(file, Buffer.alloc(1000)),
+    "a FIFO": (file) => execFileSync("mkfifo", [file]),
+    "a folder": (file) => mkdirSync(file),
+  };
+  const lookOf = (file: string) => {
+    const { ino, mtimeMs, size } = lstatSync(file);
+    return { ino, mtimeMs, size };
+  };
+  for (const [name, make] of Object.entries(cases)) {
+    it(`is told of and left as it is: ${name}`, async () => {
+      const file = newFile();
+      make(file);
+      const before = lookOf(file);
+      const server = await open(file);
+      server.use("key_1", 1);
+      server.keeper.begin();
+      await server.keeper.stop();
+      assert.deepEqual(server.kinds(), ["state-refused", "state-failed"]);
+      assert.match((server.observations[1] as { problem: string }).problem, /, and is not replaced$/);
+      assert.deepEqual(lookOf(file), before);
+    });
+
+    it(`is told of once and left as it is when it comes while a server runs: ${name}`, async () => {
+      const file = newFile();
+      const server = await open(file);
+      server.keeper.begin();
+      await until(() => existsSync(file), "the first file");
+      rmSync(file);
+      make(file);
+      const before = lookOf(file);
+      server.use("key_1", 1);
+      await until(() => server.observations.length > 0, "the failure");
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      assert.deepEqual(server.kinds(), ["state-failed"]);
+      assert.deepEqual(lookOf(file), before);
+      rmSync(file, { recursive: true });
+      await until(() => server.kinds().includes("state-recovered"), "the recovery");
+      await server.keeper.stop();
+    });
+  }
+
+  it("is left as it is behind a link, too, and so is a device", async (t) => {
+    const target = newFile();
+    const link = newFile();
+    writeFileSync(target, "hello\n");
+    symlinkSync(target, link);
+    await saved(link, { key_1: 1 });
+    assert.equal(readFileSync(target, "utf8"), "hello\n");
+    assert.ok(lstatSync(link).isSymbolicLink());
+    // One of our own: a mistake here must not cost the machine its null device.
+    const device = newFile();
+    if (spawnSync("mknod", [device, "c", "1", "3"]).status !== 0) return t.skip("no device can be made");
+    await saved(device, { key_1: 1 });
+    assert.ok(lstatSync(device).isCharacterDevice());
+  });
+
+  it("is none where a link leads to a file that is missing: that one is made", async () => {
+    const target = newFile();
+    const file = newFile();
+    symlinkSync(target, file);
+    await saved(file, { key_1: 3 });
+    assert.ok(lstatSync(file).isSymbolicLink());
+    assert.equal((await open(target)).used("key_1"), 3);
   });
 });
 

@@ -8,7 +8,6 @@ import {
   ask,
   bearer,
   good,
-  HOST,
   isBadRequest,
   isBareRefusal,
   isStats,
@@ -20,50 +19,7 @@ import {
 import { BASE, HIDDEN_WORLD, USER, WORLD } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
 import { dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
-
-const MALFORMED: Readonly<Record<string, string | Buffer>> = {
-  "an unknown method": `BREW ${STATS} HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "a method in lower case": `get ${STATS} HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "an unknown version": `GET ${STATS} HTTP/1.2\r\n${HOST}${AUTH}\r\n`,
-  "version 2.0": `GET ${STATS} HTTP/2.0\r\n${HOST}${AUTH}\r\n`,
-  "version 3.0": `GET ${STATS} HTTP/3.0\r\n${HOST}${AUTH}\r\n`,
-  "another protocol's name": `GET ${STATS} HTTQ/1.1\r\n${HOST}${AUTH}\r\n`,
-  "no version": `GET ${STATS}\r\n${HOST}${AUTH}\r\n`,
-  "version 0.9": `GET ${STATS} HTTP/0.9\r\n${HOST}${AUTH}\r\n`,
-  "no target": `GET HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "a space in the target": `GET ${STATS} x HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "a target without a slash": `GET stats HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "a control byte in the target": `GET ${STATS}\x01 HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "NUL in the target": `GET ${STATS}\0 HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "DEL in the target": `GET ${STATS}\x7f HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-  "bare LF in the request line": `GET ${STATS} HTTP/1.1\n${HOST}${AUTH}\r\n`,
-  "bare LF behind a header": `GET ${STATS} HTTP/1.1\r\nHost: orrery.test\n${AUTH}\r\n`,
-  "bare LF throughout": `${OK.replaceAll("\r", "")}\n`,
-  "bare CR in a header": `${OK}X-Odd: a\rb\r\n\r\n`,
-  "a folded header": `${OK}X-Odd: a\r\n b\r\n\r\n`,
-  "NUL in a header": `${OK}X-Odd: a\0b\r\n\r\n`,
-  "a control byte in a header": `${OK}X-Odd: a\x02b\r\n\r\n`,
-  "a space before the colon": `${OK}X-Odd : a\r\n\r\n`,
-  "a header without a name": `${OK}: a\r\n\r\n`,
-  "a header without a colon": `${OK}X-Odd\r\n\r\n`,
-  "a header name that is no token": `${OK}X(Odd): a\r\n\r\n`,
-  "Content-Length with Transfer-Encoding": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  "Transfer-Encoding with Content-Length": `POST ${STATS} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
-  "two Content-Lengths": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`,
-  "Transfer-Encoding that is not chunked at its end": `POST ${STATS} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, gzip\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
-  "Content-Length twice the same": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`,
-  "Content-Length with plus": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: +5\r\n\r\nhello`,
-  "Content-Length with minus": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: -5\r\n\r\nhello`,
-  "Content-Length in hex": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: 0x5\r\n\r\nhello`,
-  "Content-Length beyond 64 bits": `POST ${STATS} HTTP/1.1\r\n${HOST}Content-Length: 99999999999999999999\r\n\r\n`,
-  "a TLS hello": Buffer.from(`16030100c8010000c40303${"5a".repeat(196)}`, "hex"),
-  "the preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-  "random bytes": Buffer.from("fffe00017f80c3280d0a0d0a", "hex"),
-  "no Host": `GET ${STATS} HTTP/1.1\r\n${AUTH}\r\n`,
-  "two Hosts": `${OK}Host: other.test\r\n\r\n`,
-  "two equal Hosts": `${OK}hOST: orrery.test\r\n\r\n`,
-  "GET *": `GET * HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
-};
+import { MALFORMED } from "./support/requests.ts";
 
 describe("malformed requests", AT_ONCE, () => {
   for (const [name, bytes] of Object.entries(MALFORMED)) {

@@ -290,6 +290,35 @@ describe("keys", () => {
     assert.equal(files.count, 4);
   });
 
+  it("are taken when the file holds something new; a look that finds the same text says so", async (t) => {
+    const files = fakeFiles();
+    const seen: Observation[] = [];
+    const taken: number[] = [];
+    const keeper = await keepKeys(
+      "keys.json",
+      createCounters(60),
+      (observation) => void seen.push(observation),
+      (ring) => void taken.push(ring.size),
+      files,
+    );
+    t.after(keeper.stop);
+    const before = files.text;
+    await keeper.reload();
+    files.text = "no keys";
+    await keeper.reload();
+    assert.match(keeper.problem()!, /keys\.json/);
+    files.text = before;
+    await keeper.reload();
+    assert.equal(keeper.problem(), undefined);
+    files.text = textOf("a", "b");
+    await keeper.reload();
+    assert.deepEqual(
+      seen.map(({ kind }) => kind),
+      ["keys-loaded", "keys-unchanged", "keys-refused", "keys-unchanged", "keys-loaded"],
+    );
+    assert.deepEqual(taken.slice(1), [2], "taken at the start and when there was a new key");
+  });
+
   it("that could not be read, for whatever reason, are read at the next check", async (t) => {
     const files = fakeFiles();
     const seen: Observation[] = [];

@@ -35,47 +35,71 @@ function linked(t: TestContext) {
     say: (error) => (error as Error).message,
   });
   t.after(() => link.close());
-  const ask = () => link.run(["ASK"], (answer) => answer);
-  const late = () => assert.rejects(ask(), /no answer within 15 ms/);
-  return { link, sent, answers, seen, ask, late, opened: () => opened };
+  const late: unknown[] = [];
+  const ask = () =>
+    link.run(
+      ["ASK"],
+      (answer) => answer,
+      (answer) => late.push(answer),
+    );
+  const overdue = () => assert.rejects(ask(), /no answer within 15 ms/);
+  return { link, sent, answers, seen, ask, late, overdue, opened: () => opened };
 }
 
+const AWAY = "away: no answer within 15 ms";
+
 describe("a link", () => {
-  it("sends nothing while an answer is overdue, and goes on when it comes", async (t) => {
-    const { link, sent, answers, seen, ask, late, opened } = linked(t);
+  it("is away as soon as an answer is overdue, told once, and sends nothing until another connection is good", async (t) => {
+    const { link, sent, answers, seen, ask, late, overdue, opened } = linked(t);
     await link.tried;
-    await late();
+    await overdue();
+    assert.deepEqual(seen, ["up", AWAY]);
     assert.equal(link.isUp(), false);
     await assert.rejects(ask(), AwayError);
     assert.deepEqual(sent, ["ASK"]);
     answers[0]!("late");
-    await until(() => link.isUp(), "the link to be up");
+    await until(() => link.isUp(), "another connection");
+    assert.deepEqual(late, ["late"], "what comes late is handed on");
     const again = ask();
     answers[1]!("in time");
     assert.equal(await again, "in time");
-    assert.deepEqual([seen, opened()], [["up", "up"], 1], "nobody was told of a loss");
+    assert.deepEqual([seen, opened()], [["up", AWAY, "closed", "back", "up"], 2]);
+    assert.deepEqual(late, ["late"]);
   });
 
-  it("is given up when nothing comes, and opened again", async (t) => {
-    const { link, seen, late, opened } = linked(t);
+  it("awaits all that is on its way, in time or late, before it closes the connection", async (t) => {
+    const { link, answers, seen, ask, late, overdue } = linked(t);
     await link.tried;
-    await late();
-    await until(() => opened() === 2 && link.isUp(), "another connection");
-    assert.deepEqual(seen, ["up", "closed", "away: no answer within 15 ms", "back", "up"]);
+    const first = overdue();
+    await new Promise((resolve) => setTimeout(resolve, 8));
+    const second = ask().catch((error: unknown) => error);
+    await first;
+    answers[0]!("first");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.deepEqual([late, seen], [["first"], ["up", AWAY]]);
+    answers[1]!("second");
+    const outcome = await second;
+    assert.ok(outcome === "second" || late.includes("second"));
+    assert.deepEqual(seen, ["up", AWAY, "closed"]);
   });
 
-  it("is given up when answers are late again and again", async (t) => {
-    const { link, answers, seen, late } = linked(t);
+  it("is closed when nothing comes, and opened again", async (t) => {
+    const { link, seen, overdue, opened } = linked(t);
+    await link.tried;
+    await overdue();
+    await until(() => opened() === 2 && link.isUp(), "another connection");
+    assert.deepEqual(seen, ["up", AWAY, "closed", "back", "up"]);
+  });
+
+  it("tells of each loss and each return", async (t) => {
+    const { link, answers, seen, overdue } = linked(t);
     await link.tried;
     for (let at = 0; at < 3; at++) {
-      await late();
+      await overdue();
       answers[at]!("late");
       await until(() => link.isUp(), "the link to be up");
     }
-    await late();
-    assert.deepEqual(seen.slice(-2), ["closed", "away: no answer within 15 ms"]);
-    answers[3]!("of a connection that is gone");
-    await until(() => seen.at(-1) === "up", "another connection");
-    assert.equal(seen.filter((one) => one === "back").length, 1);
+    const one = [AWAY, "closed", "back", "up"];
+    assert.deepEqual(seen, ["up", ...one, ...one, ...one]);
   });
 });

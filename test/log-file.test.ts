@@ -45,7 +45,7 @@ function drain(fd: number): string {
 describe("a log file", () => {
   it("has every line once and whole, however often it is moved away", async () => {
     const file = join(folder, "rotated.log");
-    const log = openLogFile(file);
+    const log = await openLogFile(file);
     assert.equal(log.isTTY, false);
     const count = 20_000;
     for (let line = 0; line < count; line++) {
@@ -75,7 +75,7 @@ describe("a log file", () => {
     const place = join(folder, "place");
     mkdirSync(place);
     const file = join(place, "log");
-    const log = openLogFile(file);
+    const log = await openLogFile(file);
     log.write("one\n");
     await log.flush(PATIENCE_MS);
     rmSync(file);
@@ -91,15 +91,15 @@ describe("a log file", () => {
     assert.equal(readFileSync(join(moved, "log"), "utf8"), "two\nthree\n");
   });
 
-  it("is refused at once when it can be no file", () => {
-    assert.throws(() => openLogFile(folder), /EISDIR/);
-    assert.throws(() => openLogFile(join(folder, "none", "log")), /ENOENT/);
+  it("is refused at once when it can be no file", async () => {
+    await assert.rejects(openLogFile(folder), /EISDIR/);
+    await assert.rejects(openLogFile(join(folder, "none", "log")), /ENOENT/);
   });
 
   it("can be a pipe whose reader comes late and goes; what does not fit is dropped and told of", async () => {
     const file = join(folder, "pipe");
     execFileSync("mkfifo", [file]);
-    const log = openLogFile(file);
+    const log = await openLogFile(file);
     let dropped = 0;
     log.onDropped((lines) => {
       dropped += lines;
@@ -124,7 +124,7 @@ describe("a log file", () => {
     const file = join(folder, "full-pipe");
     execFileSync("mkfifo", [file]);
     const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const log = openLogFile(file);
+    const log = await openLogFile(file);
     let dropped = 0;
     log.onDropped((lines) => {
       dropped += lines;
@@ -159,11 +159,11 @@ describe("a log file", () => {
   });
 
   it("on a full disk keeps what there is room for, and gives nobody an error", async () => {
-    const log = openLogFile("/dev/full");
+    const log = await openLogFile("/dev/full");
     log.write("one\n");
     await log.flush(50);
     const file = join(folder, "room");
     // A rotation to a disk with room.
-    assert.equal(await openLogFile(file).reopen(), undefined);
+    assert.equal(await (await openLogFile(file)).reopen(), undefined);
   });
 });

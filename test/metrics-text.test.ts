@@ -40,6 +40,7 @@ function measured(): Measured {
     observed,
     version: "1.2.3",
     isReady: () => true,
+    problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
     ageSeconds: () => 2.5,
     generation: () => ({ id: "g", loadedAt: 1_700_000_000.5, rows: { users: 1, worlds: 2, instances: 3 } }),
     keys: () => 4,
@@ -65,6 +66,8 @@ describe("the text", () => {
       'orrery_thread_restarts_total{role="serving"} 1',
       'orrery_snapshot_loads_total{result="refused"} 1',
       'orrery_snapshot_loads_total{result="changing"} 1',
+      'orrery_problems{kind="keys-refused"} 1',
+      'orrery_problems{kind="data-stale"} 0',
       "orrery_generation_loaded_timestamp_seconds 1700000000.5",
       'orrery_snapshot_rows{table="worlds"} 2',
       'orrery_event_loop_delay_seconds_count{thread="main"} 1',
@@ -78,6 +81,16 @@ describe("the text", () => {
       assert.ok(text.includes(`\n${line}\n`), line);
     }
     assert.doesNotMatch(text, /NaN|undefined|BREW/i);
+  });
+
+  it("counts the CPU time of the process from its start, not from the first scrape", async () => {
+    const { user, system } = process.cpuUsage();
+    const { text } = await createExposition(measured())(undefined);
+    const told = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    assert.ok(told("process_cpu_user_seconds_total") >= user / 1e6);
+    assert.ok(told("process_cpu_system_seconds_total") >= system / 1e6);
+    const sum = told("process_cpu_seconds_total");
+    assert.ok(sum >= (user + system) / 1e6 && sum <= performance.now() / 100, `${sum} s`);
   });
 
   it("begins with the buckets of OpenTelemetry", async () => {

@@ -66,7 +66,16 @@ async function runHistories(
   histories: fc.Arbitrary<History>,
   { check, isEnough }: { check?: (seen: Seen) => void; isEnough: (all: Seen) => boolean },
 ): Promise<void> {
-  const all: Seen = { passed: 0, refused: 0, asked: 0, alone: 0, waited: 0, killed: 0, givenBack: 0 };
+  const all: Seen = {
+    passed: 0,
+    refused: 0,
+    asked: 0,
+    alone: 0,
+    late: 0,
+    waited: 0,
+    killed: 0,
+    givenBack: 0,
+  };
   const property = fc.asyncProperty(histories, async (history) => {
     const seen = await runHistory(history);
     for (const name of Object.keys(all) as (keyof Seen)[]) all[name] += seen[name];
@@ -118,6 +127,50 @@ describe("limits shared over replicas", () => {
         killed > part(10) &&
         givenBack > part(20),
     });
+  });
+
+  test("are kept in every history of late answers", async () => {
+    await runHistories(80, historyOf(["late", "slow"]), {
+      isEnough: ({ passed, refused, alone, late }) =>
+        passed > part(6000) && refused > part(1000) && alone > part(300) && late > part(100),
+    });
+  });
+
+  const LATE: History = {
+    ...{ ...CALM, limit: 30, replicas: 2, announced: 2 },
+    troubles: [{ kind: "late", at: 500, ms: 1e6, replica: 0 }],
+  };
+  const count = async (loads: History["loads"], more: Partial<History> = {}) =>
+    (await runHistory({ ...LATE, loads, ...more })).passed;
+
+  test("a replica whose answers are late lets its share through at most, what it had before included", async () => {
+    const burst = { at: 1000, replica: 0, count: 100, every: 0 };
+    const slowly = { ...burst, every: 20 };
+    for (const load of [burst, slowly]) {
+      assert.equal(await count([load]), 15, "alone");
+      assert.equal(await count([{ ...load, at: 10, count: 9 }, load]), 15, "of which some had permits");
+    }
+    // Its question is answered with permits for all that wait; those beyond the share stay unused meanwhile.
+    assert.equal(await count([burst, { ...burst, at: 1200 }]), 15);
+  });
+
+  test("a late answer bounds what passes beside what others had", async () => {
+    const others = (times: number) => ({ at: 10, replica: 1, count: times, every: 1 });
+    const slowly = { at: 1000, replica: 0, count: 100, every: 70 };
+    // One request passes before the first answer comes; it says how many are left.
+    assert.equal(await count([others(25), slowly]), 30);
+    assert.equal(await count([others(60), slowly]), 31);
+    // All at once: nothing is known until they have passed.
+    assert.equal(await count([others(60), { ...slowly, every: 0 }]), 45);
+    assert.equal(await count([others(60), { ...slowly, every: 0 }], { denies: true }), 30);
+  });
+
+  test("replicas whose answers all are late let the limit through together", async () => {
+    const troubles = [0, 1].map((replica) => ({ kind: "late", at: 0, ms: 1e6, replica }) as const);
+    for (const every of [0, 3, 70]) {
+      const loads = [0, 1].map((replica) => ({ at: 10, replica, count: 100, every }));
+      assert.equal(await count(loads, { troubles }), 30);
+    }
   });
 
   for (const limit of [1, 3, 50, 1000]) {

@@ -5,6 +5,7 @@ import { countObservation, createObservedCounts } from "../metrics/observed.ts";
 import { watchVitals } from "../metrics/vitals.ts";
 import type { Observe } from "../observe.ts";
 import type { SnapshotEvents } from "../serve/load/snapshot-events.ts";
+import { adminConnectionLimit } from "../serve/process/connection-limit.ts";
 import { watchEventLoop } from "../serve/process/event-loop.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ServingThreads } from "../serve/threads/serving-threads.ts";
@@ -13,15 +14,18 @@ import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
 import { History } from "./history.ts";
+import { LimitsHistory, type LimitsSettings } from "./limits.ts";
 import { listenForAdmin } from "./listener.ts";
 import { metricsRow } from "./metrics.ts";
+import { Problems } from "./problems.ts";
 import { Rates } from "./rates.ts";
 import { ReadinessKeeper } from "./readiness.ts";
 import { type AdminAsk, type AdminReply, errorReply } from "./request.ts";
 import { createAdminRouter } from "./router.ts";
 import { adminRows } from "./rows.ts";
 import type { LoadStatus, ReloadReply } from "./status.ts";
-import { type AskedThread, createStatus } from "./status-reply.ts";
+import { type AskedThread, createStatus, measureMoment, type StatusSources } from "./status-reply.ts";
+import { Timeline } from "./timeline.ts";
 import { createTokenCheck } from "./token.ts";
 
 /** Settings of the listener. */
@@ -39,6 +43,8 @@ export interface AdminOptions extends AdminSettings {
   readonly searchCacheBytes: number;
   /** Seconds a window. */
   readonly rateWindow: number;
+  /** How limits are shared; undefined where they are not. */
+  readonly sharedLimits: LimitsSettings | undefined;
   /** Where requests are counted. */
   readonly requestCells: RequestCells;
   readonly observe: Observe;
@@ -48,6 +54,8 @@ export interface AdminOptions extends AdminSettings {
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
+  /** Most connections, for which descriptors are to be left. */
+  readonly maxConnections: number;
   /** To be told of all that is observed. */
   readonly observe: Observe;
   readonly snapshotEvents: SnapshotEvents;
@@ -84,6 +92,7 @@ function createReload(
   async function reload({ reload: reloadAll, keysProblem, state }: OpenState): Promise<ReloadReply> {
     const began = performance.now();
     const [before] = history.loads;
+    const { keysLoads } = history;
     try {
       await reloadAll();
     } finally {
@@ -95,9 +104,10 @@ function createReload(
     const why = isStopping ? { problems: ["the server is stopping: nothing is loaded any more"] } : {};
     const lost = { ...LOST_LOAD, ...why, at: new Date().toISOString(), generation };
     const problem = keysProblem();
+    const isNew = history.keysLoads > keysLoads;
     return {
       keys: {
-        result: problem === undefined ? "loaded" : "refused",
+        result: problem !== undefined ? "refused" : isNew ? "loaded" : "unchanged",
         total: state.gate.keys.size,
         problem: problem ?? null,
       },
@@ -113,18 +123,48 @@ function createReload(
   };
 }
 
+/** What is learnt of a server by being told of it. */
+function createFollowing({ sharedLimits, maxAgeSeconds, requestCells }: AdminOptions) {
+  const history = new History();
+  const readiness = new ReadinessKeeper(history, maxAgeSeconds);
+  const limits = new LimitsHistory(sharedLimits);
+  const problems = new Problems(readiness, limits);
+  const observed = createObservedCounts();
+  const observe: Observe = (observation) => {
+    history.observe(observation);
+    limits.observe(observation);
+    problems.observe(observation);
+    countObservation(observed, observation);
+  };
+  const snapshotEvents: SnapshotEvents = {
+    began: readiness.began,
+    ended: readiness.ended,
+    confirmed(ageMs) {
+      readiness.confirmed(ageMs);
+      problems.confirmed();
+    },
+  };
+  return {
+    history,
+    readiness,
+    limits,
+    problems,
+    observed,
+    rates: new Rates(requestCells),
+    observe,
+    snapshotEvents,
+  };
+}
+
 /**
  * Starts the admin listener.
  *
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, token, maxAgeSeconds, observe, servingThreads } = options;
-  const history = new History();
-  const readiness = new ReadinessKeeper(history, maxAgeSeconds);
-  const { requestCells: cells } = options;
-  const rates = new Rates(cells);
-  const observed = createObservedCounts();
+  const { address, token, observe, servingThreads, requestCells: cells } = options;
+  const following = createFollowing(options);
+  const { history, readiness, problems, observed } = following;
   const eventLoop = watchEventLoop(watchVitals(countersOf(cells, mainThread(cells))));
   let opened: OpenState | undefined;
   let tell: ServingThreads["tell"] = async () => [];
@@ -152,36 +192,38 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     return { holding: serving.filter(({ figures }) => figures?.holds).length, asked: serving.length };
   }
 
-  const status = createStatus({
-    history,
-    readiness,
-    rates,
+  const sources: StatusSources = {
+    ...following,
     opened: () => opened,
     servingThreads,
     searchCacheBytes: options.searchCacheBytes,
     windowSeconds: options.rateWindow,
     askThreads: () => askThreads(),
-  });
+  };
+  const timeline = new Timeline(() => measureMoment(sources));
   const rows = adminRows({
     readiness: () => readiness.readiness(),
-    status,
+    status: createStatus(sources),
+    timeline: () => timeline.reply(),
     explain: (ask) => explain(ask),
     reload: createReload(() => opened, history, readiness),
   });
   const checkToken = token === undefined ? undefined : createTokenCheck(token);
   const keys = (): number => opened?.state.gate.keys.size ?? 0;
   const sharedLimits = () => opened?.sharedLimits?.figures();
-  const metrics = metricsRow({ cells, observed, history, readiness, keys, sharedLimits });
+  const metrics = metricsRow({
+    ...{ cells, observed, history, readiness, keys, sharedLimits },
+    problems: () => problems.counts(),
+  });
   const answer = createAdminRouter([...rows, metrics], { boundHost: address.host, checkToken });
-  const listener = await listenForAdmin(address, answer, observe);
+  const maxConnections = adminConnectionLimit();
+  const listener = await listenForAdmin(address, { answer, maxConnections, observe });
   const { family, address: host, port } = listener.address;
   return {
     url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
-    observe(observation) {
-      history.observe(observation);
-      countObservation(observed, observation);
-    },
-    snapshotEvents: readiness,
+    maxConnections,
+    observe: following.observe,
+    snapshotEvents: following.snapshotEvents,
     onProgress: (share) => readiness.progress(share),
     takeState(state) {
       opened = state;

@@ -1,7 +1,7 @@
 /** The keys that were used most in the window that is under way. */
 
-import type { KeyRing } from "../gate/keys.ts";
-import { type Counters, readCounts } from "../gate/limit.ts";
+import type { Gate } from "../gate/admit.ts";
+import { readCounts } from "../gate/limit.ts";
 import type { KeyStatus } from "./status.ts";
 
 /** How many keys are reported. */
@@ -42,14 +42,13 @@ function sink(heap: Heap): void {
 /**
  * Finds the busiest keys, most requests first. All are looked at, and few are sorted.
  *
- * @param defaultLimit of keys without a limit of their own
  * @param now milliseconds since the epoch
+ * @param remainingOf what is left of a key's limit where that does not follow from what was used here
  */
 export function busiestKeys(
-  keys: KeyRing,
-  counters: Counters,
-  defaultLimit: number,
+  { keys, counters, defaultLimit }: Pick<Gate, "keys" | "counters" | "defaultLimit">,
   now: number,
+  remainingOf?: (slot: number, limit: number) => number,
   most = MOST,
 ): KeyStatus[] {
   const { bySlot } = keys;
@@ -73,7 +72,8 @@ export function busiestKeys(
       const { id, name, limit: own } = bySlot[slot]!;
       const limit = own ?? defaultLimit;
       const used = heap.counts[at]!;
-      return { id, name, used, limit, remaining: Math.max(0, limit - used), resetEpochSeconds: reset };
+      const remaining = remainingOf?.(slot, limit) ?? Math.max(0, limit - used);
+      return { id, name, used, limit, remaining, resetEpochSeconds: reset };
     })
     .sort((a, b) => b.used - a.used || (a.id < b.id ? -1 : 1));
 }

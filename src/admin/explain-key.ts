@@ -3,36 +3,60 @@
 import { type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import type { Gate } from "../gate/admit.ts";
 import { readCounts } from "../gate/limit.ts";
+import { readShared } from "../gate/shared-reading.ts";
 import { judgeKey } from "../gate/token.ts";
 import type { Scope } from "../model.ts";
+import type { SharedLimitsKeeper } from "../serve/limits/keep-shared.ts";
+import { monotonic } from "../serve/limits/monotonic.ts";
 import type { KeyExplanation } from "./explanation.ts";
+
+/** What explanations need of shared limits. */
+export type SharedForExplain = Pick<SharedLimitsKeeper, "leases" | "ask">;
+
+type Quota = NonNullable<KeyExplanation["quota"]>;
+
+/** Asks the counter server for no permit, so that its answer is as fresh as one that a request would wait for. */
+async function sharedQuota({ leases, ask }: SharedForExplain, slot: number, limit: number): Promise<Quota> {
+  await new Promise<void>((resolve) => ask(slot, limit, 0, () => resolve(), monotonic()));
+  const { counted, used, remaining, reset } = readShared(leases, slot, limit, monotonic(), Date.now());
+  return { counted, used, limit, remaining, resetEpochSeconds: reset };
+}
+
+function ownQuota({ counters }: Gate, slot: number, limit: number, now: number): Quota {
+  const { usedBy, reset } = readCounts(counters, now);
+  const used = usedBy(slot);
+  const remaining = Math.max(0, limit - used);
+  return { counted: "here", used, limit, remaining, resetEpochSeconds: reset };
+}
 
 /**
  * Explains a key; undefined when there is none of this id.
  *
  * @param scope what the operation requires, or null when any key will do
+ * @param shared undefined where limits are not shared
  * @param now milliseconds since the epoch
  */
-export function explainKey(
+export async function explainKey(
   gate: Gate,
+  shared: SharedForExplain | undefined,
   id: string,
   scope: Scope | null,
   now: number,
-): KeyExplanation | undefined {
+): Promise<KeyExplanation | undefined> {
   const slot = gate.counters.slots.get(id);
   const key = slot === undefined ? undefined : gate.keys.bySlot[slot];
-  if (key === undefined) return undefined;
+  if (slot === undefined || key === undefined) return undefined;
   const { name, kind, scopes, expiresAt } = key;
-  const { usedBy, reset } = readCounts(gate.counters, now);
-  const used = usedBy(key.slot);
   const limit = key.limit ?? gate.defaultLimit;
-  const isLimited = kind === "api";
+  let quota: Quota | null = null;
+  if (kind === "api") {
+    quota = shared ? await sharedQuota(shared, slot, limit) : ownQuota(gate, slot, limit, now);
+  }
   let fault: FaultName | null = judgeKey(key, now) ?? null;
-  if (isLimited && fault === null) {
-    if (used >= limit) fault = "rateLimited";
+  if (quota !== null && fault === null) {
+    if (quota.remaining === 0) fault = "rateLimited";
     else if (scope !== null && !scopes.has(scope)) fault = SCOPE_FAULTS[scope];
   }
-  const remaining = Math.max(0, limit - used);
   return {
     id,
     name,
@@ -40,6 +64,6 @@ export function explainKey(
     fault,
     scopes: [...scopes],
     expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
-    quota: isLimited ? { used, limit, remaining, resetEpochSeconds: reset } : null,
+    quota,
   };
 }

@@ -16,7 +16,7 @@ import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { CacheQuestion } from "../serve/threads/thread-figures.ts";
 import { BUSY, type Caller, type Found, type PageOf } from "../store/generation.ts";
-import { explainKey } from "./explain-key.ts";
+import { explainKey, type SharedForExplain } from "./explain-key.ts";
 import { type CountedResults, type SearchedTable, searchAndCount, termsOf } from "./explain-search.ts";
 import { readExplainQuestion } from "./explain-target.ts";
 import type { Explanation, KeyExplanation, ParametersExplanation, SearchExplanation } from "./explanation.ts";
@@ -25,6 +25,8 @@ import { type AdminAsk, type AdminReply, errorReply, jsonReply } from "./request
 /** What is explained. */
 export interface Explained {
   readonly state: State;
+  /** Undefined where limits are this replica's alone. */
+  readonly sharedLimits: SharedForExplain | undefined;
   readonly searchIndex: () => SearchIndex;
   /** Threads whose caches hold a page, and how many were asked. */
   readonly holding: (question: CacheQuestion) => Promise<SearchExplanation["cache"]>;
@@ -124,7 +126,7 @@ async function explainSearch(
 
 /** Makes what explains. */
 export function createExplainer(explained: Explained): (ask: AdminAsk) => Promise<AdminReply> {
-  const { state, holding } = explained;
+  const { state, sharedLimits, holding } = explained;
   const scheduler = new Scheduler<CountedResults>();
 
   async function explain(
@@ -138,7 +140,7 @@ export function createExplainer(explained: Explained): (ask: AdminAsk) => Promis
     const { store } = state.generation;
     let key: KeyExplanation | undefined;
     if (keyId !== undefined) {
-      key = explainKey(state.gate, keyId, match?.route.scope ?? null, Date.now());
+      key = await explainKey(state.gate, sharedLimits, keyId, match?.route.scope ?? null, Date.now());
       if (key === undefined) return errorReply(404, "No key has this id");
     }
     const common = { target, path, generation: store.id, key: key ?? null };

@@ -41,8 +41,16 @@ export interface KeyExplanation {
   readonly expiresAt: string | null;
   /** Null of a CLI token, which has no limit. */
   readonly quota: {
+    /**
+     * What `used` and `remaining` are counted by.
+     * - `here`: limits are not shared.
+     * - `shared`: the counter server, which was asked for this; permits that other replicas hold are among the used ones.
+     * - `alone`: this replica within its share, since the counter server cannot be asked.
+     */
+    readonly counted: "here" | "shared" | "alone";
     readonly used: number;
     readonly limit: number;
+    /** Requests that would pass at this replica. */
     readonly remaining: number;
     /** Seconds since the epoch. */
     readonly resetEpochSeconds: number;

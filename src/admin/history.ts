@@ -17,7 +17,10 @@ export class History {
   served: ServedStatus | null = null;
   /** Base URL of the API, once it listens. */
   url: string | null = null;
+  /** When the keys file was last read without a problem. */
   keysLoadedAt: string | null = null;
+  /** How often it held something new. */
+  keysLoads = 0;
 
   /** Called for each request, too, where accesses are logged. */
   observe(observation: Observation): void {
@@ -44,6 +47,10 @@ export class History {
         this.restarts[observation.role]++;
         break;
       case "keys-loaded":
+        this.keysLoads++;
+        this.keysLoadedAt = now();
+        break;
+      case "keys-unchanged":
         this.keysLoadedAt = now();
         break;
       case "listening":

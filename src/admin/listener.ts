@@ -27,7 +27,6 @@ const LIMITS: HttpLimits = {
   socketTimeout: 10_000,
   maxHeadBytes: 16_384,
   maxRequestsPerSocket: Number.POSITIVE_INFINITY,
-  maxConnections: 128,
   makesRoom: true,
 };
 
@@ -86,6 +85,13 @@ function callOf({ method, target, authorization, ifNoneMatch, headers, isGone }:
   };
 }
 
+/** How a listener is made. */
+export interface AdminListenerOptions {
+  readonly answer: (call: AdminCall) => AdminReply | Promise<AdminReply>;
+  readonly maxConnections: number;
+  readonly observe: Observe;
+}
+
 /**
  * Starts listening.
  *
@@ -93,8 +99,7 @@ function callOf({ method, target, authorization, ifNoneMatch, headers, isGone }:
  */
 export async function listenForAdmin(
   { host, port, orAnyPort }: AdminAddress,
-  answer: (call: AdminCall) => AdminReply | Promise<AdminReply>,
-  observe: Observe,
+  { answer, maxConnections, observe }: AdminListenerOptions,
 ): Promise<AdminListener> {
   async function answerSafely(ask: Ask): Promise<Reply> {
     let reply: AdminReply;
@@ -118,7 +123,7 @@ export async function listenForAdmin(
       where: "admin listener",
       collectGarbage() {},
     },
-    LIMITS,
+    { ...LIMITS, maxConnections },
   );
   const address = await server.listen(host, port).catch((error: unknown) => {
     if (orAnyPort && codeOf(error) === "EADDRINUSE") return server.listen(host, 0);

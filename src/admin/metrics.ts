@@ -17,6 +17,8 @@ export interface MetricsSources {
   readonly observed: ObservedCounts;
   readonly history: History;
   readonly readiness: ReadinessKeeper;
+  /** How many problems there are now, by kind. */
+  readonly problems: Measured["problems"];
   /** How many keys there are. */
   readonly keys: () => number;
   readonly sharedLimits: Measured["sharedLimits"];

@@ -1,13 +1,26 @@
 /** Makes the reply of `/status` from what the server knows. */
 
+import type { Leases } from "../gate/shared-leases.ts";
+import { readShared } from "../gate/shared-reading.ts";
 import { packageJson } from "../package.ts";
+import { monotonic } from "../serve/limits/monotonic.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ThreadFigures } from "../serve/threads/thread-figures.ts";
 import { busiestKeys } from "./busiest.ts";
 import type { History } from "./history.ts";
+import type { LimitsHistory } from "./limits.ts";
+import type { Problems } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
-import type { KeysStatus, SearchCacheStatus, Status, ThreadStatus, ThreadsStatus } from "./status.ts";
+import type {
+  KeysStatus,
+  MemoryStatus,
+  Moment,
+  SearchCacheStatus,
+  Status,
+  ThreadStatus,
+  ThreadsStatus,
+} from "./status.ts";
 
 /** One thread as it was asked. */
 export interface AskedThread {
@@ -22,8 +35,12 @@ export interface StatusSources {
   readonly history: History;
   readonly readiness: ReadinessKeeper;
   readonly rates: Rates;
+  readonly problems: Problems;
+  readonly limits: LimitsHistory;
   /** Undefined until the first snapshot is loaded. */
-  readonly opened: () => Pick<OpenState, "state" | "keysProblem" | "searchCounts"> | undefined;
+  readonly opened: () =>
+    | Pick<OpenState, "state" | "keysProblem" | "searchCounts" | "sharedLimits">
+    | undefined;
   /** Threads that answer requests when all are well. */
   readonly servingThreads: number;
   readonly searchCacheBytes: number;
@@ -45,6 +62,11 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
+/** What is left of shared limits, as the counter server last said. */
+function remainingOf(leases: Leases): (slot: number, limit: number) => number {
+  return (slot, limit) => readShared(leases, slot, limit, monotonic(), Date.now()).remaining;
+}
+
 function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStatus {
   const now = opened();
   const gate = now?.state.gate;
@@ -53,7 +75,9 @@ function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStat
     loadedAt: history.keysLoadedAt,
     problem: now?.keysProblem() ?? null,
     windowSeconds,
-    busiest: gate ? busiestKeys(gate.keys, gate.counters, gate.defaultLimit, Date.now()) : [],
+    busiest: gate
+      ? busiestKeys(gate, Date.now(), now.sharedLimits && remainingOf(now.sharedLimits.leases))
+      : [],
   };
 }
 
@@ -76,10 +100,12 @@ function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): S
 
 function threadsStatus(
   threads: readonly AskedThread[],
-  { servingThreads, history }: StatusSources,
+  { servingThreads, history }: Pick<StatusSources, "servingThreads" | "history">,
 ): ThreadsStatus {
+  const delays = threads.flatMap(({ figures }) => figures?.eventLoop?.delay?.p99Ms ?? []);
   return {
     serving: servingThreads,
+    delayP99Ms: delays.length === 0 ? null : Math.max(...delays),
     all: threads.map(({ role, number, figures }) => ({
       role,
       number,
@@ -88,6 +114,37 @@ function threadsStatus(
       eventLoop: figures?.eventLoop ?? null,
     })),
     restarts: { ...history.restarts },
+  };
+}
+
+function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
+  const { rss, external, arrayBuffers } = process.memoryUsage();
+  const sum = (of: (figures: ThreadFigures) => number): number =>
+    threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
+  return {
+    rssBytes: rss,
+    heapUsedBytes: sum((figures) => figures.heapUsedBytes),
+    heapTotalBytes: sum((figures) => figures.heapTotalBytes),
+    externalBytes: external,
+    arrayBuffersBytes: arrayBuffers,
+  };
+}
+
+/** Measures what charts draw; it does not look at the keys, of which there may be many. */
+export async function measureMoment(
+  sources: Pick<StatusSources, "askThreads" | "rates" | "servingThreads" | "history">,
+): Promise<Moment> {
+  const threads = await sources.askThreads();
+  const { perSecondByStatus, routes } = sources.rates.requests();
+  const { rssBytes, heapUsedBytes, arrayBuffersBytes } = memoryStatus(threads);
+  return {
+    now: new Date().toISOString(),
+    requests: {
+      perSecondByStatus,
+      routes: routes.flatMap(({ route, recent }) => (recent === null ? [] : { route, recent })),
+    },
+    memory: { rssBytes, heapUsedBytes, arrayBuffersBytes },
+    threads: { delayP99Ms: threadsStatus(threads, sources).delayP99Ms },
   };
 }
 
@@ -101,9 +158,6 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
     const threads = await sources.askThreads();
     const ready = readiness.readiness();
     const { ageSeconds } = ready;
-    const { rss, external, arrayBuffers } = process.memoryUsage();
-    const sum = (of: (figures: ThreadFigures) => number): number =>
-      threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
     return {
       version,
       runtime,
@@ -116,6 +170,7 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
         reason: reasonOf(ready, readiness.maxAgeSeconds),
         maxAgeSeconds: readiness.maxAgeSeconds,
       },
+      problems: sources.problems.list(),
       url: history.url,
       threads: threadsStatus(threads, sources),
       generation: history.served && { ...history.served, ageSeconds: ageSeconds ?? 0 },
@@ -123,14 +178,9 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
       loads: history.loads,
       requests: rates.requests(),
       keys: keysStatus(sources),
+      limits: sources.limits.status(sources.opened()?.sharedLimits?.figures()),
       searchCache: searchCacheStatus(threads, sources.searchCacheBytes),
-      memory: {
-        rssBytes: rss,
-        heapUsedBytes: sum((figures) => figures.heapUsedBytes),
-        heapTotalBytes: sum((figures) => figures.heapTotalBytes),
-        externalBytes: external,
-        arrayBuffersBytes: arrayBuffers,
-      },
+      memory: memoryStatus(threads),
     };
   }
 

@@ -4,6 +4,8 @@
  * Figures are sums over all serving threads unless a field says otherwise. Times of day are ISO 8601 in UTC, durations
  * carry their unit in their name. What cannot be known is null, never absent: on a runtime that does not tell, or
  * before there is anything to tell. No token and no hash is in any of it.
+ *
+ * Long: it is one reply, which readers want to see as a whole.
  */
 
 /** Whether the server should be sent requests, and if not, why. The reply of `GET /readyz`. */
@@ -115,9 +117,10 @@ export interface RequestsStatus {
 export interface KeyStatus {
   readonly id: string;
   readonly name: string;
-  /** Requests that were counted in the window that runs now. */
+  /** Requests that were counted in the window that runs now; with shared limits those of this replica. */
   readonly used: number;
   readonly limit: number;
+  /** With shared limits of all replicas, as the counter server last said. */
   readonly remaining: number;
   /** When the window ends, in seconds since the epoch. */
   readonly resetEpochSeconds: number;
@@ -189,8 +192,73 @@ export interface ThreadsStatus {
   /** How many threads answer requests when all are well. */
   readonly serving: number;
   readonly all: readonly ThreadStatus[];
+  /** How late the timers of the slowest thread were, as in {@link EventLoopStatus}; null in the first moments. */
+  readonly delayP99Ms: number | null;
   /** Threads that died and were replaced since the start, by what they did. */
   readonly restarts: { readonly search: number; readonly serving: number; readonly similar: number };
+}
+
+/** Kinds of {@link Problem}; those that are logged have the name of their line in the log. */
+export const PROBLEM_KINDS = [
+  /** A snapshot was refused, or its folder cannot be read: the generation before is served. */
+  "snapshot-refused",
+  /** The source of the snapshot cannot be used: the newest copy is served. */
+  "source-failed",
+  /** The keys file was refused: the keys before stay in force. */
+  "keys-refused",
+  /** The generation is older than `--max-age`: `/readyz` answers 503. */
+  "data-stale",
+  /** A server of `--shared-limits` cannot be asked, or is too late. */
+  "limits-away",
+  /** A thread died in the last ten minutes, or is not replaced yet. */
+  "thread-died",
+] as const;
+
+/** Of what kind a problem is. */
+export type ProblemKind = (typeof PROBLEM_KINDS)[number];
+
+/** Something that is wrong now and that an operator should look at. It is in the list for as long as it lasts. */
+export interface Problem {
+  readonly kind: ProblemKind;
+  /** When it began. */
+  readonly since: string;
+  /** For people, one line of one or more sentences: the fault, its cause, and the consequence. */
+  readonly message: string;
+}
+
+/** A server of shared limits that cannot be asked. */
+export interface AwayServer {
+  /** Its host and port, or its socket. */
+  readonly server: string;
+  readonly since: string;
+  /** Why it counts as away. */
+  readonly problem: string;
+}
+
+/** How the limits of API keys are shared with other replicas (`--shared-limits`). */
+export interface LimitsStatus {
+  /** Where it is false, all other fields but `losses` and `away` are null. */
+  readonly shared: boolean;
+  /** `away` while one or more of the counter servers are; several only with a cluster. */
+  readonly server: "reachable" | "away" | null;
+  /** Since when that is so: the start of the process while no server was ever away. */
+  readonly since: string | null;
+  /** How often a counter server was lost since the start. */
+  readonly losses: number;
+  /** Counter servers that are away now. */
+  readonly away: readonly AwayServer[];
+  /** What becomes of requests while it is away: counted alone within this replica's share, or refused (429). */
+  readonly whenAway: "share" | "deny" | null;
+  /** `--replicas`: the share of each is the limit divided by this. */
+  readonly replicas: number | null;
+  /** Requests since the start; null, too, until the first snapshot is loaded. */
+  readonly requests: {
+    /** Those that waited for an answer of the counter server. */
+    readonly waited: number;
+    /** While it was away: let through without a permit, or refused. */
+    readonly alone: number;
+    readonly refused: number;
+  } | null;
 }
 
 /** The whole reply. */
@@ -210,6 +278,8 @@ export interface Status {
     /** `--max-age`; 0 for never. */
     readonly maxAgeSeconds: number;
   };
+  /** Everything that is wrong now, by kind in the order of {@link PROBLEM_KINDS}; empty when all is well. */
+  readonly problems: readonly Problem[];
   /** Base URL of the API; null until it listens. */
   readonly url: string | null;
   readonly threads: ThreadsStatus;
@@ -225,14 +295,37 @@ export interface Status {
   readonly loads: readonly LoadStatus[];
   readonly requests: RequestsStatus;
   readonly keys: KeysStatus;
+  readonly limits: LimitsStatus;
   readonly searchCache: SearchCacheStatus;
   readonly memory: MemoryStatus;
+}
+
+/** What charts draw of one moment: a small part of the {@link Status} of then. */
+export interface Moment {
+  /** Time of the server. */
+  readonly now: string;
+  readonly requests: Pick<RequestsStatus, "perSecondByStatus"> & {
+    /** Those that had a request in the recent interval. */
+    readonly routes: readonly Pick<RouteStatus, "route" | "recent">[];
+  };
+  readonly memory: Pick<MemoryStatus, "rssBytes" | "heapUsedBytes" | "arrayBuffersBytes">;
+  readonly threads: Pick<ThreadsStatus, "delayP99Ms">;
+}
+
+/** The last ten minutes. The reply of `GET /history`. */
+export interface TimelineReply {
+  /** Time of the server. */
+  readonly now: string;
+  /** Between two moments. */
+  readonly everySeconds: number;
+  /** Oldest first, at most 120. */
+  readonly moments: readonly Moment[];
 }
 
 /** What became of `POST /reload`: the keys and the snapshot are judged apart. */
 export interface ReloadReply {
   readonly keys: {
-    /** `unchanged` where keys were not read from a file. */
+    /** `unchanged` where the file holds what is in force already, and where keys were not read from a file. */
     readonly result: "loaded" | "refused" | "unchanged";
     /** How many there are now. */
     readonly total: number;

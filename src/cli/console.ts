@@ -3,8 +3,9 @@
 import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
-import type { LogSink } from "../serve/log/log.ts";
-import { openLogFile } from "../serve/log/log-file.ts";
+import { ForeignFileError } from "../foreign.ts";
+import { LOG_BEGINNING, type LogSink } from "../serve/log/log.ts";
+import { type LogFile, openLogFile } from "../serve/log/log-file.ts";
 import { createSink, EXIT_PATIENCE_MS } from "../serve/log/sink.ts";
 import { systemErrorText } from "../system-error.ts";
 import { CommandError } from "./options.ts";
@@ -50,11 +51,11 @@ function isOneTerminal(): boolean {
 }
 
 /** @throws {CommandError} */
-function openFile(file: string) {
+async function openFile(file: string): Promise<LogFile> {
   try {
-    return openLogFile(resolve(file));
+    return await openLogFile(resolve(file), LOG_BEGINNING);
   } catch (error) {
-    const words = systemErrorText(error);
+    const words = error instanceof ForeignFileError ? error.message : systemErrorText(error);
     if (words === undefined) throw error;
     throw new CommandError(`cannot open the log file ${file}: ${words}`);
   }
@@ -66,8 +67,8 @@ function openFile(file: string) {
  * @param logFile where the log goes instead of standard error
  * @throws {CommandError} when that cannot be opened
  */
-export function openConsole(logFile?: string): Console {
-  const file = logFile === undefined ? undefined : openFile(logFile);
+export async function openConsole(logFile?: string): Promise<Console> {
+  const file = logFile === undefined ? undefined : await openFile(logFile);
   const errors = createSink(2);
   const output = createSink(1);
   const { write, status } = keepStatusBelow(errors.write);

@@ -38,7 +38,7 @@ const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 export async function demo(options: Options, world: World): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
   const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
-  const console = openConsole(options.optional("log-file"));
+  const console = await openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
@@ -49,6 +49,7 @@ export async function demo(options: Options, world: World): Promise<void> {
   await console.announce(listeningLine(server));
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
   if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
+  if (settings.docs) await console.announce(`API reference on ${new URL("/docs", server.url)}\n`);
   await stopped;
   await console.flush();
   // As for serve: a load that is still under way must not keep the process.

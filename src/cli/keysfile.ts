@@ -1,8 +1,9 @@
 /** Writing the keys file: one writer at a time, and never half a file. */
 
 import { randomBytes } from "node:crypto";
-import { chown, open, readdir, readFile, readlink, realpath, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { chown, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { behindLinks } from "../foreign.ts";
 import { type KeyRecord, KeysFileError, parseKeys } from "../gate/keys.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { withLock } from "./filelock.ts";
@@ -10,17 +11,6 @@ import { makeKey, type NewKey } from "./new-key.ts";
 import { CommandError } from "./options.ts";
 
 function ignore(): void {}
-
-/** The path behind all links, also where there is no file yet. */
-async function behindLinks(file: string): Promise<string> {
-  try {
-    return await realpath(file);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    const target = await readlink(file).catch(ignore);
-    return target === undefined ? file : behindLinks(resolve(dirname(file), target));
-  }
-}
 
 const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
 

@@ -1,5 +1,6 @@
 /** `orrery serve`: the server. */
 
+import { ForeignFileError } from "../foreign.ts";
 import { KeysFileError } from "../gate/keys.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { type HttpKind, limitsFrom } from "../http/server.ts";
@@ -13,6 +14,7 @@ import {
   STOP_SIGNALS,
 } from "../serve/process/early-signals.ts";
 import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import { refuseForeign } from "../serve/state/counts-file.ts";
 import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
@@ -177,15 +179,6 @@ function sharesPort(options: Options): boolean {
   return shares;
 }
 
-/** Settings of what `Bun.serve` does in ways of its own. */
-const WITHOUT_EFFECT_ON_BUN = [
-  "headers-timeout",
-  "request-timeout",
-  "timeout-check-interval",
-  "socket-timeout",
-  "max-requests-per-socket",
-] as const;
-
 /** Settings that say how another one works, which is off where it is not given. */
 const WITHOUT_EFFECT_ALONE = {
   admin: ["admin-token-file", "max-age"],
@@ -194,30 +187,40 @@ const WITHOUT_EFFECT_ALONE = {
 } as const;
 
 /** Tells of settings that somebody relies on and that do nothing here. */
-export function reportWithoutEffect(
-  options: Options,
-  observe: Observe,
-  isBun: boolean = process.versions.bun !== undefined,
-): void {
-  const report = (flags: readonly string[], why: string): void => {
+export function reportWithoutEffect(options: Options, observe: Observe): void {
+  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE)) {
+    if (options.isGiven(needed)) continue;
     const settings = flags.filter((flag) => options.isGiven(flag)).map((flag) => options.nameOf(flag));
+    const why = `without --${needed}`;
     if (settings.length > 0) observe({ kind: "settings-without-effect", settings, why });
-  };
-  if (isBun) report(WITHOUT_EFFECT_ON_BUN, "on Bun");
-  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE))
-    if (!options.isGiven(needed)) report(flags, `without --${needed}`);
+  }
+}
+
+/**
+ * The file of counts.
+ *
+ * @throws {CommandError} when it is a file of something else. What cannot be read yet is the log's matter.
+ */
+async function countsFile(options: Options): Promise<string | undefined> {
+  const file = options.optional("state");
+  if (file === undefined) return undefined;
+  await refuseForeign(file).catch((error: unknown) => {
+    if (!(error instanceof ForeignFileError)) return;
+    throw new CommandError(`${options.nameOf("state")}: ${file}: ${error.message}; name a file of its own`);
+  });
+  return file;
 }
 
 /** Runs the command. */
 export async function serve(options: Options, world: World): Promise<void> {
-  const console = openConsole(options.optional("log-file"));
+  const console = await openConsole(options.optional("log-file"));
   const observe = openLog(options, console);
   const settings = {
     ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
     ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
-    countsFile: options.optional("state"),
+    countsFile: await countsFile(options),
     sharedLimits: await readSharedLimits(options),
     admin: await readAdminSettings(options),
   };

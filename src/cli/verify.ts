@@ -54,11 +54,17 @@ async function readNote(folder: string): Promise<MirrorNote | undefined> {
   return note as unknown as MirrorNote;
 }
 
-function lineOf({ target, what, here, there }: Difference): readonly string[] {
+function lineOf({ target, what, here, there }: Omit<Difference, "kind">): readonly string[] {
   return [`  ${target}`, what, `here ${here ?? "nothing"}`, `there ${there ?? "nothing"}`];
 }
 
-function textOf({ compared, differences, counts, coverage, notCompared, remarks }: Verified): string {
+function noteText(notes: Verified["notes"]): string {
+  if (notes.length === 0) return "";
+  const lines = notes.map((note) => [...lineOf(note), `answers ${note.answers}`]);
+  return `\nnotes: headers that the specification does not name\n${formatColumns(lines)}`;
+}
+
+function textOf({ compared, differences, counts, notes, coverage, notCompared, remarks }: Verified): string {
   const lines = [`compared ${compared} answers, ${differences.length} differences\n`];
   lines.push(`statistics of ${coverage.worldStatistics} worlds, profiles of ${coverage.users} users\n`);
   for (const [kind, count] of Object.entries(counts)) {
@@ -66,6 +72,7 @@ function textOf({ compared, differences, counts, coverage, notCompared, remarks 
     lines.push(`\n${kind}: ${count}\n`, formatColumns(some.map(lineOf)));
     if (count > some.length) lines.push(`  … and ${count - some.length} more\n`);
   }
+  lines.push(noteText(notes));
   for (const remark of remarks) lines.push(`\n${remark}\n`);
   lines.push("\nnot compared\n", ...notCompared.map((what) => `  ${what}\n`));
   return lines.join("");

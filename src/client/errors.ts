@@ -8,8 +8,8 @@ export class OrreryError extends Error {
 /** The server answered with an error, or with something that is no answer of this API. */
 export class ApiError extends OrreryError {
   override name = "ApiError";
-  /** The HTTP status: 401, 403, 404, … */
-  readonly status: number;
+  /** The HTTP status: 401, 403, 404, … Declared alone: the constructor makes it. */
+  declare readonly status: number;
 
   /** @param message what the server says under `error` */
   constructor(status: number, message: string) {
@@ -22,7 +22,7 @@ export class ApiError extends OrreryError {
 export class RateLimitError extends ApiError {
   override name = "RateLimitError";
   /** How long the server asks to wait, in milliseconds. */
-  readonly retryAfterMs: number;
+  declare readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs: number) {
     super(429, message);

@@ -2,6 +2,7 @@
 
 import { ApiError, SnapshotChangedError } from "./errors.ts";
 import type { Reply, Send } from "./send.ts";
+import { targetOf, type Words } from "./target.ts";
 
 /** Options of every call. */
 export interface CallOptions {
@@ -45,16 +46,6 @@ export interface Page<Item> {
   readonly pagination: Pagination;
 }
 
-type Words = Readonly<Record<string, string | number | undefined>>;
-
-/** A path with a query of what is defined. */
-export function targetOf(path: string, words: Words): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(words)) if (value !== undefined) query.set(name, String(value));
-  const text = query.toString();
-  return text === "" ? path : `${path}?${text}`;
-}
-
 /** How often a list whose data change is begun again. */
 const MOST_RESTARTS = 10;
 /** What a request of {@link allOf} asks for; the most that the API gives. */
@@ -68,28 +59,33 @@ interface Turned<Item> extends Reply {
 export async function* allOf<Item>(
   send: Send,
   path: string,
-  words: Words,
-  { limit = LARGEST_PAGE, offset = 0, signal, onChange = "error" }: AllOptions,
+  words: Words & AllOptions,
 ): AsyncGenerator<Item, void, undefined> {
-  const turn = async (at: number, ifMatch?: string): Promise<Turned<Item>> => {
+  const { limit = LARGEST_PAGE, offset = 0, signal } = words;
+  const mayRestart = words.onChange === "restart";
+  const turn = async (at: number, etag?: string | null): Promise<Turned<Item>> => {
+    // If-Match never holds for a weak one.
+    const ifMatch = etag?.startsWith('"') ? etag : undefined;
     const reply = await send(targetOf(path, { ...words, limit, offset: at }), { signal, ifMatch });
+    // Strong or weak, what names the generation stands in quotes. A server that judged If-Match need not repeat it.
+    if (etag && (reply.etag ?? ifMatch)?.split('"')[1] !== etag.split('"')[1])
+      throw new SnapshotChangedError("Snapshot has changed");
     const { data, pagination } = reply.body as Partial<Page<Item>>;
     if (Array.isArray(data) && typeof pagination?.total === "number") return reply as Turned<Item>;
-    throw new ApiError(200, "the reply is not a list");
+    throw new ApiError(200, "not JSON of this API");
   };
   for (let restarts = 0; ; restarts++) {
     let isGiven = false;
     try {
       let page = await turn(offset);
-      // A weak one cannot be asked for.
-      const etag = page.etag?.startsWith('"') ? page.etag : undefined;
+      const { etag } = page;
       for (let at = offset; ; ) {
         const { data, pagination } = page.body;
         at += data.length;
         const next = data.length > 0 && at < pagination.total ? turn(at, etag) : undefined;
         // Whoever stops before it is there does not hear of it; who goes on waits for it below.
         next?.catch(() => {});
-        if (onChange === "restart" && !isGiven) await next;
+        if (mayRestart && !isGiven) await next;
         for (const item of data) {
           isGiven = true;
           yield item;
@@ -98,7 +94,7 @@ export async function* allOf<Item>(
         page = await next;
       }
     } catch (error) {
-      const again = error instanceof SnapshotChangedError && onChange === "restart" && !isGiven;
+      const again = error instanceof SnapshotChangedError && mayRestart && !isGiven;
       if (!again || restarts === MOST_RESTARTS) throw error;
     }
   }

@@ -33,13 +33,14 @@
  */
 
 import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model.ts";
-import { type AllOptions, allOf, type CallOptions, type Page, type PageOptions, targetOf } from "./list.ts";
+import { type AllOptions, allOf, type CallOptions, type Page, type PageOptions } from "./list.ts";
 import { type ClientOptions, createSend } from "./send.ts";
+import { encode, refuse, targetOf } from "./target.ts";
 
 export type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model.ts";
 export { ApiError, NetworkError, OrreryError, RateLimitError, SnapshotChangedError } from "./errors.ts";
 export type { AllOptions, CallOptions, Page, PageOptions, Pagination } from "./list.ts";
-export type { ClientOptions } from "./send.ts";
+export type { ClientOptions, ReplyHead } from "./send.ts";
 
 /** What a search for worlds finds. */
 export type FoundWorld = Pick<World, "id" | "name" | "description">;
@@ -89,8 +90,8 @@ export interface ListOf<Words, Result extends Page<unknown>> {
 type Get<Data> = (id: string, options?: CallOptions) => Promise<One<Data>>;
 
 /**
- * A client. Every function rejects with an {@link OrreryError}, with a TypeError when an id is empty, or with the
- * reason of the signal that aborted it.
+ * A client. Every function rejects with an {@link OrreryError}, with a TypeError when an option or an id cannot be used, or
+ * with the reason of the signal that aborted it.
  */
 export interface Client {
   readonly worlds: {
@@ -124,8 +125,13 @@ export interface Client {
 /** An id as a part of a path. */
 function segment(id: string): string {
   // A URL takes dots for steps, also when they are escaped.
-  if (/^\.{0,2}$/.test(id)) throw new TypeError("id: must be the id of a resource");
-  return encodeURIComponent(id);
+  const text = encode("id", id);
+  return /^\.{0,2}$/.test(text) ? refuse("id", "the id of a resource") : text;
+}
+
+/** Options that are an object. */
+function checked<Options>(options: Options): Options {
+  return Object(options) === options ? options : refuse("options", "an object");
 }
 
 /**
@@ -136,35 +142,33 @@ function segment(id: string): string {
 export function createClient(options: ClientOptions): Client {
   const send = createSend(options);
 
-  async function get<Result>(path: string, { signal }: CallOptions): Promise<Result> {
+  async function get<Result>(path: string, options: CallOptions): Promise<Result> {
+    const { signal } = checked(options);
     return (await send(path, { signal })).body as Result;
   }
 
-  function one<Data>(pathOf: (id: string) => string): Get<Data> {
-    return async (id, options = {}) => get(pathOf(segment(id)), options);
+  function one<Data>(before: string, after = ""): Get<Data> {
+    return async (id, options = {}) => get(before + segment(id) + after, options);
   }
 
   function listOf<Words, Result extends Page<unknown>>(
     /** The path, and what else the query says. */
     route: (of: string) => readonly [path: string, words?: { q: string }],
   ): ListOf<Words, Result> {
-    const page = async (of: string, { signal, ...words }: PageOptions = {}): Promise<Result> => {
+    const page = async (of: string, options: PageOptions = {}): Promise<Result> => {
       const [path, more] = route(of);
-      return get(targetOf(path, { ...more, ...words }), { ...(signal && { signal }) });
+      return get(targetOf(path, { ...more, ...checked(options) }), options);
     };
-    async function* all(of: string, given: AllOptions = {}): AsyncGenerator<Result["data"][number]> {
-      const { signal, limit, offset, onChange, ...words } = given;
+    async function* all(of: string, options: AllOptions = {}): AsyncGenerator<Result["data"][number]> {
       const [path, more] = route(of);
-      yield* allOf(send, path, { ...more, ...words }, given);
+      yield* allOf(send, path, { ...more, ...checked(options) });
     }
     return Object.assign(page, { all }) as ListOf<Words, Result>;
   }
 
   function list<Words, Result extends Page<unknown>>(path: string): List<Words, Result> {
     const whole = listOf<Words, Result>(() => [path]);
-    return Object.assign((options?: Words & PageOptions) => whole("", options), {
-      all: (options?: Words & AllOptions) => whole.all("", options),
-    });
+    return Object.assign(whole.bind(null, ""), { all: whole.all.bind(null, "") });
   }
 
   return {
@@ -172,18 +176,18 @@ export function createClient(options: ClientOptions): Client {
       list: list("/worlds"),
       search: listOf((q) => ["/worlds/search", { q }]),
       popular: list("/worlds/popular"),
-      get: one((id) => `/worlds/${id}`),
-      stats: one((id) => `/worlds/${id}/stats`),
+      get: one("/worlds/"),
+      stats: one("/worlds/", "/stats"),
       instances: listOf((id) => [`/worlds/${segment(id)}/instances`]),
     },
     users: {
       search: listOf((q) => ["/users/search", { q }]),
-      get: one((id) => `/users/${id}`),
+      get: one("/users/"),
       worlds: listOf((id) => [`/users/${segment(id)}/worlds`]),
     },
     instances: {
       list: list("/instances"),
-      get: one((id) => `/instances/${id}`),
+      get: one("/instances/"),
     },
     stats: (options = {}) => get("/stats", options),
   };

@@ -4,6 +4,7 @@
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
+import { refuse } from "./target.ts";
 
 /** What a client is made with. */
 export interface ClientOptions {
@@ -20,6 +21,20 @@ export interface ClientOptions {
   readonly retries?: number;
   /** The longest that a request waits in all because the server asks for it (`Retry-After`); 60,000 ms when absent. */
   readonly maxWaitMs?: number;
+  /**
+   * Told of every reply as its head is there, also of those after which a request is sent again. What it throws, the call
+   * rejects with.
+   */
+  readonly onResponse?: (reply: ReplyHead) => void;
+}
+
+/** The head of a reply. */
+export interface ReplyHead {
+  /** What was asked for. */
+  readonly url: string;
+  readonly status: number;
+  /** Such as `x-ratelimit-remaining`, `etag` and `x-request-id`. */
+  readonly headers: Headers;
 }
 
 /** A reply with status 200. */
@@ -47,41 +62,31 @@ const LONGEST_PAUSE_MS = 5000;
 
 function baseOf(baseUrl: string | URL): string {
   const { location } = globalThis as { location?: { href: string } };
-  let url: URL;
   try {
-    url = new URL(baseUrl, location?.href);
-  } catch {
-    throw new TypeError("baseUrl: is not a URL");
-  }
-  const { href, origin, pathname } = url;
-  if (!/^https?:/.test(href)) throw new TypeError("baseUrl: must begin with http: or https:");
-  const path = pathname.replace(/\/+$/, "");
-  return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
+    // Neither a URL nor a string throws here; beside a page's address anything would be a URL.
+    const text = (baseUrl as URL).href ?? (baseUrl as string).trim();
+    const { protocol, origin, pathname } = new URL(text, location?.href);
+    const path = pathname.replace(/\/+$/, "");
+    if (/^https?:$/.test(protocol)) return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
+  } catch {}
+  return refuse("baseUrl", "an HTTP URL");
 }
 
-/** A count that was given, or its default. */
-function atLeastZero(name: string, given: number | undefined, otherwise: number): number {
+/** An option of the type of its default. */
+function option<Value>(name: string, given: Value | undefined, otherwise: Value): Value {
   if (given === undefined) return otherwise;
-  if (!(given >= 0)) throw new TypeError(`${name}: must be a number of at least 0`);
-  return given;
+  if (typeof otherwise === "function")
+    return typeof given === "function" ? given : refuse(name, "a function");
+  return typeof given === "number" && given >= 0 ? given : refuse(name, "a number from 0");
 }
 
-/** Resolves after a while; rejects with the signal's reason when it is aborted. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** What becomes of some work, or the signal's reason as soon as it is aborted: the work itself may not know of the signal. */
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal!.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      },
-      // Timers take no longer one.
-      Math.min(ms, 2 ** 31 - 1),
-    );
-    signal?.addEventListener("abort", abort, { once: true });
+    const abort = (): void => reject(signal!.reason);
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+    work.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
   });
 }
 
@@ -90,15 +95,16 @@ function growingPause(failures: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
-/** How long a reply asks to wait, in milliseconds; undefined when it does not say. */
-function waitOf({ status, headers }: Response): number | undefined {
-  const after = headers.get("retry-after")?.trim() ?? "";
+/** How long a reply asks to wait, in milliseconds; NaN when it does not say. */
+function waitOf({ status, headers }: Response): number {
+  const after = headers.get("retry-after") ?? "";
+  const reset = status === 429 && Number(headers.get("x-ratelimit-reset")) * 1000;
   // A number of seconds, or the time at which to come again.
-  let ms = /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
-  if (Number.isNaN(ms) && status === 429)
-    ms = Number(headers.get("x-ratelimit-reset") || "?") * 1000 - Date.now();
+  const ms = /^\d+$/.test(after)
+    ? Number(after) * 1000
+    : (Date.parse(after) || reset || Number.NaN) - Date.now();
   // Whoever says "at once" to a client that is always refused would be asked without end.
-  return Number.isNaN(ms) ? undefined : Math.max(ms, FIRST_PAUSE_MS);
+  return Math.max(ms, FIRST_PAUSE_MS);
 }
 
 /** JSON, or undefined. */
@@ -110,73 +116,86 @@ function parse(text: string): unknown {
   }
 }
 
-/** What a reply that is no 200 says, for people. */
-function messageOf({ status, statusText }: Response, body: unknown): string {
-  const said = (body as { error?: unknown } | null | undefined)?.error;
-  return typeof said === "string" ? said : statusText || `HTTP status ${status}`;
-}
-
 /**
  * Makes what sends the requests of a client.
  *
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
-export function createSend({ baseUrl, token, fetch: given, retries, maxWaitMs }: ClientOptions): Send {
+export function createSend(options: ClientOptions): Send {
+  const { baseUrl, token } = options;
   const base = baseOf(baseUrl);
   // A header with anything else would be refused in words that repeat it.
-  if (typeof token !== "string" || !/^[!-~]+$/.test(token))
-    throw new TypeError("token: must be visible ASCII characters, at least one");
-  const mostTries = atLeastZero("retries", retries, 3);
-  const mostWait = atLeastZero("maxWaitMs", maxWaitMs, 60_000);
+  if (typeof token !== "string" || !/^[!-~]+$/.test(token)) refuse("token", "visible ASCII");
+  const request = option("fetch", options.fetch, (...args) => fetch(...args));
+  const onResponse = option("onResponse", options.onResponse, () => {});
+  const mostTries = option("retries", options.retries, 3);
+  const mostWait = option("maxWaitMs", options.maxWaitMs, 60_000);
 
-  /** Why there was no whole answer. An error of `fetch` may hold what was sent, so only its message and code go on. */
-  function networkError(error: unknown): NetworkError {
-    const { message = String(error), cause } = Object(error) as {
-      message?: string;
-      cause?: { code?: unknown };
-    };
-    const code = typeof cause?.code === "string" ? ` (${cause.code})` : "";
-    return new NetworkError(`no answer: ${message}${code}`.replaceAll(token, "…"));
+  /** A part of an exchange. An error of `fetch` may hold what was sent, so only its message and code go on. */
+  async function reach<Result>(
+    work: () => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    try {
+      return await unlessAborted(work(), signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const { message = String(error), cause } = Object(error) as {
+        message?: string;
+        cause?: { code?: unknown };
+      };
+      const code = typeof cause?.code === "string" ? ` (${cause.code})` : "";
+      throw new NetworkError(`no answer: ${message}${code}`.replaceAll(token, "…"));
+    }
   }
 
   return async (target, { signal, ifMatch }) => {
-    const request = given ?? fetch;
-    const headers: Record<string, string> = { authorization: `Bearer ${token}`, accept: "application/json" };
-    if (ifMatch !== undefined) headers["if-match"] = ifMatch;
+    if (signal !== undefined && !signal?.throwIfAborted) refuse("signal", "an AbortSignal");
+    const headers = {
+      authorization: `Bearer ${token}`,
+      accept: "application/json",
+      ...(ifMatch && { "if-match": ifMatch }),
+    };
     let failures = 0;
     let waited = 0;
     for (;;) {
       signal?.throwIfAborted();
       let failure: Error;
-      let wait: number | undefined;
+      let wait = 0;
       try {
-        const response = await request(base + target, { headers, signal: signal ?? null });
+        const url = base + target;
+        const response = await reach(() => request(url, { headers, signal: signal ?? null }), signal);
         const { status } = response;
-        const body = parse(await response.text());
+        onResponse({ url, status, headers: response.headers });
+        const body = parse(await reach(() => response.text(), signal));
         if (status === 200) {
-          if (typeof body === "object" && body !== null && "data" in body) {
-            return { body, etag: response.headers.get("etag") };
-          }
-          throw new ApiError(status, "the reply is not JSON of this API");
+          if (Object(body).data) return { body, etag: response.headers.get("etag") };
+          throw new ApiError(status, "not JSON of this API");
         }
-        const message = messageOf(response, body).replaceAll(token, "…");
+        const { error } = Object(body) as { error?: unknown };
+        const said = typeof error === "string" ? error : `HTTP ${status}`;
+        const message = said.replaceAll(token, "…");
         if (status === 412) throw new SnapshotChangedError(message);
         if (status !== 429 && status < 500) throw new ApiError(status, message);
         wait = waitOf(response);
-        if (status === 429) wait ??= growingPause(++failures);
-        failure = status === 429 ? new RateLimitError(message, wait!) : new ApiError(status, message);
+        if (status === 429) wait ||= growingPause(++failures);
+        failure = status === 429 ? new RateLimitError(message, wait) : new ApiError(status, message);
       } catch (error) {
-        if (error instanceof ApiError) throw error;
-        signal?.throwIfAborted();
-        failure = networkError(error);
+        if (!(error instanceof NetworkError)) throw error;
+        failure = error;
       }
       if (!(failure instanceof RateLimitError)) {
         if (++failures > mostTries) throw failure;
-        wait ??= growingPause(failures);
+        wait ||= growingPause(failures);
       }
-      waited += wait!;
+      waited += wait;
       if (failure instanceof ApiError && waited > mostWait) throw failure;
-      await pause(wait!, signal);
+      let timer: ReturnType<typeof setTimeout>;
+      const over = new Promise((resolve) => {
+        // Timers take no longer one.
+        timer = setTimeout(resolve, Math.min(wait, 2e9));
+      });
+      await unlessAborted(over, signal).finally(() => clearTimeout(timer));
     }
   };
 }

@@ -1,7 +1,7 @@
 /** The questions to a counter server, and taking its answers into the leases. Used by one thread alone, the one that asks. */
 
 import { cellOf, countIn, countOf, mostIn, whole, windowIn } from "./shared-cells.ts";
-import type { Leases } from "./shared-leases.ts";
+import { type Leases, shareOf } from "./shared-leases.ts";
 
 /** A counter server's answer for one key. */
 export interface LeaseAnswer {
@@ -14,6 +14,9 @@ export interface LeaseAnswer {
   /** Milliseconds until the window ends. */
   readonly msLeft: number;
 }
+
+/** Receives an answer. */
+export type ReceiveAnswer = (answer: LeaseAnswer) => void;
 
 /** Two clocks drift apart by less than this share of the time that passes. */
 const DRIFT = 2e-4;
@@ -64,6 +67,20 @@ export function takeAnswer(
   leases.clock[0] = (window + 1) * windowSeconds * 1000 - msLeft + (mono - sent) / 2 - wall;
   const used = countOf(counters.cells, slot, window, split);
   leases.askBelow[slot] = rest > 0 ? Math.floor((all - used) * ASK_AT) : 0;
+}
+
+/**
+ * What may be taken of an answer that came too late: what it says of the rest bounds what is let through alone, but its
+ * permits reach up to the share only. Requests were counted within that instead, and other replicas, cut off as well, may
+ * rely on theirs. Where nothing is let through alone, all of it.
+ */
+export function withinShare(leases: Leases, slot: number, limit: number, answer: LeaseAnswer): LeaseAnswer {
+  if (leases.denies) return answer;
+  const { split } = leases.counters;
+  const elsewhere = countOf(leases.elsewhere, slot, answer.window, split);
+  const most = Math.max(shareOf(leases, limit), countOf(leases.permits, slot, answer.window, split));
+  const total = Math.min(answer.total, Math.max(0, most - elsewhere));
+  return { ...answer, total, rest: answer.rest + answer.total - total };
 }
 
 /** A question: what this replica has and used of a key, and what it wants. */

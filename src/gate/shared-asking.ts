@@ -8,7 +8,14 @@
  * are wanted in all, so two of them are granted no more than one would be.
  */
 
-import { type LeaseAnswer, type LeaseAsk, makeAsk, takeAnswer } from "./shared-answers.ts";
+import {
+  type LeaseAnswer,
+  type LeaseAsk,
+  makeAsk,
+  type ReceiveAnswer,
+  takeAnswer,
+  withinShare,
+} from "./shared-answers.ts";
 import type { Leases } from "./shared-leases.ts";
 
 /** Called with the outcome of a question. @param sent when it was sent, or undefined when it was not answered */
@@ -19,8 +26,18 @@ export interface AskingHost {
   /** The monotonic clock, and the wall clock, both in milliseconds. */
   readonly mono: () => number;
   readonly wall: () => number;
-  /** Asks the server once. @param settle called once, later, with undefined when there was no valid answer */
-  readonly lease: (slot: number, ask: LeaseAsk, settle: (answer: LeaseAnswer | undefined) => void) => void;
+  /**
+   * Asks the server once.
+   *
+   * @param settle called once, later, with undefined when there was no valid answer in time
+   * @param onLate receives an answer that comes after that, if one does
+   */
+  readonly lease: (
+    slot: number,
+    ask: LeaseAsk,
+    settle: (answer: LeaseAnswer | undefined) => void,
+    onLate: ReceiveAnswer,
+  ) => void;
 }
 
 /** Asks for a whole replica. */
@@ -62,13 +79,17 @@ export function createAsking(leases: Leases, { mono, wall, lease }: AskingHost):
       asking.set(slot, question);
       known.set(slot, limit);
       asks++;
-      lease(slot, makeAsk(leases, slot, limit, want), (answer) => {
+      const take: ReceiveAnswer = (answer) => takeAnswer(leases, slot, limit, answer, sent, mono(), wall());
+      const settle = (answer: LeaseAnswer | undefined): void => {
         if (answer === undefined) failures++;
-        else takeAnswer(leases, slot, limit, answer, sent, mono(), wall());
+        else take(answer);
         Atomics.store(leases.away, slot, answer === undefined ? 1 : 0);
         if (asking.get(slot) === question) asking.delete(slot);
         for (const one of question.told) one(slot, answer === undefined ? undefined : sent);
-      });
+      };
+      // The key stays away: what was let through without this answer is still to be reported.
+      const onLate: ReceiveAnswer = (answer) => take(withinShare(leases, slot, limit, answer));
+      lease(slot, makeAsk(leases, slot, limit, want), settle, onLate);
     },
     known,
     figures: () => ({ asks, failures }),

@@ -194,6 +194,11 @@ export function takePermit(
   }
 }
 
+/** Requests of a window that this replica lets through while the server is away. */
+export function shareOf({ denies, replicas }: Leases, limit: number): number {
+  return denies ? 0 : Math.floor(limit / replicas);
+}
+
 /**
  * Counts one request while the server cannot be asked: against the permits that
  * are held, then against this replica's share of the window, what it used of
@@ -217,7 +222,7 @@ export function takeAlone(leases: Leases, slot: number, limit: number, mono: num
     const newest = windowIn(split);
     const window = Math.max(newest, leased, isGood ? 0 : estimate);
     const used = newest === window ? countIn(split) : 0;
-    const share = leases.denies ? 0 : Math.floor(limit / leases.replicas);
+    const share = shareOf(leases, limit);
     const isLeased = window === leased;
     // Permits that were leased under a higher limit may be beyond this one.
     const isOfLimit = asked >= 0 && asked <= limit;

@@ -34,9 +34,12 @@ const LINE_START = /^[\t\x20-\x7e\x80-\xff]*\r?$/;
 /** A target that is a path: visible ASCII, as everywhere in a target. */
 const PATH = /^\/[\x21-\x7e]*$/;
 
+/** An authority, and a path or query after it. */
+const AUTHORITY = String.raw`(?:[\w\-.!~*'()%;:&=+$,[\]]*@)?[\w\-.!~*'()%;:&=+$,[\]]*(?:[/?][\x21-\x7e]*)?`;
+
 /** A target with scheme and authority, or that of CONNECT. */
-const ABSOLUTE = /^[A-Za-z]+:\/\/[\x21-\x7e]*$/;
-const VISIBLE = /^[\x21-\x7e]+$/;
+const ABSOLUTE = new RegExp(`^[A-Za-z]+://${AUTHORITY}$`);
+const TUNNEL = new RegExp(`^(?=.)${AUTHORITY}$`);
 
 /** Content-Length as digits; longer ones are no size of anything. */
 const LENGTH = /^\d{1,15}$/;
@@ -108,8 +111,7 @@ export class Fields {
         if (isName(lines, at, "content-length")) this.#readLength(trimmed(lines, colon, end));
         break;
       case 17:
-        if (isName(lines, at, "transfer-encoding"))
-          this.#codings = joined(this.#codings, trimmed(lines, colon, end));
+        if (isName(lines, at, "transfer-encoding")) this.#readCodings(trimmed(lines, colon, end));
         break;
     }
   }
@@ -130,6 +132,11 @@ export class Fields {
     if (this.#hasLength || !LENGTH.test(value)) this.isMalformed = true;
     this.#hasLength = true;
     if (Number(value) > 0) this.hasBody = true;
+  }
+
+  #readCodings(value: string): void {
+    if (value === "") this.isMalformed = true;
+    this.#codings = joined(this.#codings, value);
   }
 
   /** The value of a field, all of its lines joined; null when there is none. @param name in lower case */
@@ -246,7 +253,7 @@ function readRequestLine(text: string, at: number, end: number): RequestLine | u
 
 function isTarget(target: string, method: string): boolean {
   if (PATH.test(target)) return true;
-  if (method === "CONNECT") return VISIBLE.test(target);
+  if (method === "CONNECT") return TUNNEL.test(target);
   return target === "*" || ABSOLUTE.test(target);
 }
 

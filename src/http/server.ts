@@ -94,6 +94,9 @@ const MAX_DISCARDED = 16_777_216;
 /** So long after that, in milliseconds: nobody may make the server collect more often, which takes turns from others. */
 const COLLECT_DISCARDED_MS = 10_000;
 
+/** Younger connections, in milliseconds, may have sent a request that was not read yet. */
+const YOUNG_MS = 250;
+
 /** The log is told of connections that are refused, once in so many milliseconds. */
 const TELL_OF_REFUSED_MS = 10_000;
 
@@ -177,6 +180,7 @@ export class HttpServer implements ConnectionHost, Listener {
   #discarded = 0;
   #collectIsDue = false;
   #stopBegan: number | undefined;
+  #wasToldOfRefused = false;
 
   constructor(app: HttpApp, limits: HttpLimits) {
     this.#app = app;
@@ -189,42 +193,56 @@ export class HttpServer implements ConnectionHost, Listener {
     this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
     // A peer that half-closes has asked everything; it is still answered.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
-    if (limits.maxConnections !== undefined && !limits.makesRoom) {
-      this.#limitConnections(limits.maxConnections);
-    }
   }
 
   #accept(socket: Socket): void {
     const { maxConnections = Number.POSITIVE_INFINITY, makesRoom } = this.limits;
-    if (makesRoom && this.connections.size >= maxConnections) this.#endOldest();
+    if (makesRoom) this.#makeRoom(maxConnections);
+    else if (this.connections.size >= maxConnections) {
+      this.#refuseConnection(socket, maxConnections);
+      return;
+    }
     this.connections.add(new Connection(socket, this));
   }
 
-  /** Ends the oldest connection that no answer is made for, or the oldest of all. */
-  #endOldest(): void {
-    let oldest: Connection | undefined;
+  /**
+   * From half of the limit on, a new connection ends an older one: the oldest that no answer is made for, else the one that
+   * asked most. Young ones are spared unless the limit is reached; then one that asked goes first, since the request of
+   * one that did not may be on its way.
+   */
+  #makeRoom(limit: number): void {
+    if (this.connections.size < limit / 2) return;
+    const isFull = this.connections.size >= limit;
+    const grown = performance.now() - YOUNG_MS;
+    let [victim] = isFull ? this.connections : [];
+    let most = 0;
     for (const connection of this.connections) {
-      oldest ??= connection;
-      if (connection.state === "busy" || connection.state === "closing") continue;
-      oldest = connection;
-      break;
+      const isYoung = connection.acceptedAt > grown;
+      if (isYoung && !isFull) break;
+      if (!isYoung && connection.isIdle) {
+        victim = connection;
+        break;
+      }
+      if (connection.requests <= most) continue;
+      victim = connection;
+      most = connection.requests;
     }
-    // It counts until its socket says that it is closed, which is after the next one is accepted.
-    if (oldest !== undefined) this.connections.delete(oldest);
-    oldest?.socket.destroy();
+    if (victim === undefined) return;
+    // Its socket says that it is closed only after the next one is accepted.
+    this.connections.delete(victim);
+    victim.socket.destroy();
   }
 
-  #limitConnections(limit: number): void {
-    this.#server.maxConnections = limit;
-    let wasTold = false;
-    this.#server.on("drop", () => {
-      if (wasTold) return;
-      wasTold = true;
-      this.#app.observe({ kind: "connections-refused", limit });
-      setTimeout(() => {
-        wasTold = false;
-      }, TELL_OF_REFUSED_MS).unref();
-    });
+  /** Counted here, since Deno closes connections beyond `maxConnections` without a `drop` event. */
+  #refuseConnection(socket: Socket, limit: number): void {
+    socket.on("error", () => {});
+    socket.destroy();
+    if (this.#wasToldOfRefused) return;
+    this.#wasToldOfRefused = true;
+    this.#app.observe({ kind: "connections-refused", limit });
+    setTimeout(() => {
+      this.#wasToldOfRefused = false;
+    }, TELL_OF_REFUSED_MS).unref();
   }
 
   refuse(fault: FaultName, socket: Socket, ask: Ask | undefined): Reply {

@@ -3,7 +3,7 @@
  * of Node. Only imported when somebody scrapes; the one importer of prom-client.
  */
 
-import { collectDefaultMetrics, Registry, type RegistryContentType } from "prom-client";
+import { type Counter, collectDefaultMetrics, Registry, type RegistryContentType } from "prom-client";
 import { type Measured, readFamilies } from "./families.ts";
 import type { Family } from "./samples.ts";
 
@@ -62,14 +62,27 @@ function typeFor(accept = ""): RegistryContentType {
     : Registry.PROMETHEUS_CONTENT_TYPE;
 }
 
+/** The CPU time of the process so far, which prom-client counts from its first moment on, is added to its counters. */
+function addCpuTime(registry: Registry, { user, system }: NodeJS.CpuUsage): void {
+  const add = (name: string, micros: number): void => {
+    const counter = registry.getSingleMetric(name) as Counter | undefined;
+    counter?.inc(micros / 1e6);
+  };
+  add("process_cpu_user_seconds_total", user);
+  add("process_cpu_system_seconds_total", system);
+  add("process_cpu_seconds_total", user + system);
+}
+
 /** The process and Node, as far as the runtime tells. */
 function defaultMetrics(): Registry {
   const registry = new Registry();
+  const spent = process.cpuUsage();
   try {
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION });
   } catch {
     // Those that the runtime has are registered by now.
   }
+  addCpuTime(registry, spent);
   for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   return registry;
 }

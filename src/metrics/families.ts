@@ -26,6 +26,8 @@ export interface Measured {
   readonly version: string;
   /** Whether the server should be sent requests. */
   readonly isReady: () => boolean;
+  /** How many problems there are now, by kind. */
+  readonly problems: () => Readonly<Record<string, number>>;
   /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
   readonly ageSeconds: () => number | undefined;
   /** The generation that is served; undefined before the first. */
@@ -95,6 +97,7 @@ export function readFamilies({
   observed,
   version,
   isReady,
+  problems,
   ageSeconds,
   generation,
   keys,
@@ -114,6 +117,7 @@ export function readFamilies({
     ),
     family("build", by("version", { [version]: 1 })),
     family("ready", one(isReady() ? 1 : 0)),
+    family("problems", by("kind", problems())),
     family("generation", served ? by("generation", { [served.id]: 1 }) : []),
     family("loaded", served ? one(served.loadedAt) : []),
     family("age", age === undefined ? [] : one(age)),

@@ -7,7 +7,7 @@ export interface ObservedCounts {
   readonly loads: Record<"loaded" | "unchanged" | "refused" | "changing", number>;
   /** Of the newest load that brought a generation, in seconds; undefined before the first. */
   phases: Readonly<Record<"read" | "pack" | "index" | "total", number>> | undefined;
-  readonly keysLoads: Record<"loaded" | "refused", number>;
+  readonly keysLoads: Record<"loaded" | "unchanged" | "refused", number>;
   readonly restarts: Record<ThreadRole, number>;
   droppedLines: number;
   /** Counter servers of shared limits: how many are away, and how often one went. */
@@ -20,7 +20,7 @@ export function createObservedCounts(): ObservedCounts {
   return {
     loads: { loaded: 0, unchanged: 0, refused: 0, changing: 0 },
     phases: undefined,
-    keysLoads: { loaded: 0, refused: 0 },
+    keysLoads: { loaded: 0, unchanged: 0, refused: 0 },
     restarts: { search: 0, serving: 0, similar: 0 },
     droppedLines: 0,
     limitsAway: 0,
@@ -50,6 +50,9 @@ export function countObservation(counts: ObservedCounts, observation: Observatio
       break;
     case "keys-loaded":
       counts.keysLoads.loaded++;
+      break;
+    case "keys-unchanged":
+      counts.keysLoads.unchanged++;
       break;
     case "keys-refused":
       counts.keysLoads.refused++;

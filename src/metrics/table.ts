@@ -47,6 +47,12 @@ export const METRICS = {
     labels: [],
     help: "Whether /readyz answers 200.",
   },
+  problems: {
+    name: "orrery_problems",
+    type: "gauge",
+    labels: ["kind"],
+    help: "How many problems of a kind there are now: the list of GET /status, such as snapshot-refused and keys-refused.",
+  },
   generation: {
     name: "orrery_generation_info",
     type: "gauge",
@@ -93,7 +99,7 @@ export const METRICS = {
     name: "orrery_keys_loads_total",
     type: "counter",
     labels: ["result"],
-    help: "Readings of a changed keys file: loaded or refused.",
+    help: "Readings of the keys file: loaded (it holds something new), unchanged or refused.",
   },
   restarts: {
     name: "orrery_thread_restarts_total",

@@ -7,14 +7,14 @@
  */
 
 import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { constants, gunzip, gzip } from "node:zlib";
 import { sliceAll } from "../body.ts";
 import { judgeConditions } from "../conditions.ts";
 import { FAULTS } from "../fault.ts";
 import { FAULT_BODIES } from "../headers.ts";
 import type { Reply } from "../message.ts";
 import { takesGzip } from "./accept-encoding.ts";
-import type { PagesName, StoredFile } from "./file.ts";
+import { hashOf, type PagesName, type StoredFile } from "./file.ts";
 import { readPages } from "./read.ts";
 
 /** What matters of a request for a page. */
@@ -42,6 +42,8 @@ export interface PageServerOptions {
   readonly mayHold?: (path: string) => boolean;
   /** Paths of files that other origins may read. */
   readonly crossOrigin?: readonly string[];
+  /** What takes the place of a text in the files whose names hold no hash. */
+  readonly fill?: { readonly text: string; readonly by: string };
 }
 
 /** Pages run nothing but scripts of this server, are styled by its files, speak to it alone, and stand in no frame. */
@@ -85,6 +87,20 @@ interface File {
 }
 
 const gunzipped = promisify(gunzip);
+const gzipped = promisify(gzip);
+
+/** The file with what the server says of itself. */
+async function fillIn(
+  file: StoredFile,
+  { text, by }: NonNullable<PageServerOptions["fill"]>,
+): Promise<StoredFile> {
+  if (file.isHashed) return file;
+  const whole = String(await gunzipped(Buffer.from(file.gzip, "base64")));
+  if (!whole.includes(text)) return file;
+  const filled = whole.replaceAll(text, by);
+  const bytes = await gzipped(filled, { level: constants.Z_BEST_COMPRESSION });
+  return { ...file, hash: hashOf(filled), gzip: bytes.toString("base64") };
+}
 
 function prepare({ path, type, hash, isHashed, gzip }: StoredFile, isCrossOrigin: boolean): [string, File] {
   const bytes = Buffer.from(gzip, "base64");
@@ -152,13 +168,15 @@ function refuse(request: PageRequest): Reply {
 
 /** Makes the server of a set. */
 export function createPageServer(name: PagesName, options: PageServerOptions = {}): PageServer {
-  const { redirects = {}, mayHold = () => true, crossOrigin = [] } = options;
+  const { redirects = {}, mayHold = () => true, crossOrigin = [], fill } = options;
   const targets = new Map(Object.entries(redirects));
   let files: ReadonlyMap<string, File> | Promise<ReadonlyMap<string, File>> | undefined;
 
   async function read(): Promise<ReadonlyMap<string, File>> {
     try {
-      files = new Map((await readPages(name)).map((file) => prepare(file, crossOrigin.includes(file.path))));
+      const stored = await readPages(name);
+      const own = fill === undefined ? stored : await Promise.all(stored.map((file) => fillIn(file, fill)));
+      files = new Map(own.map((file) => prepare(file, crossOrigin.includes(file.path))));
       return files;
     } catch (error) {
       // What cannot be opened now may be later.

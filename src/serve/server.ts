@@ -36,9 +36,6 @@ export class AdminListenError extends Error {
   override name = "AdminListenError";
 }
 
-/** Connections that are left for the listener for operators. */
-const ADMIN_CONNECTIONS = 32;
-
 /** A server that accepts requests. */
 export interface RunningServer {
   /** Base URL of the API. */
@@ -73,7 +70,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
   const { admin: settings, observe } = given;
   if (settings === undefined) return { options: given };
-  const { servingThreads = 1, searchCacheBytes, rateWindow, onProgress } = given;
+  const { servingThreads = 1, searchCacheBytes, rateWindow, sharedLimits, onProgress } = given;
   const requestCells = createRequestCells(servingThreads);
   // Imported when it is needed: most of it is for operators alone.
   const { startAdmin } = await import("../admin/admin.ts");
@@ -82,6 +79,7 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
     servingThreads,
     searchCacheBytes,
     rateWindow,
+    sharedLimits,
     requestCells,
     observe,
   }).catch((error: unknown) => {
@@ -128,7 +126,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
   admin?.takeState(opened);
   const listener = await (count > 1
     ? listenInThreads(count, options, opened, admin)
-    : listenHere(options, state)
+    : listenHere(options, state, admin?.maxConnections)
   ).catch((error: unknown) => {
     opened.stop();
     opened.close();
@@ -166,10 +164,11 @@ interface Listening {
 }
 
 async function listenHere(
-  { host, port, http: limits, observe, sharePort, admin }: ServerOptions,
+  { host, port, http: limits, observe, sharePort }: ServerOptions,
   state: State,
+  adminConnections: number | undefined,
 ): Promise<Listening> {
-  const maxConnections = connectionLimit(1, admin ? ADMIN_CONNECTIONS : 0);
+  const maxConnections = connectionLimit(1, adminConnections);
   const listener = await createListener(state, { maxConnections, ...limits }, { observe, collectGarbage });
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
@@ -207,7 +206,7 @@ async function listenInThreads(
     host,
     port,
     sharing,
-    http: { maxConnections: connectionLimit(count, admin ? ADMIN_CONNECTIONS : 0), ...options.http },
+    http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
     prefixes,
     rateLimit,
     cors,

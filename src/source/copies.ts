@@ -56,6 +56,9 @@ export interface Brought {
   readonly bytes: number;
 }
 
+/** What {@link nameOf} gives; nothing else is ever removed. */
+const OURS = /^[0-9a-f]{64}-/;
+
 function nameOf(name: string, { sha256 }: Listed): string {
   return `${sha256}-${name}`;
 }
@@ -230,7 +233,7 @@ export class Copies {
     }
     for (const name of await readdir(this.#files)) {
       if (!mayGoOn()) return;
-      if (!wanted.has(name)) await rm(join(this.#files, name), { force: true });
+      if (OURS.test(name) && !wanted.has(name)) await rm(join(this.#files, name), { force: true });
     }
   }
 }

@@ -29,6 +29,9 @@ const TYPE = {
   ...{ uuid: 2950, jsonb: 3802 },
 } as const;
 
+/** Types of numbers that need not be whole. */
+const FRACTIONAL: readonly number[] = [TYPE.numeric, TYPE.float4, TYPE.float8];
+
 /** From here on ids are of types that somebody made: enumerations, texts without case. */
 const FIRST_OWN_TYPE = 16_384;
 
@@ -65,12 +68,21 @@ function timeOf(utc: string, column: string): string {
   return `CASE WHEN ${utc} < '0001-01-01' THEN ${column}::text ELSE ${text} END`;
 }
 
+/**
+ * A count. One that is not whole becomes a text, which the check of the rows refuses and shows: as a number, one with many
+ * digits would be rounded to a whole one when it is read.
+ */
+function countOf(column: string): string {
+  return `CASE WHEN ${column} = trunc(${column}) THEN to_json(${column}) ELSE to_json(${column}::text) END`;
+}
+
 /** What gives a field's value from its column. */
 function expressionOf({ name, type }: Column): string {
   const column = `query.${quoted(name)}`;
   if (type === TYPE.timestamptz) return timeOf(`(${column} AT TIME ZONE 'UTC')`, column);
   if (type === TYPE.timestamp) return timeOf(column, column);
   if (type === TYPE.date) return timeOf(`${column}::timestamp`, column);
+  if (FRACTIONAL.includes(type)) return countOf(column);
   return type >= FIRST_OWN_TYPE ? `${column}::text` : column;
 }
 

@@ -156,6 +156,8 @@ async function copyAll(queries: Queries, take: TakeTable, session: Session): Pro
   await ask(session, "SET LOCAL synchronize_seqscans = off");
   await ask(session, "SET LOCAL TimeZone = 'UTC'");
   await ask(session, "SET LOCAL DateStyle = 'ISO, YMD'");
+  // A database or a role may have it lowered, which rounds counts kept as floating point numbers: 99 to 100.
+  await ask(session, "SET LOCAL extra_float_digits = 3");
   // Without a limit rounds would just stop, without a word. One that was set for the role or in the URL is better known.
   await ask(
     session,

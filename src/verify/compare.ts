@@ -3,8 +3,8 @@
 import { isObject } from "../json.ts";
 import { type Answer, difference, type Found, fieldsThatDiffer, type Here } from "./difference.ts";
 
-/** Headers whose values are the same wherever the data are. */
-const HEADERS = [
+/** Headers that the specification does not name, and whose values are the same wherever the data are. */
+const NOTED_HEADERS = [
   "content-type",
   "cache-control",
   "www-authenticate",
@@ -20,13 +20,13 @@ function fieldsOf(target: string, name: string, here: unknown, there: unknown): 
 
 function compareHeaders(target: string, here: Answer, there: Answer): Found[] {
   const found: Found[] = [];
-  for (const name of HEADERS) {
+  for (const name of NOTED_HEADERS) {
     const [ours, theirs] = [here.header(name), there.header(name)];
-    if (ours !== theirs) found.push(difference("header", target, name, ours, theirs));
+    if (ours !== theirs) found.push(difference("note", target, name, ours, theirs));
   }
   // Its value names the other server's generation.
   if ((here.header("etag") === undefined) !== (there.header("etag") === undefined)) {
-    found.push(difference("header", target, "etag", here.header("etag"), there.header("etag")));
+    found.push(difference("note", target, "etag", here.header("etag"), there.header("etag")));
   }
   const limits = ["limit", "remaining", "reset"].map((name) => `x-ratelimit-${name}`);
   const said = limits.filter((name) => /^\d+$/.test(there.header(name) ?? ""));

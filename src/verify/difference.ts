@@ -19,7 +19,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** One difference, as it was found. */
 export interface Found {
-  readonly kind: Kind;
+  /** "note" is a header that the API's specification does not name: another server may well do without. */
+  readonly kind: Kind | "note";
   /** The request. */
   readonly target: string;
   /** What differs: a field, a header or an id. */
@@ -34,6 +35,12 @@ export interface Difference extends Found {
   /** As JSON, cut off where it is long. */
   readonly here: string | undefined;
   readonly there: string | undefined;
+}
+
+/** What many answers have in common that is no difference. */
+export interface Note extends Pick<Difference, "target" | "what" | "here" | "there"> {
+  /** How many answers; `target` is one of them. */
+  readonly answers: number;
 }
 
 /** An answer. */
@@ -84,7 +91,13 @@ export function* fieldsThatDiffer(
 }
 
 /** Makes a difference. */
-export function difference(kind: Kind, target: string, what: string, here?: unknown, there?: unknown): Found {
+export function difference(
+  kind: Found["kind"],
+  target: string,
+  what: string,
+  here?: unknown,
+  there?: unknown,
+): Found {
   return { kind, target, what, here, there };
 }
 

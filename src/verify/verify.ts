@@ -7,7 +7,7 @@ import type { MirrorNote } from "../source/mirror/snapshot.ts";
 import type { Upstream, UpstreamReply } from "../source/upstream/upstream.ts";
 import type { Store } from "../store/generation.ts";
 import { compareAnswers } from "./compare.ts";
-import { type Answer, type Difference, KINDS, type Kind, tellDifference } from "./difference.ts";
+import { type Answer, type Difference, KINDS, type Kind, type Note, tellDifference } from "./difference.ts";
 import { openHere } from "./here.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
@@ -32,6 +32,8 @@ export interface Verified {
   readonly compared: number;
   readonly differences: readonly Difference[];
   readonly counts: Readonly<Partial<Record<Kind, number>>>;
+  /** Headers that differ and that the specification does not name. They are no differences. */
+  readonly notes: readonly Note[];
   /** How much of each table was compared. */
   readonly coverage: { readonly worldStatistics: string; readonly users: string };
   /** What was left out, and why. */
@@ -66,6 +68,18 @@ function countOf(differences: readonly Difference[]): Verified["counts"] {
     if (count > 0) counts[kind] = count;
   }
   return counts;
+}
+
+/** Notes that say the same, once. */
+function groupNotes(found: readonly Difference[]): readonly Note[] {
+  const notes = new Map<string, Note>();
+  for (const { kind, target, what, here, there } of found) {
+    if (kind !== "note") continue;
+    const key = JSON.stringify([what, here, there]);
+    const known = notes.get(key) ?? { target, what, here, there, answers: 0 };
+    notes.set(key, { ...known, answers: known.answers + 1 });
+  }
+  return [...notes.values()];
 }
 
 /** What the answers said of the server's generations, beside what the snapshot is of. */
@@ -117,7 +131,8 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     );
     onProgress(--left);
   });
-  const differences = probes.flatMap((_, at) => found.get(at)!);
+  const all = probes.flatMap((_, at) => found.get(at)!);
+  const differences = all.filter(({ kind }) => kind !== "note");
   const partly = `the snapshot holds ${store.users.rows} of ${note?.totalUsers} users`;
   const searched =
     usersHere.searches.length === 0 ? "searches for users" : "other searches for users than --users";
@@ -125,6 +140,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     compared: probes.length,
     differences,
     counts: countOf(differences),
+    notes: groupNotes(all),
     coverage: coverageOf(probes, store),
     notCompared: [
       ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),

@@ -187,6 +187,51 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.equal(linesOf(out, "instances").length, 1);
   });
 
+  /** Statistics of the one world, with a count of the database's own making. */
+  function countedAs(count: string): object {
+    return {
+      "world-stats": `SELECT world_id, ${count} AS total_visits, 2 AS unique_visitors, 3 AS visits_last_7_days,
+        4 AS visits_last_30_days FROM world_stats`,
+    };
+  }
+
+  it("writes counts to the digit, however the database shows numbers", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const options = (digits: number): string =>
+      `?options=${encodeURIComponent(`-c extra_float_digits=${digits}`)}`;
+    for (const [count, digits, wanted] of [
+      ["99::float8", -15, 99],
+      ["9007199254740991::float8", 0, 9007199254740991],
+      ["16777215::float4", -6, 16777215],
+      ["9007199254740991.000::numeric", 0, 9007199254740991],
+    ] as const) {
+      const outcome = await run([
+        ...["export", "--postgres", server.url("orrery") + options(digits), "--out", out],
+        ...["--queries", queries(t, countedAs(count))],
+      ]);
+      assert.equal(outcome.status, 0, outcome.stderr);
+      assert.equal(linesOf(out, "world-stats")[0]!.totalVisits, wanted, count);
+    }
+  });
+
+  it("refuses a count that is not whole, also where a reader would round it", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    for (const [count, shown] of [
+      ["99.5::float8", "99.5"],
+      ["0.1::float4", "0.1"],
+      ["9007199254740990.4::numeric", "9007199254740990.4"],
+      ["1.0000000000000000001::numeric", "1.0000000000000000001"],
+      ["'NaN'::float8", "NaN"],
+      ["'Infinity'::float8", "Infinity"],
+    ] as const) {
+      const outcome = await exportTo(out, "--queries", queries(t, countedAs(count)));
+      const line = `world-stats.ndjson:1: totalVisits: must be a whole number from 0 to 9007199254740991, is "${shown}"\n`;
+      assertFailed(outcome, /totalVisits/);
+      assert.equal(outcome.stderr, line, count);
+      assertNothing(out);
+    }
+  });
+
   it("keeps the version before, removes older ones, and changes nothing on a failure", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
     const seen: string[] = [];

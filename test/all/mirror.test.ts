@@ -5,7 +5,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createRandom } from "../../src/generate/random.ts";
-import { temporaryFolder } from "../support/folders.ts";
+import { contents, temporaryFolder } from "../support/folders.ts";
 import { errorOf, get, killAll, run, runWell, type Served, serve, start, until } from "../support/process.ts";
 
 const SEARCH = ["--users", "an"];
@@ -60,14 +60,6 @@ after(async () => {
 
 function mirrorArgs(out: string, token: string, from = upstream.url): string[] {
   return ["mirror", "--from", from, "--token-file", token, "--out", out];
-}
-
-/** All that a published folder holds but the time at which it was made. */
-function contents(out: string): Record<string, string> {
-  const names = readdirSync(out).sort();
-  return Object.fromEntries(
-    names.map((name) => [name, readFileSync(join(out, name), "utf8").replace(/"createdAt": "[^"]*"/, "")]),
-  );
 }
 
 describe("a mirror", () => {

@@ -11,6 +11,7 @@ import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, served, start, until } from "../support/process.ts";
+import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
@@ -56,7 +57,8 @@ interface Result {
   readonly value: readonly [number, string];
 }
 
-const PROGRAMS = need("prometheus", "promtool");
+// The counter server is there for the metrics of shared limits.
+const PROGRAMS = need("prometheus", "promtool", PROGRAM);
 const cannotShare = whyNoSharing() !== undefined;
 const other = cannotShare && PROGRAMS === false ? findNode(24) : undefined;
 const missing = other !== undefined && "missing" in other && other.missing;
@@ -112,6 +114,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
       start([
         ...["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--threads", "2"],
         ...["--admin", String(adminPort), "--rate-window", "31536000"],
+        ...["--shared-limits", (await startRedis()).url],
       ]),
     );
     const config = readFileSync(join(DEPLOY, "prometheus/prometheus.yml"), "utf8")
@@ -152,6 +155,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     stop();
     await stopped;
     await killAll();
+    await endAll();
     for (const done of scope) done();
   });
 

@@ -124,6 +124,21 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     await second.stop();
   });
 
+  test("are each replica's own where the server has forgotten everything: it grants the limit once more over all", async (t) => {
+    const world = new World(t, await startRedis());
+    for (const state of ["a", "b"]) {
+      const server = await world.start(state);
+      assert.equal(await world.ask(server, 10), 10);
+      await server.stop();
+    }
+    world.redis.cli("FLUSHALL");
+    const [first, second] = [await world.start("a"), await world.start("b")];
+    assert.equal(await world.ask(first, LIMIT), LIMIT - 10);
+    assert.equal(await world.ask(second, LIMIT), 10);
+    assert.equal(world.passed, 20 + LIMIT);
+    for (const server of [first, second]) await server.stop();
+  });
+
   test("hold where the server is away, and when it comes back with nothing", async (t) => {
     const world = new World(t, await startRedis());
     const first = await world.start("a");

@@ -6,8 +6,10 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { user } from "../support/folders.ts";
+import { within } from "../support/patience.ts";
 import { place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, killAll, run, serve, start, until } from "../support/process.ts";
 
@@ -47,6 +49,29 @@ describe("signals", { concurrency: 2 }, () => {
       assert.equal(events.at(-2)!.signal, signal);
     });
   }
+
+  test("SIGTERM at any moment of a start ends it, on a busy machine too", async (t) => {
+    const { snapshot, keys } = place(t);
+    const args = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
+    const atOnce = 6;
+    // How long a start takes among others that start.
+    const began = performance.now();
+    const first = await Promise.all(Array.from({ length: atOnce }, () => serve(snapshot, keys)));
+    const longest = performance.now() - began;
+    await Promise.all(first.map((server) => server.stop()));
+    const rounds = 15;
+    for (let round = 0; round < rounds; round++) {
+      const ends = Array.from({ length: atOnce }, async (_, at) => {
+        const program = start(args);
+        // From before node takes signals until after the server listens.
+        await sleep((longest * 1.1 * (round * atOnce + at)) / (rounds * atOnce));
+        program.child.kill("SIGTERM");
+        const { status, signal } = await within(program.ended, `the end in round ${round}`, 20_000);
+        assert.ok(status === 0 || signal === "SIGTERM", `${status} ${signal}\n${program.stderr()}`);
+      });
+      await Promise.all(ends);
+    }
+  });
 
   test("SIGUSR1, SIGUSR2 and SIGQUIT are a line of the log and nothing else", async (t) => {
     const { snapshot, keys } = place(t);

@@ -28,7 +28,7 @@ describe("a stop", () => {
     for (let used = 0; used < 20; used++) await get(`${server.url}/stats`, { token: TOKEN });
     const storm = setInterval(() => server.child.kill("SIGHUP"), 1);
     t.after(() => clearInterval(storm));
-    await server.logged("keys-loaded", 10);
+    await server.logged("keys-unchanged", 10);
     await server.stop();
     clearInterval(storm);
     const lines = server.logs();
@@ -36,7 +36,7 @@ describe("a stop", () => {
     const begun = (event: string): LogLine[] => behind.filter((line) => line.event === event);
     assert.ok(behind.at(-1)?.event === "stopped", JSON.stringify(behind));
     // What was under way may have ended.
-    assert.ok(begun("keys-loaded").length <= 1, `${begun("keys-loaded").length} readings of the keys`);
+    assert.ok(begun("keys-unchanged").length <= 1, `${begun("keys-unchanged").length} readings of the keys`);
     assert.ok(begun("snapshot-unchanged").length <= 1, `${begun("snapshot-unchanged").length} loads`);
     assert.match(readFileSync(state, "utf8"), new RegExp(`\\["key_${TOKEN.slice(-6)}",20\\]`));
   });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
+import { after, afterEach, before, describe, it, type TestContext } from "node:test";
 import { hashToken } from "../../src/gate/keys.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
@@ -11,8 +11,17 @@ import { type OpenState, openState } from "../../src/serve/state/open.ts";
 import { createUpstream } from "../../src/source/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
-import { temporaryFolder } from "../support/folders.ts";
-import { CLI_TOKEN, type Passing, QUICK, startUpstream, type Upstream } from "../support/upstream.ts";
+import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
+import { type PlainRows, servePlainly } from "../support/plain-server.ts";
+import { run } from "../support/process.ts";
+import {
+  CLI_TOKEN,
+  type Passing,
+  QUICK,
+  startUpstream,
+  tokenFile,
+  type Upstream,
+} from "../support/upstream.ts";
 
 const TOKEN = "cli_here";
 let upstream: Upstream;
@@ -110,7 +119,7 @@ describe("verifying", () => {
     [
       "header",
       () => (reply) => {
-        if (reply.status === 404) reply.headers["cache-control"] = "no-cache";
+        if (reply.status === 404) reply.headers["x-ratelimit-limit"] = "5";
       },
     ],
     [
@@ -138,6 +147,37 @@ describe("verifying", () => {
       );
     });
   }
+
+  it("notes headers that the specification does not name, once for all answers, and counts none of them", async () => {
+    upstream.change = ({ status, headers }) => {
+      for (const name of Object.keys(headers)) if (name !== "content-type") delete headers[name];
+      headers["content-type"] = "application/json;charset=utf-8";
+      if (status === 404) headers["cache-control"] = "no-cache";
+    };
+    const { differences, counts, notes, compared } = await verify();
+    assert.deepEqual([differences, counts], [[], {}]);
+    const names = new Set(notes.map(({ what }) => what));
+    for (const name of [
+      "etag",
+      "content-type",
+      "cache-control",
+      "www-authenticate",
+      "access-control-allow-origin",
+    ])
+      assert.ok(names.has(name), name);
+    assert.ok(notes.length < 12, `${notes.length} notes`);
+    const types = notes.filter(({ what }) => what === "content-type");
+    assert.equal(
+      types.reduce((sum, { answers }) => sum + answers, 0),
+      compared,
+    );
+    assert.ok(
+      notes.some(
+        ({ what, here, there }) =>
+          what === "cache-control" && here === '"no-store"' && there === '"no-cache"',
+      ),
+    );
+  });
 
   it("counts one row that is missing or extra once a list, however many rows it moves", async () => {
     upstream.change = asWhole((rows) => rows.toSpliced(3, 1));
@@ -210,5 +250,60 @@ describe("verifying", () => {
     const first = await ask(7);
     assert.deepEqual(await ask(7), first);
     assert.notDeepEqual(await ask(8), first);
+  });
+});
+
+describe("verifying against a server that is no orrery", () => {
+  const count = 120;
+  const numbers = Array.from({ length: count }, (_, at) => at + 1);
+  const users = numbers.map((n) => user(n, { displayName: `user-${n}` }));
+  const worlds = numbers.map((n) => world(n, { name: `world-${n}`, description: "", ownerId: id("a", n) }));
+  const stats = numbers.map((n) => {
+    const [total, week, month] = [n * 7, n * 11, n * 13].map((product) => product % 127);
+    return worldStats(n, { totalVisits: total, visitsLast7Days: week, visitsLast30Days: month });
+  });
+  const instances = numbers.map((n) => instance(n, { worldId: id("b", n) }));
+
+  /** The command. @param change of the rows that the server has */
+  async function verifyPlain(t: TestContext, change: (rows: PlainRows) => PlainRows, ...args: string[]) {
+    const place = temporaryFolder(t);
+    const folder = writeSnapshot(join(place, "rows"), {
+      ...{ "users.ndjson": users, "worlds.ndjson": worlds },
+      ...{ "world-stats.ndjson": stats, "instances.ndjson": instances },
+    });
+    const served = {
+      ...{ users, worldStats: stats },
+      worlds: worlds.map(({ status: _, ...row }) => row),
+      instances: instances.map(({ isPublic: _, isActive: _also, ...row }) => row),
+    };
+    const url = await servePlainly(t, change(served), CLI_TOKEN);
+    const token = tokenFile(place, CLI_TOKEN);
+    return run(["verify", folder, "--against", url, "--token-file", token, ...args]);
+  }
+
+  it("passes where the specification leaves a header open, and shows it as a note", async (t) => {
+    const { status, stdout, stderr } = await verifyPlain(t, (rows) => rows, "--json");
+    const found = JSON.parse(stdout) as Verified & { ok: boolean };
+    assert.deepEqual(found.differences, []);
+    assert.deepEqual([status, found.ok, found.compared], [0, true, 200], stderr);
+    const named = new Set(found.notes.map(({ what }) => what));
+    for (const name of ["etag", "cache-control", "www-authenticate", "access-control-allow-origin"])
+      assert.ok(named.has(name), name);
+    const shown = await verifyPlain(t, (rows) => rows);
+    assert.equal(shown.status, 0, shown.stderr);
+    assert.match(shown.stdout, /^compared 200 answers, 0 differences\n/);
+    assert.match(shown.stdout, /^notes: headers that the specification does not name$/m);
+    assert.match(shown.stdout, /^ {2}\/stats +etag +here .* there nothing +answers \d+$/m);
+  });
+
+  it("fails where its data differ", async (t) => {
+    const { status, stdout } = await verifyPlain(
+      t,
+      ({ worlds: all, ...rows }) => ({ ...rows, worlds: all.with(5, { ...all[5], name: "other" }) }),
+      "--json",
+    );
+    assert.equal(status, 1);
+    const { counts } = JSON.parse(stdout) as Verified;
+    assert.ok(counts.field! > 0 && counts.header === undefined, stdout);
   });
 });

@@ -1,7 +1,7 @@
 /** Snapshot folders for tests: rows, files, manifests, and temporary places to put them. */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROW_FILES, type RowFile } from "../../src/model.ts";
@@ -140,4 +140,12 @@ export function manifestOf(
 /** The files with a right manifest added. */
 export function withManifest(files: ReadonlyMap<string, Buffer>, generation: string): Map<string, Buffer> {
   return new Map(files).set("manifest.json", Buffer.from(JSON.stringify(manifestOf(files, generation))));
+}
+
+/** All that a published folder holds but the time at which it was made. */
+export function contents(out: string): Record<string, string> {
+  const names = readdirSync(out).sort();
+  return Object.fromEntries(
+    names.map((name) => [name, readFileSync(join(out, name), "utf8").replace(/"createdAt": "[^"]*"/, "")]),
+  );
 }

@@ -3,21 +3,10 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import type { Found, PageOf } from "../../src/store/generation.ts";
-import { BASE, cleanUp, serve, type TestServer, TOKENS, type TokenName } from "./http-server.ts";
+import { cleanUp, serve, type TestServer } from "./http-server.ts";
 import { closeWires, dial, errorOf, header, type RawResponse, requestHead } from "./raw.ts";
 
-export const STATS = `${BASE}/stats`;
-export const PAGE = `${BASE}/worlds?limit=50`;
-export const SEARCH = `${BASE}/worlds/search?q=world`;
-
-export function bearer(token: TokenName): string {
-  return `Authorization: Bearer ${TOKENS[token]}`;
-}
-
-/** A good request. */
-export function good(target: string, headers: readonly string[] = [], method = "GET"): string {
-  return requestHead(target, [bearer("cli"), ...headers], method);
-}
+export { AUTH, bearer, good, HOST, OK, PAGE, SEARCH, STATS } from "./requests.ts";
 
 /** Sends one request and hangs up like a client that is done; the server must leave the connection open until then. */
 export async function ask(
@@ -53,10 +42,6 @@ export function isBareRefusal(response: RawResponse, status: number, error: stri
 }
 
 export const isBadRequest = (response: RawResponse): void => isBareRefusal(response, 400, "Bad request");
-
-export const HOST = "Host: orrery.test\r\n";
-export const AUTH = `${bearer("cli")}\r\n`;
-export const OK = `GET ${STATS} HTTP/1.1\r\n${HOST}${AUTH}`;
 
 // Its timeouts are longer than anybody's patience here: what is answered was not waited for.
 export const main = await serve({

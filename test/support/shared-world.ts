@@ -14,7 +14,17 @@ import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/gate/s
 
 /** What goes wrong, from when on, for how long, in milliseconds. */
 export interface Trouble {
-  readonly kind: "partition" | "hang" | "empty" | "kill" | "stop" | "slow" | "far" | "lossy" | "wall";
+  readonly kind:
+    | "partition"
+    | "hang"
+    | "empty"
+    | "kill"
+    | "stop"
+    | "slow"
+    | "late"
+    | "far"
+    | "lossy"
+    | "wall";
   readonly at: number;
   readonly ms: number;
   readonly replica: number;
@@ -47,7 +57,7 @@ export interface History {
 
 const EPOCH = Date.parse("2026-01-01T00:00:00Z");
 const ANSWER_MS = 45;
-/** How much later an answer may come before the connection is given up. */
+/** For how long late answers are awaited before the connection is closed. */
 const LATE_MS = 250;
 /** Clocks run apart by so much. */
 const DRIFT = 1e-4;
@@ -67,6 +77,8 @@ interface Replica {
   isUp: boolean;
   /** Whether an answer is overdue, on the connection that there is. */
   isLate: boolean;
+  /** Questions on it without an answer so far. */
+  pending: number;
   connection: number;
   /** Servers' windows in which it was away, at least for a moment. */
   readonly awayIn: Set<number>;
@@ -115,7 +127,7 @@ export async function runHistory(history: History) {
   const granted = new Map<number, number>();
   const totals = new Map<string, number>();
   const grantedIn = (window: number): number => granted.get(window) ?? 0;
-  const seen = { passed: 0, refused: 0, asked: 0, alone: 0, waited: 0, killed: 0, givenBack: 0 };
+  const seen = { passed: 0, refused: 0, asked: 0, alone: 0, late: 0, waited: 0, killed: 0, givenBack: 0 };
 
   const serverClock = (at = now): number => EPOCH + at;
   const windowAt = (at: number): number => Math.floor(serverClock(at) / 1000 / seconds);
@@ -139,6 +151,7 @@ export async function runHistory(history: History) {
         leases,
         isUp: true,
         isLate: false,
+        pending: 0,
         connection: 0,
         begun: now,
         inFlight: new Set(),
@@ -152,7 +165,7 @@ export async function runHistory(history: History) {
     replica.asking = createAsking(leases, {
       mono: () => monoOf(replica),
       wall: () => wallOf(replica),
-      lease: (_, ask, settle) => send(replica, ask, settle),
+      lease: (_, ask, settle, onLate) => send(replica, ask, settle, onLate),
     });
     replica.limits = createSharedLimits(leases, {
       mono: () => monoOf(replica),
@@ -183,6 +196,7 @@ export async function runHistory(history: History) {
 
   function delay(replica: Replica): number {
     if (isOn("slow", replica.number)) return draw() * 400;
+    if (isOn("late", replica.number)) return 30;
     // There and back it takes almost as long as a server may.
     return isOn("far") ? 18.5 + draw() : 0.1 + draw() * 3;
   }
@@ -232,10 +246,16 @@ export async function runHistory(history: History) {
     answered(answer);
   }
 
-  function send(replica: Replica, ask: LeaseAsk, settle: (answer: LeaseAnswer | undefined) => void): void {
+  function send(
+    replica: Replica,
+    ask: LeaseAsk,
+    settle: (answer: LeaseAnswer | undefined) => void,
+    onLate: (answer: LeaseAnswer) => void,
+  ): void {
     seen.asked++;
     const { name, connection } = replica;
     let isOver = false;
+    let isAnswered = false;
     const end = (answer: LeaseAnswer | undefined): void => {
       if (isOver) return;
       isOver = true;
@@ -248,11 +268,22 @@ export async function runHistory(history: History) {
       return;
     }
     replica.inFlight.add(fail);
+    replica.pending++;
     later(ANSWER_MS / replica.rate, () => {
       if (isOver) return;
-      waitLonger(replica);
+      loseSoon(replica);
       fail();
     });
+    const receive = (answer: LeaseAnswer): void => {
+      if (isAnswered || replica.connection !== connection) return;
+      isAnswered = true;
+      replica.pending--;
+      if (isOver) {
+        seen.late++;
+        onLate(answer);
+      } else end(answer);
+      if (replica.isLate && replica.pending === 0) lose(replica);
+    };
     const isLossy = isOn("lossy", replica.number);
     if (isOn("partition", replica.number) || (isLossy && draw() < 0.2)) return;
     const copies = isLossy && draw() < 0.2 ? 2 : 1;
@@ -260,10 +291,7 @@ export async function runHistory(history: History) {
       later(delay(replica), () =>
         arrive(name, ask, (answer) => {
           if (isOn("partition", replica.number) || (isLossy && draw() < 0.3)) return;
-          later(delay(replica), () => {
-            end(answer);
-            if (replica.isLate && replica.connection === connection) goOn(replica);
-          });
+          later(delay(replica), () => receive(answer));
         }),
       );
     }
@@ -271,14 +299,13 @@ export async function runHistory(history: History) {
 
   /** The server can be asked: tells it of what was counted alone. */
   function goOn(replica: Replica): void {
-    replica.isLate = false;
     replica.isUp = true;
     for (const [slot, wanted] of replica.asking.known)
       replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
   }
 
-  /** An answer is overdue: nothing more is asked until it comes or the connection is given up. */
-  function waitLonger(replica: Replica): void {
+  /** An answer is overdue: nothing more is asked until another connection is good. */
+  function loseSoon(replica: Replica): void {
     if (!replica.isUp) return;
     const { connection } = replica;
     replica.isUp = false;
@@ -291,12 +318,14 @@ export async function runHistory(history: History) {
   function lose(replica: Replica): void {
     replica.isUp = false;
     replica.isLate = false;
+    replica.pending = 0;
     replica.connection++;
     replica.awayIn.add(windowAt(now));
     for (const fail of [...replica.inFlight]) fail();
     const retry = (): void => {
       replica.awayIn.add(windowAt(now));
-      if (!isReachable(replica)) {
+      // A late answer to its check fails it, too.
+      if (!isReachable(replica) || isOn("late", replica.number)) {
         later(50 + draw() * 300, retry);
         return;
       }

@@ -27,8 +27,9 @@ export interface Upstream {
   }[];
   /** Changes a reply. */
   change: ((reply: Passing) => void) | undefined;
-  /** Answers in its own way; true where it did. */
-  fault: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  /** Answers in its own way; true where it did. A promise is waited for before the request is answered. */
+  fault: ((request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>) | undefined;
+  /** Reads the folder again. @throws when it is refused */
   readonly reload: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -52,7 +53,7 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
     ...options,
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (upstream.fault?.(request, response)) return;
+    if (await upstream.fault?.(request, response)) return;
     const { authorization, "if-match": ifMatch, "if-none-match": ifNoneMatch } = request.headers;
     const reply = await orrery.ask({ target: request.url!, authorization, ifMatch, ifNoneMatch });
     const passing: Passing = { ...reply, headers: { ...reply.headers }, target: request.url! };

@@ -1,7 +1,7 @@
 /** Leases of a Valkey or Redis server, or of a cluster of them. */
 
 import { createHash } from "node:crypto";
-import type { LeaseAnswer, LeaseAsk } from "../../gate/shared-answers.ts";
+import type { LeaseAnswer, LeaseAsk, ReceiveAnswer } from "../../gate/shared-answers.ts";
 import { LEASE_SCRIPT } from "../../gate/shared-grant.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
@@ -21,11 +21,11 @@ export interface CounterServer {
   /** Whether the server of a key can be asked. */
   readonly isUp: (keyId: string) => boolean;
   /**
-   * Asks once for permits of a key.
+   * Asks once for permits of a key; `onLate` receives an answer that comes too late, after this has thrown.
    *
    * @throws {AwayError} when it could not, or when it is not known whether it did
    */
-  readonly lease: (keyId: string, ask: LeaseAsk) => Promise<LeaseAnswer>;
+  readonly lease: (keyId: string, ask: LeaseAsk, onLate: ReceiveAnswer) => Promise<LeaseAnswer>;
   /** Gives back what is held of a key; for a replica that stops. Never rejects. */
   readonly release: (keyId: string, ask: LeaseAsk) => Promise<void>;
   readonly close: () => void;
@@ -214,21 +214,21 @@ export async function createCounterServer(
     throw new AwayError("away");
   }
 
-  async function run(link: Link, key: string, values: readonly string[]): Promise<LeaseAnswer> {
-    const read = (answer: unknown): LeaseAnswer => readAnswer(answer, seconds);
+  async function run(link: Link, key: string, values: readonly string[], onLate?: ReceiveAnswer) {
+    const read = (answer: unknown) => readAnswer(answer, seconds);
     try {
-      return await link.run(["EVALSHA", SHA1, "1", key, ...values], read);
+      return await link.run(["EVALSHA", SHA1, "1", key, ...values], read, onLate);
     } catch (error) {
       // Nothing has run: the server does not know the script.
       if (!(error instanceof ReplyError) || !error.message.startsWith("NOSCRIPT")) throw error;
-      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values], read);
+      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values], read, onLate);
     }
   }
 
-  async function ask(keyId: string, values: readonly string[]): Promise<LeaseAnswer> {
+  async function ask(keyId: string, asked: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
     const key = stateKey(keyId, seconds);
     try {
-      return await run(linkOf(key), key, values);
+      return await run(linkOf(key), key, argumentsOf(seconds, replica, asked), onLate);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       // Nothing has run: the slot of the key lies on another server, or is being moved.
@@ -246,9 +246,9 @@ export async function createCounterServer(
   await Promise.all([...nodes.values()].map(({ tried }) => tried));
   return {
     isUp: (keyId) => holderOf(stateKey(keyId, seconds))?.isUp() ?? false,
-    lease: (keyId, asked) => ask(keyId, argumentsOf(seconds, replica, asked)),
+    lease: ask,
     async release(keyId, asked) {
-      await ask(keyId, argumentsOf(seconds, replica, { ...asked, want: -1 })).catch(() => {});
+      await ask(keyId, { ...asked, want: -1 }).catch(() => {});
     },
     close() {
       isClosed = true;

@@ -84,8 +84,8 @@ export async function keepSharedLimits(
   const { ask, known, figures } = createAsking(leases, {
     mono: monotonic,
     wall: Date.now,
-    lease(slot, asked, settle) {
-      server.lease(nameOf(slot), asked).then(settle, () => settle(undefined));
+    lease(slot, asked, settle, onLate) {
+      server.lease(nameOf(slot), asked, onLate).then(settle, () => settle(undefined));
     },
   });
 

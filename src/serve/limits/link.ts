@@ -1,11 +1,11 @@
 /**
  * The way to one counter server: a connection that is opened again when it is
- * lost, behind growing, random pauses. While an answer is overdue nothing more is
- * sent, so that no other request waits. When it arrives soon after, all goes on;
- * a server that does not answer, is late again and again, or answers that it
- * cannot count is away: nothing is sent to it until a new connection has passed a
- * check. A command is sent once; whether one whose answer did not come has run is
- * not known, and it is not sent again.
+ * lost, after growing, random pauses. A server that does not answer in time, or
+ * answers that it cannot count, is away: nothing is sent to it until a new
+ * connection has passed a check, so that no other request waits. Answers that come
+ * a little late are still handed on; then the connection is closed. A command is
+ * sent once; whether one without an answer has run is not known, and it is not
+ * sent again.
  */
 
 import { type Connection, ReplyError } from "./connection.ts";
@@ -14,17 +14,14 @@ import { startRealTimer } from "./monotonic.ts";
 /** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
 const ANSWER_MS = 40;
 
-/** How much later an answer may come before the connection is given up, in milliseconds. */
+/** For how long late answers are awaited before the connection is closed, in milliseconds. */
 const LATE_MS = 250;
-
-/** How often that may happen within {@link STEADY_MS}; one more, and the server is too slow. */
-const MOST_LATE = 3;
 
 /** Pauses between attempts to connect, in milliseconds; each is between half of it and all of it. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
-/** Who was up for so long begins with short pauses again. */
+/** A server that was up for so long is tried again after a short pause. */
 const STEADY_MS = 10_000;
 
 /** A server that was not asked for so long is asked whether it is there. */
@@ -50,7 +47,7 @@ export interface LinkOptions {
   /** Told once at each loss and at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
-  /** Told when the server can be asked: at each connection, and when a late answer has come. */
+  /** Told when the server can be asked: at each connection. */
   readonly onUp?: () => void;
   /** An error as a line that may be shown. */
   readonly say: (error: unknown) => string;
@@ -63,9 +60,14 @@ export interface Link {
    * Runs one command.
    *
    * @param read makes of the answer what is wanted; throws when it is none, which no server that can count gives
+   * @param onLate receives what comes after this has thrown since nothing came in time
    * @throws {AwayError} or an error of the server's after which the link is good
    */
-  readonly run: <T>(command: readonly string[], read: (answer: unknown) => T) => Promise<T>;
+  readonly run: <T>(
+    command: readonly string[],
+    read: (answer: unknown) => T,
+    onLate?: (value: T) => void,
+  ) => Promise<T>;
   /** Resolves when the first attempt to connect has ended, either way. */
   readonly tried: Promise<void>;
   readonly close: () => void;
@@ -110,10 +112,10 @@ export function createLink({
   let upSince = 0;
   let lastAnswer = 0;
   let timer: NodeJS.Timeout | undefined;
-  /** While an answer is overdue: stops what gives up the connection. */
+  /** Commands without an answer so far. */
+  let pending = 0;
+  /** While answers are overdue: stops what closes the connection. */
   let stopOverdue: (() => void) | undefined;
-  /** When the latest answers were overdue. */
-  let lates: number[] = [];
   let wasTried = (): void => {};
   const tried = new Promise<void>((resolve) => {
     wasTried = resolve;
@@ -129,6 +131,10 @@ export function createLink({
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts) * (1 + Math.random()) * 0.5;
     attempts++;
     timer = setTimeout(() => void connect(), pause);
+    tellAway(problem);
+  }
+
+  function tellAway(problem: string): void {
     if (isAway === true) return;
     isAway = true;
     onAway(problem);
@@ -139,28 +145,24 @@ export function createLink({
     stopOverdue = undefined;
   }
 
-  /** An answer is overdue: asks nothing more for now. */
-  function waitLonger(asked: Connection, problem: string): void {
+  /** An answer is overdue: the server is away. Answers that are on their way still count, so it is closed a little later. */
+  function loseSoon(asked: Connection, problem: string): void {
     if (asked !== connection || stopOverdue !== undefined) return;
-    const now = performance.now();
-    lates = [...lates.filter((at) => now - at < STEADY_MS), now];
-    if (lates.length > MOST_LATE) lose(asked, problem);
-    else stopOverdue = startRealTimer(() => lose(asked, problem), LATE_MS);
+    tellAway(problem);
+    stopOverdue = startRealTimer(() => lose(asked, problem), LATE_MS);
   }
 
-  /** Sends one command, and looks out for its answer also when it is late. */
+  /** Sends one command. The last of the overdue answers ends the wait for them. */
   function send(asked: Connection, command: readonly string[]): Promise<unknown> {
+    pending++;
     const answer = asked.run(command);
-    answer.then(
-      () => {
-        if (asked !== connection || stopOverdue === undefined) return;
-        endWait();
-        onUp?.();
-      },
-      // Whoever waits for it is told.
-      () => {},
-    );
-    return inTime(answer);
+    const settled = (): void => {
+      if (asked !== connection) return;
+      pending--;
+      if (stopOverdue !== undefined && pending === 0) lose(asked, "");
+    };
+    answer.then(settled, settled);
+    return answer;
   }
 
   async function connect(): Promise<void> {
@@ -183,6 +185,7 @@ export function createLink({
     }
     if (isClosed) return opened.close();
     connection = opened;
+    pending = 0;
     upSince = performance.now();
     lastAnswer = upSince;
     timer = setTimeout(() => void beat(), IDLE_MS);
@@ -210,17 +213,20 @@ export function createLink({
   void connect();
   return {
     isUp: () => connection !== undefined && stopOverdue === undefined,
-    async run(command, read) {
+    async run(command, read, onLate) {
       const asked = connection;
       if (asked === undefined || stopOverdue !== undefined) throw new AwayError("away");
+      const sent = send(asked, command).then(read);
       try {
-        const answer = read(await send(asked, command));
+        const answer = await inTime(sent);
         lastAnswer = performance.now();
         return answer;
       } catch (error) {
         if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
-        if (error instanceof LateError) waitLonger(asked, say(error));
-        else lose(asked, say(error));
+        if (error instanceof LateError) {
+          loseSoon(asked, say(error));
+          sent.then(onLate, () => {});
+        } else lose(asked, say(error));
         throw error instanceof AwayError ? error : new AwayError(say(error));
       }
     },

@@ -1,9 +1,12 @@
 /** Preparing a snapshot: rows are loaded as a server loads them, and what it would serve is written to a file. */
 
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isForeign } from "../../foreign.ts";
 import { observeNothing } from "../../observe.ts";
-import { isRowFile, PREPARED } from "../../snapshot/files.ts";
+import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
+import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writeLoaded } from "../../snapshot/prepared/prepare.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
 
@@ -33,6 +36,21 @@ async function rowFilesIn(folder: string): Promise<string[]> {
   return names.filter(isRowFile).sort();
 }
 
+/** The first file in a folder that a build would replace and that no build and no snapshot has made; undefined for none. */
+async function foreignIn(folder: string): Promise<string | undefined> {
+  if (await isForeign(join(folder, PREPARED), PREPARED_BEGINNING)) return PREPARED;
+  const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => "");
+  return text === "" || isManifest(text) ? undefined : MANIFEST;
+}
+
+function isManifest(text: string): boolean {
+  try {
+    return String((JSON.parse(text) as { format?: unknown } | null)?.format).startsWith("orrery-");
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Loads the snapshot in one folder and writes it, prepared, to another, which is made when missing. The new file takes
  * its place in one step.
@@ -48,6 +66,11 @@ export async function buildPrepared(
   const [row] = await rowFilesIn(to);
   if (row !== undefined) {
     const problem = `${to}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
+    return { ok: false, problems: [problem], fingerprint: undefined };
+  }
+  const foreign = await foreignIn(to);
+  if (foreign !== undefined) {
+    const problem = `${to}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`;
     return { ok: false, problems: [problem], fingerprint: undefined };
   }
   const load = createThreadedLoader(observeNothing, 0, false);

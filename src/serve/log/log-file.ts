@@ -1,6 +1,7 @@
 /** The file of the log (`--log-file`), which rotation moves away. Whatever becomes of it, nothing waits for it. */
 
 import { constants, open, openSync } from "node:fs";
+import { ForeignFileError, isForeign } from "../../foreign.ts";
 import { codeOf, systemErrorText } from "../../system-error.ts";
 import { createSinkTo, type Sink } from "./sink.ts";
 
@@ -53,23 +54,32 @@ function openNow(file: string): number | undefined {
   }
 }
 
+/** Refuses a file that is no log. What cannot be read may be a log all the same: who may only append may not read. */
+async function refuseForeign(file: string, beginning: string): Promise<void> {
+  if (await isForeign(file, beginning).catch(() => false))
+    throw new ForeignFileError("is no log of orrery, and nothing is appended to it");
+}
+
 /**
  * Opens the file; lines wait, as many as there is room for, while it is a pipe that nobody reads yet or the disk is full.
  *
- * @throws the error of the system when the name leads to nothing that a log can be
+ * @param beginning first characters of every log; a regular file with others is no log; any will do when absent
+ * @throws {ForeignFileError}, or the error of the system when the name leads to nothing that a log can be
  */
-export function openLogFile(file: string): LogFile {
+export async function openLogFile(file: string, beginning = ""): Promise<LogFile> {
+  await refuseForeign(file, beginning);
   const fd = openNow(file);
   const sink = createSinkTo(fd);
   let isOpen = fd !== undefined;
 
   async function reopen(): Promise<string | undefined> {
     try {
+      await refuseForeign(file, beginning);
       sink.moveTo(await openLater(file));
       isOpen = true;
       return undefined;
     } catch (error) {
-      return systemErrorText(error) ?? String(error);
+      return error instanceof ForeignFileError ? error.message : (systemErrorText(error) ?? String(error));
     }
   }
 

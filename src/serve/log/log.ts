@@ -1,6 +1,7 @@
 /** The log: observations as pino lines on stderr, JSON for machines, plain text on a terminal. */
 
 import { type Logger, pino } from "pino";
+import { FAULTS } from "../../fault.ts";
 import type { Observation, Observe } from "../../observe.ts";
 
 type Level = "info" | "warn" | "error";
@@ -25,6 +26,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "thread-replaced": "info",
   "connections-refused": "warn",
   "keys-loaded": "info",
+  "keys-unchanged": "info",
   "keys-refused": "error",
   "state-restored": "info",
   "state-refused": "warn",
@@ -99,6 +101,8 @@ function messageOf(observation: Observation): string {
       return observation.keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded";
+    case "keys-unchanged":
+      return "keys unchanged";
     case "keys-refused":
       return "keys file refused, the previous keys stay in force";
     case "state-restored":
@@ -120,9 +124,9 @@ function messageOf(observation: Observation): string {
     case "request":
       return "request";
     case "key-limited":
-      return "key has used up its window";
+      return `key ${observation.keyId} (${observation.name}) has used up its window`;
     case "bad-tokens":
-      return "bad tokens from one address";
+      return `bad tokens from one address, the last one: ${FAULTS[observation.fault].message}`;
     case "log-lines-dropped":
       return "log lines were dropped";
     case "log-reopened":
@@ -159,13 +163,14 @@ function plain(value: unknown): string {
   return text.replace(CONTROL, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** One line of text for people. */
+/** Text for people: a line, and below it one for each problem. */
 function prettyLine(line: string): string {
-  const { time, level, msg, event, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const { time, level, msg, event, problems, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const fields = Object.entries(rest)
     .map(([name, value]) => `${name}=${plain(value)}`)
     .join(" ");
-  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)} ${fields}\n`;
+  const below = Array.isArray(problems) ? problems.map((problem) => `  ${plain(problem)}\n`) : [];
+  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${plain(msg)} ${fields}\n${below.join("")}`;
 }
 
 /** Where log lines go; a {@link Sink} outside tests. */
@@ -175,6 +180,9 @@ export interface LogSink {
   write(text: string, isBulk?: boolean): unknown;
   onDropped?(listener: (lines: number) => void): void;
 }
+
+/** Every line of a log in a file begins like this. */
+export const LOG_BEGINNING = '{"level":"';
 
 /** What is logged whatever the level: the access log has a setting of its own, and gaps in the log are never silent. */
 const ALWAYS: ReadonlySet<Observation["kind"]> = new Set(["request", "log-lines-dropped"]);

@@ -14,6 +14,11 @@ const RESERVE = 24;
 /** What a thread that serves opens for itself. */
 const THREAD_RESERVE = 16;
 
+/** Fewest and most connections of the listener for operators, and its share of the descriptors that are free at its start. */
+const FEWEST_ADMIN = 32;
+const MOST_ADMIN = 512;
+const ADMIN_SHARE = 1 / 4;
+
 /** Descriptors that this process may still open; undefined where the system does not tell, or has no limit. */
 function freeDescriptors(): number | undefined {
   try {
@@ -37,6 +42,12 @@ export function connectionLimit(listeners: number, others = 0): number | undefin
   if (free === undefined) return undefined;
   const threads = listeners > 1 ? listeners * THREAD_RESERVE : 0;
   return Math.max(1, Math.floor((free - RESERVE - others - threads) / listeners));
+}
+
+/** Most connections of the listener for operators. */
+export function adminConnectionLimit(): number {
+  const share = Math.floor((freeDescriptors() ?? Number.POSITIVE_INFINITY) * ADMIN_SHARE);
+  return Math.min(MOST_ADMIN, Math.max(FEWEST_ADMIN, share));
 }
 
 /**

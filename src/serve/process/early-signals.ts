@@ -35,9 +35,11 @@ export function holdSignals(exit: (status: number) => never): void {
     ...IGNORED_SIGNALS.map((signal): [NodeJS.Signals, typeof note] => [signal, note]),
   ];
   for (const [signal, listener] of listeners) {
-    // Those of `bin/orrery.mjs`, which are earlier still.
-    process.removeAllListeners(signal);
+    // The listeners of `launch.mjs`. Added first, then removed: without any listener node closes the signal's handle, and
+    // a signal that is already on its way to it is lost.
+    const earlier = process.listeners(signal);
     process.on(signal, listener);
+    for (const one of earlier) process.off(signal, one);
   }
   letGo = () => {
     for (const [signal, listener] of listeners) process.off(signal, listener);
@@ -45,7 +47,7 @@ export function holdSignals(exit: (status: number) => never): void {
   };
 }
 
-/** Ends that, once others listen; returns what was ignored. */
+/** Ends that; to be called when others listen already. Returns what was ignored. */
 export function releaseSignals(): readonly NodeJS.Signals[] {
   letGo();
   const all = ignored;

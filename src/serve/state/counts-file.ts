@@ -2,12 +2,15 @@
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
+import { ForeignFileError, isForeign } from "../../foreign.ts";
 import { type Counters, type Usage, usageOf } from "../../gate/limit.ts";
+import { codeOf } from "../../system-error.ts";
 import {
+  BEGINNING,
   type Count,
   CountsFileError,
   type CountsHead,
@@ -142,11 +145,6 @@ export async function removeLeftOvers(file: string): Promise<void> {
   }
 }
 
-/** The file behind symbolic links, so that it is replaced and not the link. */
-export async function behindLinks(file: string): Promise<string> {
-  return await realpath(file).catch(() => resolve(file));
-}
-
 /** Looks at the counts of all keys, a few at a time, so that requests get their turn. */
 async function visitCounts(
   counters: Counters,
@@ -217,22 +215,29 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
   await flush();
 }
 
-/** A device is everybody's: the superuser who names `/dev/null` does not mean to replace it. */
-async function refuseDevice(file: string): Promise<void> {
-  const stats = await lstat(file).catch(() => undefined);
-  if (stats?.isCharacterDevice() || stats?.isBlockDevice()) {
-    throw new CountsFileError("is a device, which is not replaced");
-  }
+/**
+ * Finds out whether a file may be replaced: only an empty file or one of counts is, even if that is damaged.
+ *
+ * @throws {ForeignFileError} or the error of the system
+ */
+export async function refuseForeign(file: string): Promise<void> {
+  const stats = await stat(file).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+  });
+  if (stats !== undefined && !stats.isFile())
+    throw new ForeignFileError("is not a regular file, and is not replaced");
+  if (await isForeign(file, BEGINNING))
+    throw new ForeignFileError("is no file of counts, and is not replaced");
 }
 
 /**
  * Replaces the file in one step, mode 0600.
  *
  * @param file without symbolic links
- * @throws {CountsFileError} or the error of the system; the old file stays then
+ * @throws {ForeignFileError} or the error of the system; the old file stays then
  */
 export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {
-  await refuseDevice(file);
+  await refuseForeign(file);
   const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
   try {
     const handle = await open(temporary, "wx", 0o600);

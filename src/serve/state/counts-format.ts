@@ -15,6 +15,9 @@ import { isObject } from "../../json.ts";
 
 const FORMAT = "orrery-counts/1";
 
+/** Every file of counts begins like this, whatever its version. */
+export const BEGINNING = '{"format":"orrery-counts/';
+
 /** First line. */
 export interface CountsHead {
   readonly windowSeconds: number;

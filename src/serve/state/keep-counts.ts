@@ -7,11 +7,13 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { behindLinks, ForeignFileError } from "../../foreign.ts";
 import { type Counters, windowAt } from "../../gate/limit.ts";
 import type { Observe } from "../../observe.ts";
 import { codeOf, systemErrorText } from "../../system-error.ts";
-import { behindLinks, readHead, removeLeftOvers, sumOfCounts, writeCounts } from "./counts-file.ts";
+import { readHead, removeLeftOvers, sumOfCounts, writeCounts } from "./counts-file.ts";
 import { CountsFileError, type CountsHead } from "./counts-format.ts";
 import { createTaker } from "./take-counts.ts";
 
@@ -43,7 +45,7 @@ export interface KeepCountsOptions {
 }
 
 function problemOf(error: unknown): string {
-  if (error instanceof CountsFileError) return error.message;
+  if (error instanceof CountsFileError || error instanceof ForeignFileError) return error.message;
   return systemErrorText(error) ?? String(error);
 }
 
@@ -55,11 +57,12 @@ function isOlder(one: CountsHead, other: Pick<CountsHead, "started" | "writer">)
 /**
  * Takes up the counts of a file and makes its keeper.
  *
- * Never rejects: a file that cannot be used is observed and later replaced.
+ * Never rejects: a file of counts that cannot be used is observed and later replaced, a file of something else is observed
+ * and left as it is.
  */
 export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeeper> {
   const { counters, observe, everyMs = EVERY_MS, now = Date.now, windowClock = now } = options;
-  const file = await behindLinks(options.file);
+  const file = await behindLinks(options.file).catch(() => resolve(options.file));
   const self = { writer: randomBytes(8).toString("hex"), started: now() };
   const followMs = Math.min(FOLLOW_MS, everyMs);
   const take = createTaker(counters, windowClock);

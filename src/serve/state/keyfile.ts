@@ -1,5 +1,6 @@
 /** Keeping the keys current: reading the keys file, and looking at it for changes. */
 
+import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "../../gate/keys.ts";
@@ -32,18 +33,31 @@ export interface KeysKeeper {
   readonly stop: () => void;
 }
 
+/** What the keys in force were made of, and how many they are. */
+interface InForce {
+  readonly digest: string;
+  readonly size: number;
+}
+
 /**
  * Reads a keys file.
  *
+ * @param before what is in force
+ * @returns the keys and the digest of their text; without keys when the file holds what is in force
  * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
  */
 async function readKeyRing(
   file: string,
   counters: Counters,
-  { read }: KeyFiles = realKeyFiles,
-): Promise<KeyRing> {
+  { read }: KeyFiles,
+  before: InForce | undefined,
+): Promise<{ keys?: KeyRing; digest: string }> {
   try {
-    return createKeyRing(parseKeys(await read(file)), counters);
+    const text = await read(file);
+    const digest = createHash("sha256").update(text).digest("base64");
+    return digest === before?.digest
+      ? { digest }
+      : { keys: createKeyRing(parseKeys(text), counters), digest };
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
     const why = systemErrorText(error) ?? codeOf(error);
@@ -78,17 +92,21 @@ export async function keepKeys(
 ): Promise<KeysKeeper> {
   /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
   let fingerprint: string | undefined;
+  let inForce: InForce | undefined;
   let problem = "";
   let stopped = false;
 
   async function load(): Promise<void> {
     fingerprint = undefined;
     const seen = await fingerprintOfFile(file, files);
-    const keys = await readKeyRing(file, counters, files);
-    onKeys(keys);
+    const { keys, digest } = await readKeyRing(file, counters, files, inForce);
+    if (keys !== undefined) {
+      onKeys(keys);
+      inForce = { digest, size: keys.size };
+    }
     fingerprint = seen;
     problem = "";
-    observe({ kind: "keys-loaded", keys: keys.size });
+    observe({ kind: keys === undefined ? "keys-unchanged" : "keys-loaded", keys: inForce!.size });
   }
 
   /** One reading at a time: a slow older one must not have the last word. */

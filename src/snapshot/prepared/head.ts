@@ -21,7 +21,9 @@ import { ARRAY_TYPES, type ArrayType, isArrayType } from "./arrays.ts";
 import { LAYOUT, misfit, PREPARED_VERSION } from "./layout.ts";
 import { misfitNumber, type SizeOf } from "./structure.ts";
 
-const MAGIC = Buffer.from("orrery prepared\n");
+/** The first bytes of every prepared file. */
+export const PREPARED_BEGINNING = "orrery prepared\n";
+const MAGIC = Buffer.from(PREPARED_BEGINNING);
 /** Bytes before the JSON. */
 export const PREFIX_BYTES = 32;
 const ALIGNMENT = 64;

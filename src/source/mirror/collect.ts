@@ -1,6 +1,7 @@
 /** Everything that a mirror asks another server for: lists of one generation, then what has to be asked for one by one. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model.ts";
+import { SourceError } from "../problem.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { type Bound, boundOf } from "./bound.ts";
 import type { Journal } from "./journal.ts";
@@ -27,10 +28,8 @@ export interface Collected {
   /** Owners, and what the searches found: newest first, then by id. */
   readonly users: readonly User[];
   readonly platform: PlatformStats;
-  /** The generation that all of it is of; undefined where the server names none, or where it is of several. */
+  /** The generation that all of it is of; undefined where the server names none. */
   readonly generation: string | undefined;
-  /** Whether it is of several generations. */
-  readonly isMixed: boolean;
   /** Worlds that were in the list and gone when their statistics were asked for. */
   readonly gone: number;
   /** Owners that the server does not know. */
@@ -38,8 +37,8 @@ export interface Collected {
   readonly bound: Bound;
 }
 
-/** How often what was asked for one by one is asked for again because the generation changed. */
-const MOST_ROUNDS = 3;
+/** How often everything is gone through because the generation changed. */
+const MOST_ROUNDS = 5;
 const STATS = "/stats";
 
 interface Listed {
@@ -96,7 +95,7 @@ async function readDetails(options: CollectOptions, replies: Replies, listed: Li
   return { stats, users };
 }
 
-function compose(listed: Listed, { stats, users }: Details, isWhole: boolean): Collected {
+function compose(listed: Listed, { stats, users }: Details): Collected {
   const { found, platform, generation } = listed;
   const worlds = listed.worlds.filter(({ id }) => stats.has(id));
   const instances = listed.instances.filter(({ worldId }) => stats.has(worldId));
@@ -106,31 +105,46 @@ function compose(listed: Listed, { stats, users }: Details, isWhole: boolean): C
     ...{ worlds, instances, platform },
     stats: worlds.map(({ id }) => stats.get(id)!),
     users: kept,
-    generation: isWhole ? generation : undefined,
-    isMixed: !isWhole,
+    generation,
     gone: listed.worlds.length - worlds.length,
     unknownOwners: wanted.size - kept.length,
     bound: boundOf(listed.worlds.length, listed.instances.length, kept.length),
   };
 }
 
+/** Refuses worlds of which the server has a list and nothing else: a snapshot without any would be published. */
+async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: Journal): Promise<void> {
+  if (worlds.length === 0 || stats.size > 0) return;
+  await journal.drop(worlds.map(({ id }) => statsTarget(id)));
+  throw new SourceError(
+    `/worlds: the server lists ${worlds.length} worlds and answers 404 to the statistics of all of them; nothing is published`,
+    { isLasting: true },
+  );
+}
+
 /**
- * Collects everything. When the generation changes under way, what is of an older one is asked for again, some times and
- * without waiting for a limit's next window for that; then what there is will do.
+ * Collects everything. When the generation changes meanwhile, replies of an older one are asked for again, until all are of
+ * one.
  *
- * @throws {SourceError}; the signal's reason
+ * @throws {SourceError} also when the generation changes each time; the signal's reason
  */
 export async function collect(options: CollectOptions): Promise<Collected> {
   const { journal, upstream } = options;
   const replies = createReplies(upstream, journal);
-  const waits = upstream.waits();
   for (let round = 1; ; round++) {
     const listed = await readAllLists(options, replies);
     const details = await readDetails(options, replies, listed);
     const newest = replies.newest();
     const old = [...journal.entries].filter(([, { etag }]) => etag !== newest).map(([target]) => target);
-    if (old.length === 0) return compose(listed, details, true);
-    if (round === MOST_ROUNDS || upstream.waits() > waits) return compose(listed, details, false);
+    if (old.length === 0) {
+      await refuseNoWorlds(listed, details, journal);
+      return compose(listed, details);
+    }
     await journal.drop(old);
+    if (round === MOST_ROUNDS) {
+      throw new SourceError(
+        `the server's data changed ${MOST_ROUNDS} times while they were read: nothing is published; a token with a higher limit reads them faster`,
+      );
+    }
   }
 }

@@ -40,7 +40,7 @@ export interface Journal {
 }
 
 const FILE = "journal.ndjson";
-const FORMAT = "orrery-mirror/1";
+const FORMAT = "orrery-mirror/2";
 const HOUR_MS = 3_600_000;
 const NEWLINE = 10;
 const DIGITS = 16;

@@ -95,13 +95,11 @@ async function askForNews(
 }
 
 /** Sentences on what is not as somebody would expect. */
-function remarksOn({ isMixed, gone, unknownOwners, worlds, platform }: Collected): string[] {
+function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string[] {
   const remarks: string[] = [];
-  if (isMixed)
-    remarks.push("the server's data changed meanwhile: what was published is of several generations");
   if (gone > 0) remarks.push(`worlds that went while they were read: ${gone}`);
   if (unknownOwners > 0) remarks.push(`owners that the server does not know: ${unknownOwners}`);
-  if (gone === 0 && !isMixed && platform.totalPublicWorlds !== worlds.length) {
+  if (gone === 0 && platform.totalPublicWorlds !== worlds.length) {
     remarks.push(`the server counts ${platform.totalPublicWorlds} worlds and lists ${worlds.length}`);
   }
   const hidden = worlds.filter(({ isPublic }) => !isPublic).length;

@@ -25,7 +25,12 @@ export interface Replies {
    * @throws {ChangedError} when another generation is served; {@link SourceError}
    */
   readonly get: <Value>(target: string, read: Read<Value>, etag?: string) => Promise<Kept<Value>>;
-  /** Gives a resource, of whatever generation; null as the value where the server has none. @throws {SourceError} */
+  /**
+   * Gives a resource, of whatever generation; null as the value where the server has none, which one more request confirms
+   * where the server names its generations.
+   *
+   * @throws {SourceError}
+   */
   readonly find: <Value>(target: string, read: Read<Value>) => Promise<Kept<Value | null>>;
   /** The generation of the last reply that came. */
   readonly newest: () => string | undefined;
@@ -33,6 +38,35 @@ export interface Replies {
 
 /** A message that says that the path itself is unknown, not the resource. */
 const NO_PATH = "Not found";
+/** How often a resource that is not there is asked for again because the generation changed meanwhile. */
+const MOST_TRIES = 5;
+
+/**
+ * Makes a function that asks which generation is served now, undefined where the server names none. Calls that come while a
+ * question is on its way share the next one: an answer is of a moment after the call.
+ *
+ * @param known the generation of the last reply
+ */
+function createInquiry(
+  upstream: Upstream,
+  known: () => string | undefined,
+): () => Promise<string | undefined> {
+  async function ask(): Promise<string | undefined> {
+    next = undefined;
+    const etag = known();
+    const reply = await upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
+    return reply.status === 304 ? etag : reply.etag;
+  }
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<string | undefined> | undefined;
+  return () => {
+    if (next === undefined) {
+      next = last.then(ask);
+      last = next.catch(() => {});
+    }
+    return next;
+  };
+}
 
 /** Makes them. */
 export function createReplies(upstream: Upstream, journal: Journal): Replies {
@@ -41,11 +75,16 @@ export function createReplies(upstream: Upstream, journal: Journal): Replies {
     undefined,
   )?.etag;
 
-  async function keep<Value>(target: string, reply: UpstreamReply, value: Value): Promise<Kept<Value>> {
-    // A 404 carries no tag; it is of the generation that the replies around it are of.
-    if (reply.status === 200) newest = reply.etag;
-    const etag = reply.status === 200 ? reply.etag : newest;
-    await journal.put(target, { at: reply.at, etag, value });
+  const inquire = createInquiry(upstream, () => newest);
+
+  async function keep<Value>(
+    target: string,
+    { at }: UpstreamReply,
+    etag: string | undefined,
+    value: Value,
+  ): Promise<Kept<Value>> {
+    newest = etag;
+    await journal.put(target, { at, etag, value });
     return { value, etag };
   }
 
@@ -63,19 +102,26 @@ export function createReplies(upstream: Upstream, journal: Journal): Replies {
       if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
         throw new ChangedError("the server's data changed while they were read");
       }
-      return await keep(target, reply, value);
+      return await keep(target, reply, reply.etag, value);
     },
     async find<Value>(target: string, read: Read<Value>): Promise<Kept<Value | null>> {
       const known = kept<Value | null>(target);
       if (known !== undefined) return known;
-      const reply = await upstream.get(target, { statuses: [200, 404] });
-      if (reply.status === 200) return await keep(target, reply, read(target, reply.body));
-      if ((reply.body as { error?: unknown }).error === NO_PATH) {
-        throw new SourceError(`${target}: the server has no such path: it is no server of this API`, {
-          isLasting: true,
-        });
+      for (let tries = 1; tries <= MOST_TRIES; tries++) {
+        const before = newest;
+        const reply = await upstream.get(target, { statuses: [200, 404] });
+        if (reply.status === 200) return await keep(target, reply, reply.etag, read(target, reply.body));
+        if ((reply.body as { error?: unknown }).error === NO_PATH) {
+          throw new SourceError(`${target}: the server has no such path: it is no server of this API`, {
+            isLasting: true,
+          });
+        }
+        // A 404 carries no tag. It is of the generation that was served before it, if the same one is served after it.
+        const after = before === undefined ? undefined : await inquire();
+        if (after === before) return await keep(target, reply, after, null);
+        newest = after;
       }
-      return await keep(target, reply, null);
+      throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
     },
   };
 }

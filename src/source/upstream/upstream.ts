@@ -56,8 +56,6 @@ export interface Upstream {
   readonly requests: () => number;
   readonly budget: () => Budget;
   readonly timeFor: Pace["timeFor"];
-  /** How often a limit was waited for. */
-  readonly waits: () => number;
   /** Takes the token out of what the server sent, for messages; to be called before anything is cut off. */
   readonly hide: (text: string) => string;
 }
@@ -78,7 +76,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { base, token, timing, signal, onSent, onWait } = options;
   const pace = createPace(options);
   let requests = 0;
-  let waits = 0;
   let settled = (): void => {};
   let nextSettled = new Promise<void>((resolve) => {
     settled = resolve;
@@ -99,10 +96,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       signal.throwIfAborted();
       const ms = pace.tryTake();
       if (ms === 0) return;
-      if (Number.isFinite(ms) && ms > TELL_MS) {
-        waits++;
-        onWait?.(ms);
-      }
+      if (Number.isFinite(ms) && ms > TELL_MS) onWait?.(ms);
       const ending = new AbortController();
       const end = (): void => ending.abort(signal.reason);
       signal.addEventListener("abort", end);
@@ -216,7 +210,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     requests: () => requests,
     budget: pace.budget,
     timeFor: pace.timeFor,
-    waits: () => waits,
     hide,
   };
 }

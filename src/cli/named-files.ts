@@ -1,0 +1,83 @@
+/** Files and folders that the settings of one command name: what it writes must not be what another setting names. */
+
+import { stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { behindLinks } from "../foreign.ts";
+import { ROW_FILES } from "../model.ts";
+import { settingsOf } from "../settings.ts";
+import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
+import { isAddress } from "../source/address.ts";
+import type { CommandRow } from "./command.ts";
+import { type Options, UsageError } from "./options.ts";
+
+/** Names that files of a snapshot have in its folder. */
+const OF_SNAPSHOTS: ReadonlySet<string> = new Set([MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]);
+
+/** One path that a command was given. */
+interface Named {
+  /** For messages: the flag, the variable or the word. */
+  readonly name: string;
+  readonly path: string;
+  readonly isWritten: boolean;
+}
+
+/** Where a path leads: equal for two spellings of one file, also by links. */
+interface Place {
+  readonly file: string;
+  /** Likewise of the folder that it is in, and the name in there. */
+  readonly folder: string;
+  readonly base: string;
+}
+
+function namedBy({ name: command, positionals }: CommandRow, options: Options): Named[] {
+  const words = positionals.flatMap((name, at) =>
+    name.startsWith("DIR") ? [{ name, path: options.positionals[at]!, isWritten: false }] : [],
+  );
+  const settings = settingsOf(command).flatMap(({ flag, path: use }) => {
+    const path = use === undefined ? undefined : options.optional(flag);
+    return path === undefined ? [] : [{ name: options.nameOf(flag), path, isWritten: use === "written" }];
+  });
+  return [...words, ...settings].filter(({ path }) => !isAddress(path));
+}
+
+/** @returns undefined for a terminal or another device, which any number of settings may share */
+async function identityOf(path: string): Promise<string | undefined> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  if (stats !== undefined) return stats.isCharacterDevice() ? undefined : `${stats.dev}:${stats.ino}`;
+  const above = dirname(path);
+  return above === path ? path : join((await identityOf(above)) ?? above, basename(path));
+}
+
+/** @returns undefined where nothing can be said of it: a device, or links in a circle, which its use will meet */
+async function placeOf(path: string): Promise<Place | undefined> {
+  const real = await behindLinks(path).catch(() => undefined);
+  if (real === undefined) return undefined;
+  const [file, folder] = await Promise.all([identityOf(real), identityOf(dirname(real))]);
+  return file === undefined || folder === undefined ? undefined : { file, folder, base: basename(real) };
+}
+
+/**
+ * Refuses settings that would have one file written that another setting names, however the two spell it.
+ *
+ * @throws {UsageError} naming both
+ */
+export async function refuseSameFiles(row: CommandRow, options: Options): Promise<void> {
+  const all = namedBy(row, options);
+  const written = all.filter(({ isWritten }) => isWritten);
+  if (written.length === 0) return;
+  const places = new Map(
+    await Promise.all(all.map(async (named) => [named, await placeOf(named.path)] as const)),
+  );
+  for (const one of written) {
+    const place = places.get(one);
+    if (place === undefined) continue;
+    for (const other of all) {
+      const its = other === one ? undefined : places.get(other);
+      if (its === undefined) continue;
+      if (its.file === place.file)
+        throw new UsageError(`${one.name}: is the same file as ${other.name}: ${one.path}`);
+      if (its.file === place.folder && OF_SNAPSHOTS.has(place.base))
+        throw new UsageError(`${one.name}: would be a file of the snapshot in ${other.name}: ${one.path}`);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/** What an operator is told of real servers with a fault: /status, /metrics and /explain, while it lasts and afterwards. */
+
+import assert from "node:assert/strict";
+import { unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import type { Explanation } from "../../src/admin/explanation.ts";
+import type { Status } from "../../src/admin/status.ts";
+import { user, writeSnapshot } from "../support/folders.ts";
+import { need } from "../support/need.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { get, killAll, type Served, serve, until } from "../support/process.ts";
+import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
+
+after(async () => {
+  await endAll();
+  await killAll();
+});
+
+/** What an operator asks. */
+function operator(server: Served) {
+  const url = server.logs("admin-listening")[0]!.url as string;
+  const json = async (path: string) => JSON.parse((await get(`${url}${path}`)).text);
+  const status = (): Promise<Status> => json("status");
+  const kinds = async (): Promise<string[]> => (await status()).problems.map(({ kind }) => kind);
+  return {
+    status,
+    kinds,
+    explain: (key: string): Promise<Explanation> => json(`explain?target=/api/public/v1/stats&key=${key}`),
+    ready: async () => await get(`${url}readyz`),
+    /** Value of a metric with its labels. */
+    async metric(series: string): Promise<number> {
+      const { text } = await get(`${url}metrics`);
+      const line = text.split("\n").find((one) => one.startsWith(`${series} `));
+      return Number(line?.slice(series.length + 1));
+    },
+    untilKinds: (wanted: readonly string[], what: string) =>
+      until(async () => JSON.stringify(await kinds()) === JSON.stringify(wanted), what),
+  };
+}
+
+const gauge = (kind: string): string => `orrery_problems{kind="${kind}"}`;
+
+describe("problems of a server", () => {
+  it("are files that were refused, for as long as they are; /readyz keeps its shape", async (t) => {
+    const { snapshot, keys } = place(t);
+    writeKeys(keys, keyRecord(TOKEN));
+    const server = await serve(snapshot, keys, ["--admin", "0", "--watch", "0.1"]);
+    const { status, metric, untilKinds, ready } = operator(server);
+    assert.deepEqual((await status()).problems, []);
+    assert.deepEqual([(await status()).limits.shared, (await status()).limits.server], [false, null]);
+    writeFileSync(keys, "no keys");
+    writeFileSync(join(snapshot, "users.ndjson"), '{"id":"none"}\n{}\n');
+    const earliest = new Date().toISOString();
+    await untilKinds(["snapshot-refused", "keys-refused"], "both problems");
+    const [rows, list] = (await status()).problems;
+    assert.match(
+      rows!.message,
+      new RegExp(`generation ${server.generation} is still served: .*users\\.ndjson:1`),
+    );
+    assert.match(list!.message, /keys before stay in force: .*keys\.json/);
+    for (const { since } of [rows!, list!])
+      assert.ok(since >= earliest.slice(0, 19) && since <= new Date().toISOString());
+    assert.deepEqual([await metric(gauge("snapshot-refused")), await metric(gauge("keys-refused"))], [1, 1]);
+    const { status: code, text } = await ready();
+    assert.deepEqual(
+      [code, Object.keys(JSON.parse(text))],
+      [200, ["status", "generation", "loadedAt", "ageSeconds"]],
+    );
+    const loads = await metric('orrery_keys_loads_total{result="loaded"}');
+    writeKeys(keys, keyRecord(TOKEN));
+    await untilKinds(["snapshot-refused"], "the keys to be in order");
+    assert.equal(await metric('orrery_keys_loads_total{result="loaded"}'), loads, "they held nothing new");
+    assert.equal(await metric('orrery_keys_loads_total{result="unchanged"}'), 1);
+    writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
+    await untilKinds([], "the snapshot to be in order");
+    assert.equal(await metric(gauge("snapshot-refused")), 0);
+    // A folder that cannot be looked at, and that is there again as it was.
+    unlinkSync(join(snapshot, "users.ndjson"));
+    await untilKinds(["snapshot-refused"], "the missing file");
+    writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
+    await untilKinds([], "the file to be back");
+    await server.stop();
+  });
+
+  it("are data that nothing has confirmed", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--admin", "0", "--watch", "0", "--max-age", "1"]);
+    const { untilKinds, status, metric } = operator(server);
+    await untilKinds(["data-stale"], "old data");
+    assert.match((await status()).problems[0]!.message, /--max-age allows 1 s/);
+    assert.equal(await metric(gauge("data-stale")), 1);
+    server.child.kill("SIGHUP");
+    await untilKinds([], "a confirmation");
+    await server.stop();
+  });
+});
+
+describe("shared limits, as an operator sees them", { skip: need(PROGRAM) }, () => {
+  const LIMIT = 20;
+
+  it("explain what the replica would apply, and tell of a counter server that is away", async (t) => {
+    const redis = await startRedis();
+    const { snapshot, keys } = place(t);
+    writeKeys(keys, keyRecord(TOKEN, { id: "shared", limit: LIMIT }));
+    const settings = [
+      "--admin",
+      "0",
+      "--shared-limits",
+      redis.url,
+      "--replicas",
+      "2",
+      "--rate-window",
+      "31536000",
+    ];
+    const [one, two] = await Promise.all([serve(snapshot, keys, settings), serve(snapshot, keys, settings)]);
+    const [here, there] = [operator(one), operator(two)];
+    for (let at = 0; at < LIMIT; at++) {
+      assert.equal((await get(`${one.url}/stats`, { token: TOKEN })).status, 200);
+      // On a busy machine an answer may be too late.
+      const { key, answer } = await until(async () => {
+        const explained = await there.explain("shared");
+        return explained.key!.quota!.counted === "shared" ? explained : undefined;
+      }, "an answer of the counter server");
+      assert.deepEqual(
+        [key!.quota!.remaining, answer.status],
+        [LIMIT - 1 - at, at === LIMIT - 1 ? 429 : 200],
+      );
+    }
+    assert.equal((await get(`${two.url}/stats`, { token: TOKEN })).status, 429);
+    const well = (await here.status()).limits;
+    assert.deepEqual(
+      [well.shared, well.server, well.replicas, well.whenAway],
+      [true, "reachable", 2, "share"],
+    );
+    assert.equal((await here.status()).keys.busiest[0]!.remaining, 0);
+
+    redis.signal("SIGKILL");
+    await here.untilKinds(["limits-away"], "the loss");
+    const lost = (await here.status()).limits;
+    assert.deepEqual([lost.server, lost.losses, lost.away.length], ["away", well.losses + 1, 1]);
+    assert.equal(lost.since, lost.away[0]!.since);
+    assert.match(
+      (await here.status()).problems[0]!.message,
+      /^The server of shared limits 127\.0\.0\.1:.*divided by 2\.$/,
+    );
+    assert.equal(await here.metric(gauge("limits-away")), 1);
+    const { key } = await here.explain("shared");
+    assert.deepEqual([key!.quota!.counted, key!.fault], ["alone", "rateLimited"]);
+    assert.equal((await get(`${one.url}/stats`, { token: TOKEN })).status, 429);
+    await redis.restart();
+    await here.untilKinds([], "the return");
+    const back = (await here.status()).limits;
+    assert.deepEqual([back.server, back.losses], ["reachable", lost.losses]);
+    assert.ok(back.since! > lost.since!);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+});

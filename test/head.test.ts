@@ -1,0 +1,678 @@
+/** The reader of heads: its rules one by one, and random heads beside the parser of node:http. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
+import {
+  Fields,
+  faultOf,
+  type Head,
+  MAX_FIELDS,
+  readHead,
+  skipEmptyLines,
+  staysOpen,
+} from "../src/http/head.ts";
+import { CLIENT_HEADS } from "./support/client-heads.ts";
+import { IS_LONG, part, untilCovered } from "./support/long.ts";
+import { type NodeHead, type NodeReading, readByNode } from "./support/node-heads.ts";
+import { MALFORMED } from "./support/requests.ts";
+
+/** Reads as a connection does, with a bound that no text here reaches. */
+function read(text: string, before?: Fields): Head | string {
+  return readHead(text, skipEmptyLines(text, 0), before, Number.MAX_SAFE_INTEGER);
+}
+
+function headOf(...lines: string[]): Head {
+  const head = read([...lines, "", ""].join("\r\n"));
+  assert.ok(typeof head !== "string", `${head}: ${JSON.stringify(lines)}`);
+  return head;
+}
+
+/** The head of a good request with more fields. */
+function withFields(...lines: string[]): Head {
+  return headOf("GET / HTTP/1.1", "Host: a", ...lines);
+}
+
+/** Why a text is refused, or undefined. */
+function refusalOf(text: string): string | undefined {
+  const head = read(text);
+  return typeof head === "string" ? head : faultOf(head);
+}
+
+// ---------------------------------------------------------------- node:http
+
+/** Fields as node:http gives them: names and values in turn. */
+function fieldsOf({ fields }: Head): string[] {
+  const lines = fields.text.split("\r\n").slice(0, -2);
+  return lines.flatMap((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).replace(/^[\t ]+|[\t ]+$/g, "")];
+  });
+}
+
+function valuesOf({ fields }: NodeHead, name: string): string[] {
+  return fields.filter((_, at) => at % 2 === 1 && fields[at - 1]!.toLowerCase() === name);
+}
+
+function isTooLong(length: string): boolean {
+  return !/^\d{1,15}$/.test(length);
+}
+
+/** Two user parts: llhttp refuses `@@`, but takes `@` twice. */
+const TWO_USERS = /^(?:[A-Za-z]+:\/\/)?[^/?]*@[^/?]*@/;
+
+/** Everything that node:http takes and this server does not; docs/http.md has the same words. An example of each. */
+const DIFFERENCES: Readonly<
+  Record<string, { applies: (head: NodeHead, line: string) => boolean; example: string[] }>
+> = {
+  "a version other than `HTTP/1.0` and `HTTP/1.1`, or none": {
+    applies: ({ version }) => version !== "1.0" && version !== "1.1",
+    example: ["GET / HTTP/2.0", "Host: a"],
+  },
+  "a protocol other than HTTP": {
+    applies: (_head, line) => /(?:RTSP|ICE)\/\d\.\d$/.test(line),
+    example: ["GET / RTSP/1.1", "Host: a"],
+  },
+  "more than one space between two parts of the request line": {
+    applies: (_head, line) => / {2}/.test(line),
+    example: ["GET  / HTTP/1.1", "Host: a"],
+  },
+  "a CR or LF alone before the request line": {
+    applies: (_head, line) => /^[\r\n]/.test(line),
+    example: ["\nGET / HTTP/1.1", "Host: a"],
+  },
+  "a target that is no path, no URL with a valid authority, and not `*`": {
+    applies: ({ method, target }) =>
+      /^\*./.test(method === "CONNECT" ? "" : target) || (!target.startsWith("/") && TWO_USERS.test(target)),
+    example: ["OPTIONS *x HTTP/1.1", "Host: a"],
+  },
+  "`*` with a method other than OPTIONS": {
+    applies: ({ method, target }) => target === "*" && method !== "OPTIONS" && method !== "CONNECT",
+    example: ["GET * HTTP/1.1", "Host: a"],
+  },
+  "an HTTP/1.1 request without `Host`, and any with more than one": {
+    applies: (head) => {
+      const hosts = valuesOf(head, "host").length;
+      return hosts > 1 || (hosts === 0 && head.version === "1.1");
+    },
+    example: ["GET / HTTP/1.1", "Host: a", "Host: a"],
+  },
+  "a `Content-Length` of more than 15 digits": {
+    applies: (head) => valuesOf(head, "content-length").some(isTooLong),
+    example: ["POST / HTTP/1.1", "Host: a", "Content-Length: 1234567890123456"],
+  },
+  "an empty `Transfer-Encoding` (Node 20 does; 24 refuses it)": {
+    applies: (head) => valuesOf(head, "transfer-encoding").includes(""),
+    example: ["POST / HTTP/1.1", "Host: a", "Transfer-Encoding:"],
+  },
+  "more than 64 fields": {
+    applies: ({ fields }) => fields.length > 2 * MAX_FIELDS,
+    example: ["GET / HTTP/1.1", "Host: a", ...Array.from({ length: MAX_FIELDS }, () => "a: b")],
+  },
+  "a body of a GET or HEAD": {
+    applies: (head) => {
+      if (head.method !== "GET" && head.method !== "HEAD") return false;
+      const length = valuesOf(head, "content-length")[0];
+      return valuesOf(head, "transfer-encoding").length > 0 || Number(length ?? 0) > 0;
+    },
+    example: ["GET / HTTP/1.1", "Host: a", "Content-Length: 1"],
+  },
+  "an `Expect` of anything but `100-continue`": {
+    applies: (head) => {
+      const value = valuesOf(head, "expect").at(-1);
+      return value !== undefined && value.toLowerCase() !== "100-continue";
+    },
+    example: ["GET / HTTP/1.1", "Host: a", "Expect: x"],
+  },
+  CONNECT: {
+    applies: ({ method }) => method === "CONNECT",
+    example: ["CONNECT a:443 HTTP/1.1", "Host: a"],
+  },
+};
+
+/** Node before 24 refuses a tab there; RFC 9110 (5.5) allows it. */
+const TAB_AFTER_LENGTH = /^content-length:[\t ]*\d+ *\t[\t ]*\r$/im;
+
+function isNodesError({ error }: NodeReading, text: string): boolean {
+  return error === "HPE_INVALID_CONTENT_LENGTH" && TAB_AFTER_LENGTH.test(text);
+}
+
+/** The differences that explain why one text is refused here and taken by node:http. */
+function reasonsOf(head: NodeHead, text: string): string[] {
+  const start = text.replace(/^(?:\r\n)+/, "");
+  const end = start.indexOf("\r\n");
+  const line = start.slice(0, end);
+  return Object.keys(DIFFERENCES).filter((name) => DIFFERENCES[name]!.applies(head, line));
+}
+
+/** How often each outcome was met. */
+const met = new Map<string, number>();
+
+function count(outcome: string): void {
+  met.set(outcome, (met.get(outcome) ?? 0) + 1);
+}
+
+/** Asserts that a text means the same to both parsers, or that a difference is known. */
+function compare(text: string): void {
+  const what = JSON.stringify(text);
+  const head = read(text);
+  const byNode = readByNode(text);
+  const first = byNode.heads[0];
+  if (typeof head !== "string") {
+    if (first === undefined && isNodesError(byNode, text)) return;
+    assert.ok(first, `only node refuses (${byNode.error}): ${what}`);
+    const { method, target, minor } = head;
+    assert.deepEqual(first, { method, target, version: `1.${minor}`, fields: fieldsOf(head) }, what);
+    compareNext(text.slice(0, head.end), head);
+  }
+  // What node refuses after it has handed it on is not taken.
+  if (first === undefined || byNode.error !== undefined) return;
+  const refusal = typeof head === "string" ? head : faultOf(head);
+  const reasons = reasonsOf(first, text);
+  if (refusal === undefined) assert.deepEqual(reasons, [], `taken although: ${what}`);
+  else
+    assert.notEqual(reasons.length, 0, `refused (${refusal}), which node does not, for no reason: ${what}`);
+  count(refusal === undefined ? "taken" : "difference");
+}
+
+/** Where our connection goes on, node finds the next head in the same place. */
+function compareNext(text: string, head: Head): void {
+  if (faultOf(head) !== undefined || !staysOpen(head)) return;
+  // After one that asks for another protocol node:http reads no more, although it takes none; and it knows a field of old proxies.
+  if (head.fields.get("upgrade") !== null || head.fields.get("proxy-connection") !== null) return;
+  const { heads } = readByNode(`${text}GET /next HTTP/1.1\r\n\r\n`);
+  assert.equal(heads[1]?.target, "/next", `the end of ${JSON.stringify(text)}`);
+  count("next");
+}
+
+/** Bytes in which parsers differ. */
+const SPECIAL = "\0\x01\t\n\v\f\r\x1f !\"#%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~\x7f\x80\xa0\xff";
+
+const PIECES = [
+  ...[
+    "\r",
+    "\n",
+    "\r\n",
+    "\r\n\r\n",
+    "\r\n ",
+    "\n\n",
+    " \r\n",
+    "\t\r\n",
+    " ",
+    "\t",
+    "\0",
+    ":",
+    " :",
+    ",",
+    "\x7f",
+    "\xff",
+  ],
+  ...["Content-Length: 0\r\n", "Content-Length: 5\r\n", "Content-Length:\r\n", "Content-Length: +5\r\n"],
+  ...[
+    "Content-Length: 0\t\r\n",
+    "Content-Length: 5 5\r\n",
+    "Content-Length: 0x5\r\n",
+    "Content-Length: 1234567890123456\r\n",
+  ],
+  ...[
+    "Transfer-Encoding: chunked\r\n",
+    "Transfer-Encoding: gzip, chunked\r\n",
+    "Transfer-Encoding: chunked, gzip\r\n",
+  ],
+  ...[
+    "Transfer-Encoding:\r\n",
+    "Transfer-Encoding: ,\r\n",
+    "Transfer-Encoding: xchunked\r\n",
+    "Transfer-Encoding: chunked, chunked\r\n",
+  ],
+  ...[
+    "Connection: close\r\n",
+    "Connection: close\t,\tx\r\n",
+    "Connection: keep-alive, close\r\n",
+    "Connection: upgrade\r\n",
+  ],
+  ...[
+    "Upgrade: x\r\n",
+    "Host: b\r\n",
+    "Expect: 100-continue\r\n",
+    "Expect: x\r\n",
+    "a: b\r\n",
+    "a:\r\n",
+    "Proxy-Connection: close\r\n",
+  ],
+  ...["HTTP/1.0", "HTTP/1.1", "HTTP/1.2", "HTTP/0.9", "HTTP/2.0", "http/1.1", "RTSP/1.0", "ICE/1.0"],
+  ...[
+    "GET ",
+    "POST ",
+    "HEAD ",
+    "OPTIONS ",
+    "CONNECT ",
+    "SOURCE ",
+    "QUERY ",
+    "ANNOUNCE ",
+    "PRI ",
+    "PRI * HTTP/2.0\r\n\r\n",
+  ],
+  ...["http://a/", "http://u:p@[::1]:8/", "ftp://", "*", "/", "//", "?", "#", "@", "%zz"],
+];
+
+const byte = fc.oneof(
+  fc.constantFrom(...SPECIAL),
+  fc.nat(255).map((code) => String.fromCharCode(code)),
+);
+const place = fc.oneof(fc.nat(40), fc.nat(600));
+const clientHead = fc.constantFrom(...CLIENT_HEADS.map(([, head]) => head));
+
+/** A change of a head: at a place of it, or of one of its lines. */
+type Edit = (text: string) => string;
+
+function atLine(number: number, change: (lines: string[], at: number) => void): Edit {
+  return (text) => {
+    const lines = text.split("\r\n");
+    change(lines, number % lines.length);
+    return lines.join("\r\n");
+  };
+}
+
+const edit: fc.Arbitrary<Edit> = fc.oneof(
+  fc.tuple(place, byte).map(
+    ([at, one]): Edit =>
+      (text) =>
+        text.slice(0, at) + one + text.slice(at),
+  ),
+  fc.tuple(place, byte).map(
+    ([at, one]): Edit =>
+      (text) =>
+        text.slice(0, at) + one + text.slice(at + 1),
+  ),
+  fc.tuple(place, fc.integer({ min: 1, max: 4 })).map(
+    ([at, many]): Edit =>
+      (text) =>
+        text.slice(0, at) + text.slice(at + many),
+  ),
+  fc.tuple(place, fc.constantFrom(...PIECES)).map(
+    ([at, some]): Edit =>
+      (text) =>
+        text.slice(0, at) + some + text.slice(at),
+  ),
+  fc
+    .tuple(fc.nat(12), fc.constantFrom(...PIECES))
+    .map(([line, some]) =>
+      atLine(line, (lines, at) => lines.splice(Math.max(at, 1), 0, some.replace(/\r\n$/, ""))),
+    ),
+  fc
+    .tuple(fc.nat(12), fc.nat(12))
+    .map(([line, other]) => atLine(line, (lines, at) => lines.push(lines[at]!, lines[other] ?? ""))),
+  fc.tuple(fc.nat(2), fc.constantFrom(...PIECES)).map(([word, some]) =>
+    atLine(0, (lines) => {
+      const words = lines[0]!.split(" ");
+      words[word] = some.trim();
+      lines[0] = words.join(" ");
+    }),
+  ),
+  fc.tuple(place, clientHead, place).map(
+    ([at, other, from]): Edit =>
+      (text) =>
+        text.slice(0, at) + other.slice(from),
+  ),
+);
+
+const mutated = fc
+  .tuple(clientHead, fc.array(edit, { minLength: 1, maxLength: 3 }))
+  .map(([head, edits]) => edits.reduce((text, change) => change(text), head));
+
+/** Texts of a few letters, often none. */
+const token = fc.string({ unit: fc.constantFrom(..."aZ0-_.!#$%&'*+^`|~"), minLength: 1, maxLength: 6 });
+const value = fc.oneof(
+  fc.constantFrom("", " ", "chunked", "close", "keep-alive", "0", "5", "a, b", "100-continue"),
+  fc.string({ unit: byte, maxLength: 6 }),
+);
+const fieldName = fc.oneof(
+  token,
+  fc.constantFrom(
+    "Host",
+    "HOST",
+    "Content-Length",
+    "content-length",
+    "Transfer-Encoding",
+    "Connection",
+    "Expect",
+  ),
+  fc.constantFrom("Upgrade", "Proxy-Connection", "Authorization", "If-None-Match"),
+);
+const blanks = fc.constantFrom("", " ", " ", " ", "\t", "  ", " \t ");
+const fieldLine = fc
+  .tuple(fieldName, fc.constantFrom(":", ":", ":", " :", ""), blanks, value, blanks)
+  .map((parts) => parts.join(""));
+const target = fc.oneof(
+  fc.constantFrom("/", "*", "/a?b#c", "http://a/b", "a:443", "HTTPS://u:p@[::1]:8/?x"),
+  fc.string({ unit: byte, maxLength: 8 }),
+  fc.string({ unit: byte, maxLength: 8 }).map((text) => `/${text}`),
+  fc.string({ unit: byte, maxLength: 8 }).map((text) => `http://${text}`),
+);
+const made = fc
+  .record({
+    method: fc.constantFrom(
+      "GET",
+      "GET",
+      "HEAD",
+      "POST",
+      "OPTIONS",
+      "CONNECT",
+      "M-SEARCH",
+      "PRI",
+      "get",
+      "GETX",
+    ),
+    target,
+    version: fc.constantFrom(
+      "HTTP/1.1",
+      "HTTP/1.1",
+      "HTTP/1.1",
+      "HTTP/1.0",
+      "HTTP/1.2",
+      "HTTP/0.9",
+      "ICE/1.0",
+      "",
+    ),
+    lines: fc.array(fieldLine, { maxLength: 4 }),
+    hosts: fc.constantFrom(1, 1, 1, 0, 2),
+  })
+  .map(({ method, target, version, lines, hosts }) =>
+    [`${method} ${target} ${version}`, ...Array<string>(hosts).fill("Host: a"), ...lines, "", ""].join(
+      "\r\n",
+    ),
+  );
+
+describe("beside node:http", () => {
+  for (const [client, head] of CLIENT_HEADS) {
+    test(`${client} is read as by node:http`, () => {
+      compare(head);
+      assert.equal((read(head) as Head).end, head.length);
+      // A method of another kind, a body, or a proxy's check without Host.
+      const isPlain = /^(?:GET|HEAD) /.test(head) && /^host:/im.test(head);
+      if (isPlain) assert.equal(refusalOf(head), undefined);
+    });
+  }
+
+  for (const [name, { example }] of Object.entries(DIFFERENCES)) {
+    test(`taken by node:http, not here: ${name}`, () => {
+      const text = [...example, "", ""].join("\r\n");
+      const isOfThisNode = process.version.startsWith("v20.") || !name.includes("Node 20");
+      if (isOfThisNode) assert.equal(readByNode(text).heads.length, 1);
+      assert.notEqual(refusalOf(text), undefined);
+      compare(text);
+    });
+  }
+
+  test("docs/http.md lists the differences", () => {
+    const page = readFileSync(new URL("../docs/http.md", import.meta.url), "utf8");
+    const [, section] = page.split("\n### Requests that node:http takes\n");
+    const listed = section!
+      .split("\n#")[0]!
+      .match(/(?<=^\| )[^|]+(?= \|)/gm)!
+      .slice(1);
+    assert.deepEqual(listed, Object.keys(DIFFERENCES));
+  });
+
+  test("every byte in every place of a few heads", async () => {
+    const bytes = IS_LONG
+      ? Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
+      : [..."\0\t\n\r :@*aé"];
+    for (const head of [
+      "GET /a?b#c HTTP/1.1\r\nHost: a\r\n\r\n",
+      "POST http://u:p@[::1]:8/?x HTTP/1.0\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\n",
+      "CONNECT a.b:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+      "OPTIONS * HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ]) {
+      for (let at = 0; at <= head.length; at++) {
+        for (const one of bytes) {
+          compare(head.slice(0, at) + one + head.slice(at));
+          compare(head.slice(0, at) + one + head.slice(at + 1));
+        }
+        // The connections that were made end in a turn of their own.
+        await setImmediate();
+      }
+    }
+  });
+
+  for (const [name, texts, atLeast] of [
+    ["mutated", mutated, 1000],
+    ["random", made, 1000],
+  ] as const) {
+    test(`${name} heads`, async () => {
+      met.clear();
+      let compared = 0;
+      const property = fc.asyncProperty(texts, async (text) => {
+        compare(text);
+        if (compared++ % 64 === 0) await setImmediate();
+      });
+      let seed = 20;
+      await untilCovered(
+        () => fc.assert(property, { seed: seed++, numRuns: part(60_000) }),
+        () => ["taken", "difference", "next"].every((outcome) => (met.get(outcome) ?? 0) > part(atLeast)),
+        () => JSON.stringify([...met]),
+      );
+    });
+  }
+});
+
+// ---------------------------------------------------------------- rules
+
+describe("rules", () => {
+  for (const [name, bytes] of Object.entries(MALFORMED)) {
+    test(`${name} is refused`, () => {
+      assert.equal(refusalOf(bytes.toString("latin1")), "badRequest");
+    });
+  }
+
+  test("every byte that is not visible ASCII is refused in a target, in each of its forms", () => {
+    for (let code = 0; code < 256; code++) {
+      const isVisible = code > 0x20 && code < 0x7f;
+      for (const target of [`/a${String.fromCharCode(code)}b`, `http://a/${String.fromCharCode(code)}`]) {
+        const isTaken = typeof read(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`) !== "string";
+        assert.equal(isTaken, isVisible, JSON.stringify(target));
+      }
+    }
+  });
+
+  test("control bytes but the tab are refused in a value, and nothing but tokens is a name", () => {
+    for (let code = 0; code < 256; code++) {
+      const one = String.fromCharCode(code);
+      const isText = code === 9 || (code >= 0x20 && code !== 0x7f);
+      const isToken = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(one);
+      const taken = (line: string): boolean =>
+        typeof read(`GET / HTTP/1.1\r\nHost: a\r\n${line}\r\n\r\n`) !== "string";
+      assert.equal(taken(`x: a${one}b`), isText, `value: ${code}`);
+      assert.equal(taken(`x${one}y: a`), isToken || one === ":", `name: ${code}`);
+    }
+  });
+
+  test("only digits are a length", () => {
+    for (const length of [
+      "",
+      " ",
+      "+1",
+      "-1",
+      "-0",
+      "0x1",
+      "1.0",
+      "1e3",
+      "1 1",
+      "1,1",
+      "1, 1",
+      "a",
+      "٣",
+      "\v1",
+    ]) {
+      assert.equal(
+        refusalOf(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`),
+        "badRequest",
+        length,
+      );
+    }
+    for (const length of ["0", "0\t", "\t 0 \t", "00"]) {
+      assert.equal(withFields(`Content-Length:${length}`).fields.hasBody, false, length);
+    }
+    assert.equal(headOf("POST / HTTP/1.1", "Host: a", "Content-Length: 007").fields.hasBody, true);
+  });
+
+  test("a length beside another, equal ones too, or beside a coding", () => {
+    for (const [one, two] of [
+      ["Content-Length: 0", "content-LENGTH: 0"],
+      ["Content-Length: 5", "Content-Length: 6"],
+      ["Content-Length: 0", "Transfer-Encoding: chunked"],
+      ["Content-Length: 0", "Transfer-Encoding:"],
+    ]) {
+      assert.equal(refusalOf(`POST / HTTP/1.1\r\nHost: a\r\n${one}\r\n${two}\r\n\r\n`), "badRequest");
+      assert.equal(refusalOf(`POST / HTTP/1.1\r\n${two}\r\nHost: a\r\n${one}\r\n\r\n`), "badRequest");
+    }
+  });
+
+  test("protocols", () => {
+    for (const version of [
+      "HTTP/1.2",
+      "HTTP/2.0",
+      "HTTP/0.9",
+      "HTTP/1.10",
+      "HTTP/01.1",
+      "HTTP/1",
+      "HTTP/1.1 ",
+      "http/1.1",
+      "Http/1.1",
+      "RTSP/1.0",
+      "ICE/1.0",
+      "HTTPS/1.1",
+      "HTTP 1.1",
+      "",
+    ]) {
+      assert.equal(refusalOf(`GET / ${version}\r\nHost: a\r\n\r\n`), "badRequest", version);
+    }
+  });
+
+  test("staying open: `close` wins in any spelling, HTTP/1.0 must ask for it", () => {
+    const isOpen = (version: string, ...connection: string[]): boolean =>
+      staysOpen(headOf(`GET / ${version}`, "Host: a", ...connection.map((value) => `Connection: ${value}`)));
+    for (const close of [
+      "close",
+      "CLOSE",
+      "close\t,\tx",
+      "x\t,\tclose\t",
+      ",close,",
+      "keep-alive, close",
+      "close,keep-alive",
+    ]) {
+      assert.equal(isOpen("HTTP/1.1", close), false, close);
+      assert.equal(isOpen("HTTP/1.0", close), false, close);
+    }
+    for (const both of [
+      ["keep-alive", "close"],
+      ["close", "Keep-Alive"],
+    ]) {
+      assert.equal(isOpen("HTTP/1.1", ...both), false);
+      assert.equal(isOpen("HTTP/1.0", ...both), false);
+    }
+    for (const open of ["keep-alive", "Keep-Alive", "x\t,\tkeep-alive"])
+      assert.equal(isOpen("HTTP/1.0", open), true);
+    assert.equal(isOpen("HTTP/1.0"), false);
+    assert.equal(isOpen("HTTP/1.0", "xkeep-alive"), false);
+    for (const other of ["", "closed", "xclose", "clo se", "x"])
+      assert.equal(isOpen("HTTP/1.1", other), true, other);
+    assert.equal(staysOpen(withFields("Proxy-Connection: close")), true);
+    assert.equal(staysOpen(withFields("Content-Length: 1")), false);
+  });
+
+  test("fields that come more than once", () => {
+    const { fields } = withFields(
+      "Authorization: one",
+      "AUTHORIZATION: two",
+      'If-Match:"a"',
+      'if-match: "b" ',
+      "if-none-match:\tx",
+    );
+    assert.equal(fields.authorization, "one");
+    assert.equal(fields.ifMatch, '"a", "b"');
+    assert.equal(fields.ifNoneMatch, "x");
+    assert.equal(fields.get("if-match"), '"a", "b"');
+    assert.equal(fields.get("host"), "a");
+    assert.equal(fields.get("x"), null);
+    assert.equal(fields.count, 6);
+  });
+
+  test("names that differ from a known one in one bit are others", () => {
+    for (const name of ["hoSt", "Host"]) assert.equal(headOf("GET / HTTP/1.1", `${name}: a`).fields.hosts, 1);
+    for (const name of ["connec\x54ion", "if\x2dmatch"])
+      assert.notEqual(withFields(`${name}: close`).fields.get(name.toLowerCase()), null);
+    // "-" is 0x2d, and CR is the byte that lacks its bit; "." differs in two.
+    assert.equal(withFields("Content.Length: 5").fields.hasBody, false);
+    assert.equal(withFields("Transfer_Encoding: chunked").fields.hasBody, false);
+  });
+
+  test("the size of a head is that of its bytes, the empty line too", () => {
+    const head = `GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(100)}\r\n\r\n`;
+    const more = "GET / HTTP/1.1\r\n";
+    for (const before of ["", more]) {
+      const text = before + head + more;
+      assert.equal(
+        (readHead(text, before.length, undefined, head.length) as Head).end,
+        before.length + head.length,
+      );
+      assert.equal(readHead(text, before.length, undefined, head.length - 1), "headTooLarge");
+    }
+    // As long as it may become one in time, there is no answer.
+    for (let length = 1; length < head.length; length++) {
+      assert.equal(readHead(head.slice(0, length), 0, undefined, head.length), "partial", String(length));
+    }
+    assert.equal(readHead(head.slice(0, 60), 0, undefined, 59), "headTooLarge");
+    assert.equal(readHead(head.slice(0, 59), 0, undefined, 59), "partial");
+  });
+
+  test("64 fields, and no more", () => {
+    const lines = (count: number): string[] => Array.from({ length: count - 1 }, () => "a:");
+    assert.equal(faultOf(withFields(...lines(MAX_FIELDS))), undefined);
+    assert.equal(faultOf(withFields(...lines(MAX_FIELDS + 1))), "headTooLarge");
+  });
+
+  test("a beginning of a head is never refused, and what is refused stays so", () => {
+    fc.assert(
+      fc.property(fc.oneof(clientHead, mutated, made), (text) => {
+        const from = skipEmptyLines(text, 0);
+        const whole = read(text);
+        const end = typeof whole === "string" ? text.length : whole.end;
+        for (let length = from + 1; length < end; length++) {
+          const some = readHead(text.slice(0, length), from, undefined, Number.MAX_SAFE_INTEGER);
+          if (some === "partial") continue;
+          assert.deepEqual(some, whole, JSON.stringify(text.slice(0, length)));
+          break;
+        }
+      }),
+      { seed: 21, numRuns: part(3000) },
+    );
+  });
+
+  test("fields of the head before make no difference", () => {
+    fc.assert(
+      fc.property(fc.oneof(clientHead, mutated), edit, (text, change) => {
+        const first = read(text);
+        if (typeof first === "string") return;
+        assert.equal((read(text, first.fields) as Head).fields, first.fields);
+        const other = change(text);
+        const plain = read(other);
+        const reused = read(other, first.fields);
+        if (typeof plain === "string") assert.equal(reused, plain);
+        else assert.deepEqual(reused, plain);
+        assert.deepEqual(new Fields(first.fields.text), first.fields);
+      }),
+      { seed: 22, numRuns: part(6000) },
+    );
+  });
+
+  test("empty lines before a head are passed over, a CR or LF alone is not", () => {
+    assert.equal(skipEmptyLines("\r\n\r\nGET", 0), 4);
+    assert.equal(skipEmptyLines("\r\n\rGET", 0), 2);
+    assert.equal(skipEmptyLines("\n\r\nGET", 0), 0);
+    assert.equal(skipEmptyLines("x\r\n\r", 1), 3);
+  });
+});

@@ -1,0 +1,172 @@
+/** What the status says is wrong: each problem from its beginning to its end, and nothing of a server that is well. */
+
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { History } from "../src/admin/history.ts";
+import { LimitsHistory, type LimitsSettings } from "../src/admin/limits.ts";
+import { Problems } from "../src/admin/problems.ts";
+import { ReadinessKeeper } from "../src/admin/readiness.ts";
+import { PROBLEM_KINDS } from "../src/admin/status.ts";
+import type { Observation } from "../src/observe.ts";
+
+const NOW = Date.parse("2026-11-23T12:00:00Z");
+const FIGURES = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };
+
+const LOADED: Observation = {
+  kind: "snapshot-loaded",
+  generation: "new",
+  counts: { users: 1, worlds: 1, instances: 1 },
+  ...{ bytes: 1, ms: 1, readMs: 1, packMs: 1, indexMs: 1, read: [], kept: [] },
+};
+const UNCHANGED: Observation = { kind: "snapshot-unchanged", generation: "g", ms: 1, read: [], kept: [] };
+const REFUSED: Observation = { kind: "snapshot-refused", problems: ["a:1: bad", "a:2: bad"], serving: "g" };
+
+function watched(t: TestContext, { maxAge = 0, limits }: { maxAge?: number; limits?: LimitsSettings } = {}) {
+  t.mock.timers.enable({ apis: ["Date"], now: NOW });
+  const history = new History();
+  const readiness = new ReadinessKeeper(history, maxAge);
+  const shared = new LimitsHistory(limits);
+  const problems = new Problems(readiness, shared);
+  const see = (...observations: readonly Observation[]): void => {
+    for (const observation of observations) {
+      history.observe(observation);
+      shared.observe(observation);
+      problems.observe(observation);
+    }
+  };
+  see({ kind: "listening", url: "http://x/", generation: "g" });
+  const kinds = (): string[] => problems.list().map(({ kind }) => kind);
+  return {
+    readiness,
+    problems,
+    shared,
+    see,
+    kinds,
+    pass: (ms: number) => t.mock.timers.setTime(Date.now() + ms),
+  };
+}
+
+describe("problems", () => {
+  it("are none of a server that is well", (t) => {
+    const { kinds, see, problems } = watched(t);
+    see(LOADED, UNCHANGED, { kind: "keys-loaded", keys: 1 }, { kind: "keys-unchanged", keys: 1 });
+    see({ ...REFUSED, changing: true } as Observation);
+    assert.deepEqual(kinds(), []);
+    assert.deepEqual(Object.keys(problems.counts()), [...PROBLEM_KINDS]);
+  });
+
+  it("a refused snapshot lasts until one is taken, or the files are again those that are served", (t) => {
+    for (const end of [LOADED, UNCHANGED, "confirmed"] as const) {
+      const { kinds, see, problems, pass } = watched(t);
+      see(REFUSED);
+      pass(5000);
+      see({ ...REFUSED, problems: ["other"] } as Observation);
+      const [problem] = problems.list();
+      assert.equal(problem!.since, new Date(NOW).toISOString(), "since the first of them");
+      assert.match(problem!.message, /generation g is still served: other$/);
+      assert.equal(problems.counts()["snapshot-refused"], 1);
+      if (end === "confirmed") problems.confirmed();
+      else see(end);
+      assert.deepEqual(kinds(), []);
+      t.mock.timers.reset();
+    }
+  });
+
+  it("refused keys last until the file can be used, whether it holds something new or not", (t) => {
+    for (const kind of ["keys-loaded", "keys-unchanged"] as const) {
+      const { kinds, see, problems } = watched(t);
+      see({ kind: "keys-refused", problem: "k.json: not valid JSON" }, LOADED);
+      problems.confirmed();
+      assert.deepEqual(kinds(), ["keys-refused"]);
+      assert.match(problems.list()[0]!.message, /k\.json: not valid JSON/);
+      see({ kind, keys: 1 });
+      assert.deepEqual(kinds(), []);
+      t.mock.timers.reset();
+    }
+  });
+
+  it("a source that cannot be used", (t) => {
+    const { kinds, see } = watched(t);
+    see({ kind: "source-failed", problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 });
+    assert.deepEqual(kinds(), ["source-failed"]);
+    see({ kind: "source-recovered", ms: 1 });
+    assert.deepEqual(kinds(), []);
+  });
+
+  it("data that are too old, since they are", (t) => {
+    const { readiness, problems, kinds } = watched(t, { maxAge: 60 });
+    readiness.confirmed(59_000);
+    assert.deepEqual(kinds(), []);
+    readiness.confirmed(90_000);
+    const [problem] = problems.list();
+    assert.equal(problem!.kind, "data-stale");
+    assert.ok(Math.abs(Date.parse(problem!.since) - (NOW - 30_000)) < 5000, problem!.since);
+    readiness.drain();
+    assert.deepEqual(kinds(), [], "a stop is no problem");
+  });
+
+  it("threads that died, for ten minutes, and for as long as they are missing", (t) => {
+    const { see, problems, kinds, pass } = watched(t);
+    see({ kind: "thread-died", role: "serving", cause: "no memory" });
+    pass(3_600_000);
+    assert.match(problems.list()[0]!.message, /A serving thread died: no memory\. It is not replaced yet/);
+    see({ kind: "thread-died", role: "serving", cause: "again" });
+    see({ kind: "thread-replaced", role: "serving", ms: 1 });
+    assert.match(problems.list()[0]!.message, /2 serving threads died.*again.*not replaced/);
+    see({ kind: "thread-replaced", role: "serving", ms: 1 });
+    pass(599_000);
+    assert.match(problems.list()[0]!.message, /replaced\.$/);
+    assert.equal(problems.list()[0]!.since, new Date(NOW).toISOString());
+    pass(2000);
+    assert.deepEqual(kinds(), []);
+    see({ kind: "thread-died", role: "search", cause: "x" }, LOADED);
+    pass(601_000);
+    assert.deepEqual(kinds(), [], "the new generation has its own thread");
+  });
+});
+
+describe("shared limits", () => {
+  it("are not shared where nobody asked for it", (t) => {
+    const { shared } = watched(t);
+    assert.deepEqual(shared.status(undefined), {
+      ...{ shared: false, server: null, since: null, losses: 0, away: [] },
+      ...{ whenAway: null, replicas: null, requests: null },
+    });
+  });
+
+  it("say since when a server is away, and how often one was lost", (t) => {
+    const { shared, see, problems, pass } = watched(t, { limits: { replicas: 3, denies: false } });
+    const at = (ms: number): string => new Date(NOW + ms).toISOString();
+    const away = (server: string): Observation => ({
+      kind: "limits-away",
+      server,
+      problem: "late",
+      alone: true,
+    });
+    assert.equal(shared.status(undefined).server, "reachable");
+    see(away("redis://a"));
+    pass(1000);
+    see(away("redis://b"), away("redis://a"));
+    const lost = shared.status(FIGURES);
+    assert.deepEqual(
+      [lost.server, lost.since, lost.losses, lost.whenAway, lost.replicas],
+      ["away", at(0), 2, "share", 3],
+    );
+    assert.deepEqual(lost.requests, { waited: 5, alone: 3, refused: 1 });
+    assert.deepEqual(
+      problems.list().map(({ kind, since }) => [kind, since]),
+      [
+        ["limits-away", at(0)],
+        ["limits-away", at(1000)],
+      ],
+    );
+    assert.match(problems.list()[0]!.message, /redis:\/\/a cannot be asked: late\..*divided by 3/);
+    pass(1000);
+    see({ kind: "limits-back", server: "redis://a", ms: 1 });
+    assert.equal(shared.status(FIGURES).server, "away");
+    see({ kind: "limits-back", server: "redis://b", ms: 1 });
+    const back = shared.status(FIGURES);
+    assert.deepEqual([back.server, back.since, back.losses, back.away], ["reachable", at(2000), 2, []]);
+    assert.deepEqual(problems.list(), []);
+  });
+});

@@ -1,0 +1,137 @@
+/** What explanations say of shared limits, held to what requests get. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { explainKey } from "../src/admin/explain-key.ts";
+import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
+import { createSharedCounters, slotOf, usageOf } from "../src/gate/limit.ts";
+import { createAsking } from "../src/gate/shared-asking.ts";
+import { createKeyState, grant, type KeyState } from "../src/gate/shared-grant.ts";
+import { createLeases, readTally, takeAlone } from "../src/gate/shared-leases.ts";
+import { readShared } from "../src/gate/shared-reading.ts";
+import { createSharedLimits } from "../src/gate/shared-waiting.ts";
+import { monotonic } from "../src/serve/limits/monotonic.ts";
+
+const SECONDS = 3600;
+const KEY: KeyRecord = {
+  ...{ id: "k", kind: "api", name: "k", sha256: "0".repeat(64), scopes: [], limit: null, active: true },
+  ...{ expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
+};
+
+/** A replica by a counter server of one key, which can go away. */
+function replica(server: { state: KeyState; isAway: boolean }, name: string, limit: number, replicas = 2) {
+  const counters = createSharedCounters(SECONDS);
+  const leases = createLeases(counters, replicas, false);
+  const keys = createKeyRing([KEY], counters);
+  const slot = slotOf(counters, "k");
+  const { ask } = createAsking(leases, {
+    mono: monotonic,
+    wall: Date.now,
+    lease(_slot, asked, settle) {
+      const answer = server.isAway ? undefined : grant(server.state, name, asked, SECONDS, Date.now());
+      setImmediate(() => settle(answer));
+    },
+  });
+  const limits = createSharedLimits(leases, {
+    mono: monotonic,
+    ask: (at, most, want, since) =>
+      ask(
+        at,
+        most,
+        want,
+        (_, sent) => (sent === undefined ? limits.failed(at) : limits.answered(at, sent)),
+        since,
+      ),
+    startTimer: () => () => {},
+  });
+  const gate = { prefixes: { api: "a", cli: "c" }, defaultLimit: limit, counters, keys };
+  return {
+    leases,
+    slot,
+    count: () => limits.count(slot, limit, Date.now()),
+    async explain() {
+      const explained = await explainKey(gate, { leases, ask }, "k", null, Date.now());
+      return { fault: explained!.fault, ...explained!.quota! };
+    },
+    used: () => usageOf(counters, slot).used,
+  };
+}
+
+const newServer = () => ({ state: createKeyState(), isAway: false });
+
+describe("a shared limit, explained", () => {
+  it("is what all replicas have left, and counts nothing", async () => {
+    const server = newServer();
+    const [a, b] = [replica(server, "a", 20), replica(server, "b", 20)];
+    assert.deepEqual((await b.explain()).remaining, 20);
+    for (let left = 19; left >= 0; left--) {
+      assert.equal((await a.count()).passed, true);
+      for (const one of [a, b]) {
+        const { counted, used, remaining, fault } = await one.explain();
+        assert.deepEqual([counted, used, remaining], ["shared", 20 - left, left]);
+        assert.equal(fault, left === 0 ? "rateLimited" : null, `${left} left`);
+      }
+    }
+    assert.deepEqual([a.used(), b.used(), server.state.granted], [20, 0, 20]);
+    assert.equal((await b.count()).passed, false);
+    assert.equal((await a.count()).passed, false);
+  });
+
+  it("says that permits of other replicas are used, and lets pass as many as it says", async () => {
+    const server = newServer();
+    const [a, b] = [replica(server, "a", 2000), replica(server, "b", 2000)];
+    for (let at = 0; at < 300; at++) await a.count();
+    const { remaining } = await b.explain();
+    assert.ok(remaining < 1700, `${remaining}`);
+    for (let at = 0; at < remaining; at++) assert.equal((await b.count()).passed, true, `${at}`);
+    assert.equal((await b.count()).passed, false);
+    assert.equal((await b.explain()).fault, "rateLimited");
+  });
+
+  it("is the replica's share while the server is away", async () => {
+    const server = newServer();
+    const one = replica(server, "a", 200, 4);
+    server.isAway = true;
+    assert.deepEqual(
+      await one.explain().then(({ counted, used, limit, remaining }) => [counted, used, limit, remaining]),
+      ["alone", 0, 200, 50],
+    );
+    const before = readTally(one.leases);
+    for (let left = 49; left >= 0; left--) {
+      assert.equal((await one.count()).passed, true);
+      assert.equal((await one.explain()).remaining, left);
+    }
+    assert.equal((await one.explain()).fault, "rateLimited");
+    assert.equal((await one.count()).passed, false);
+    assert.equal(readTally(one.leases).alone - before.alone, 50, "explanations are not requests");
+  });
+
+  it("is read as takeAlone takes, whatever is held", () => {
+    for (let seed = 1; seed <= 400; seed++) {
+      const random = (below: number): number => (Math.imul(seed * 31 + below, 2654435761) >>> 8) % below;
+      const limit = 1 + random(30);
+      const server = newServer();
+      const { leases, slot } = replica(server, "a", limit, 1 + random(4));
+      const mono = monotonic();
+      const wall = Date.now();
+      const window = BigInt(Math.floor(wall / 1000 / SECONDS) - (seed % 3 === 0 ? 1 : 0));
+      const cell = (count: number): bigint =>
+        ((window * BigInt(leases.counters.split)) << 32n) | BigInt(count);
+      leases.permits[slot] = cell(random(limit + 3));
+      leases.counters.cells[slot] = cell(random(limit + 5));
+      leases.until[slot] = mono + (seed % 2 === 0 ? 1000 : -1000);
+      leases.wallUntil[slot] = wall + 1000;
+      leases.rest[slot] = random(7);
+      leases.limits[slot] = seed % 5 === 0 ? -limit : limit;
+      leases.away[slot] = 1;
+      const { remaining, reset } = readShared(leases, slot, limit, mono, wall);
+      let passed = 0;
+      let last = takeAlone(leases, slot, limit, mono, wall);
+      while (last.passed) {
+        passed++;
+        last = takeAlone(leases, slot, limit, mono, wall);
+      }
+      assert.deepEqual([remaining, reset], [passed, last.reset], `seed ${seed}`);
+    }
+  });
+});

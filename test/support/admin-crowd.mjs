@@ -1,0 +1,43 @@
+/**
+ * Peers that want all of a listener for themselves. They are a process of their own, with a low priority, so that a test
+ * can measure how long others wait.
+ *
+ * Arguments: the port, how many connections, their conduct, and a target. `silent` ones send nothing, `endless` ones ask
+ * for the target without a pause, `patient` ones ask eight times and again when the answers are there; both read every
+ * answer. A connection that ends is made again at once. Prints one line when all have been made.
+ */
+
+import { connect } from "node:net";
+import { setPriority } from "node:os";
+
+const [port, count, conduct, target] = process.argv.slice(2);
+setPriority(10);
+let made = 0;
+const BATCH = 8;
+const head = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+const batch = Buffer.from(head.repeat(conduct === "patient" ? BATCH : 200));
+
+function begin() {
+  const socket = connect({ host: "127.0.0.1", port: Number(port), noDelay: true });
+  let answers = 0;
+  socket.on("connect", () => {
+    if (++made === Number(count)) console.log("made");
+    if (conduct === "patient") socket.write(batch);
+    if (conduct !== "endless") return;
+    const send = () => {
+      while (!socket.destroyed && socket.write(batch));
+    };
+    socket.on("drain", send);
+    send();
+  });
+  socket.on("data", (chunk) => {
+    answers += chunk.latin1Slice().split("HTTP/1.1 ").length - 1;
+    if (conduct !== "patient" || answers < BATCH) return;
+    answers -= BATCH;
+    socket.write(batch);
+  });
+  socket.on("error", () => {});
+  socket.on("close", () => setImmediate(begin));
+}
+
+for (let at = 0; at < Number(count); at++) begin();
