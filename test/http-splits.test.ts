@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { Found, PageOf } from "../src/store/generation.ts";
 import { BASE, cleanUp, type OpenServer, serveOpen, WORLD } from "./support/http-server.ts";
 import { IS_LONG } from "./support/long.ts";
 import {
@@ -20,11 +21,22 @@ import { AUTH, good, HOST, MALFORMED, OK, PAGE, SEARCH, STATS } from "./support/
 
 const MAX_HEAD = 4096;
 
+let searches = 0;
+
+/** Every search is answered later, after other numbers of turns: the answers after it wait. */
+async function later(_term: string, { limit, offset }: PageOf): Promise<Found> {
+  for (let turns = searches++ % 4; turns >= 0; turns--) await setImmediate();
+  return { total: 3, rows: Uint32Array.of(1, 2, 3).subarray(offset, offset + limit) };
+}
+
 // No time of this one is reached: every answer is for the bytes that came.
-const server = await serveOpen({
-  searchCacheBytes: 0,
-  http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000, maxHeadBytes: MAX_HEAD },
-});
+const server = await serveOpen(
+  {
+    searchCacheBytes: 0,
+    http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000, maxHeadBytes: MAX_HEAD },
+  },
+  { users: later, worlds: later },
+);
 
 // Of this one the time for a head is over soon.
 const hasty = await serveOpen({ http: { headersTimeout: 150, checkInterval: 25 } });
