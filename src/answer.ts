@@ -27,6 +27,7 @@ import type { Ask, Reply } from "./message.ts";
 import type { RequestCounters } from "./metrics/counters.ts";
 import { BASE_PATH } from "./model.ts";
 import type { Observe } from "./observe.ts";
+import { isReferencePath } from "./pages/reference.ts";
 import type { PageServer } from "./pages/serve.ts";
 import type { Call, Outcome, Route } from "./routes/route.ts";
 import { ROUTES } from "./routes.ts";
@@ -53,6 +54,12 @@ export interface State {
 }
 
 const route = createRouter(ROUTES, BASE_PATH);
+
+/** Whether a target is one of the API or of the pages beside it; of any other one `answer` says that it is not found. */
+export function isServed(target: string, { pages }: State): boolean {
+  const { path } = splitTarget(target);
+  return route(path) !== undefined || (pages !== undefined && isReferencePath(path));
+}
 
 /** Answers one request. Never throws and never rejects. */
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
@@ -98,6 +105,7 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
     },
   });
   if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
+  if (!(page instanceof Promise)) return page;
   return page.then(
     (reply) => reply ?? refuse(ask, state, "notFound", "", NOBODY),
     (error: unknown) => defect(ask, state, undefined, error),
@@ -105,12 +113,15 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice({ peer, now }: Ask, notices: Notices, { fault, quota, keyId }: Admission): void {
+function notice({ peer, now }: Ask, { gate, notices }: State, refused: Admission): void {
+  const { fault, quota, keyId, slot } = refused;
   if (quota !== undefined) {
-    if (fault === "rateLimited") notices.limited(keyId, quota.limit, quota.reset, now);
-  } else if (fault !== "noToken" && fault !== "busy") {
+    if (fault !== "rateLimited") return;
+    const name = gate.keys.bySlot[slot]?.name ?? "";
+    notices?.limited({ keyId, name, limit: quota.limit, reset: quota.reset }, now);
+  } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
     const client = peer?.remoteAddress;
-    if (client !== undefined) notices.badTokens(client, 1, now);
+    if (client !== undefined) notices?.badTokens({ client, count: 1, fault }, now);
   }
 }
 
@@ -124,7 +135,7 @@ function run(
   admission: Admission,
 ): Reply | Promise<Reply> {
   if (admission.fault) {
-    if (state.notices) notice(ask, state.notices, admission);
+    if (state.notices) notice(ask, state, admission);
     return refuse(ask, state, admission.fault, operation.path, admission);
   }
   const { generation } = state;

@@ -113,6 +113,15 @@ export const FAULTS = {
 /** Name of an error in {@link FAULTS}. */
 export type FaultName = keyof typeof FAULTS;
 
+/** Errors of what is no request of any operation yet. They are judged first, and carry neither CORS headers nor those of a limit. */
+export const BARE_FAULTS: readonly FaultName[] = [
+  "badRequest",
+  "bodyNotAllowed",
+  "headTooLarge",
+  "timeout",
+  "expectation",
+];
+
 /** The error of a key that lacks a scope. */
 export const SCOPE_FAULTS: Readonly<Record<Scope, FaultName>> = {
   "read:worlds": "scopeWorlds",

@@ -13,12 +13,15 @@ const JSON_TYPE = "Content-Type: application/json; charset=utf-8\r\n";
 
 const CORS =
   "Access-Control-Allow-Origin: *\r\n" +
-  "Access-Control-Expose-Headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag\r\n";
+  "Access-Control-Expose-Headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, " +
+  "X-Request-Id\r\n";
 
 const CORS_PREFLIGHT =
   "Access-Control-Allow-Origin: *\r\n" +
   `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\n` +
-  "Access-Control-Allow-Headers: Authorization, If-Match, If-None-Match\r\n" +
+  // The last four are those of pages that are traced.
+  "Access-Control-Allow-Headers: Authorization, If-Match, If-None-Match, Content-Type, X-Request-Id, traceparent, " +
+  "tracestate\r\n" +
   "Access-Control-Max-Age: 86400\r\n";
 
 /** Header lines that depend on the CORS setting alone. */

@@ -4,3 +4,87 @@
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORDS = ["true", "false", "null"];
+const SPACE = /[\t\n\r ]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a string cannot hold
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
+
+/** The place after what a pattern finds here, or -1. */
+function after(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : -1;
+}
+
+/** From the quote of a string to the place after it; where it is none, the place of its fault and false. */
+function passString(text: string, from: number): [at: number, isGood: boolean] {
+  let at = from + 1;
+  for (;;) {
+    at = after(PLAIN, text, at);
+    if (text[at] === '"') return [at + 1, true];
+    const next = text[at] === "\\" ? after(ESCAPE, text, at) : -1;
+    if (next < 0) return [at, false];
+    at = next;
+  }
+}
+
+/** As {@link passString}, of a string, number or word. */
+function passScalar(text: string, at: number): [at: number, isGood: boolean] {
+  if (text[at] === '"') return passString(text, at);
+  const word = WORDS.find((one) => text.startsWith(one, at));
+  const end = word === undefined ? after(NUMBER, text, at) : at + word.length;
+  return end < 0 ? [at, false] : [end, true];
+}
+
+/** What may come next: a value, the same or the end of an array, a key, the same or the end of an object, or what follows. */
+type Next = "value" | "first value" | "key" | "first key" | "colon" | "more";
+
+/** The place of the first character of a text that cannot be JSON there; the length where its end comes too soon. */
+function faultAt(text: string): number {
+  const closers: string[] = [];
+  let next: Next = "value";
+  for (let at = 0; ; ) {
+    at = after(SPACE, text, at);
+    const char = text[at];
+    const isEnd = next === "more" || next.startsWith("first");
+    if (isEnd && char !== undefined && char === closers.at(-1)) {
+      closers.pop();
+      next = "more";
+      at++;
+    } else if (next === "more") {
+      if (char !== "," || closers.length === 0) return at;
+      next = closers.at(-1) === "}" ? "key" : "value";
+      at++;
+    } else if (next === "colon") {
+      if (char !== ":") return at;
+      next = "value";
+      at++;
+    } else if (next.endsWith("value") && (char === "{" || char === "[")) {
+      closers.push(char === "{" ? "}" : "]");
+      next = char === "{" ? "first key" : "first value";
+      at++;
+    } else {
+      const isKey = next.endsWith("key");
+      if (isKey && char !== '"') return at;
+      const [end, isGood] = passScalar(text, at);
+      if (!isGood) return end;
+      at = end;
+      next = isKey ? "colon" : "more";
+    }
+  }
+}
+
+/**
+ * Says where a text stops being JSON, and quotes nothing of it: it may hold what is nobody's to see.
+ *
+ * @param text that `JSON.parse` refused
+ * @param isLine whether it is one line, whose number is known elsewhere
+ * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
+ */
+export function notJson(text: string, isLine = false): string {
+  const before = text.slice(0, faultAt(text));
+  const column = before.length - before.lastIndexOf("\n");
+  return `not valid JSON at ${isLine ? "" : `line ${before.split("\n").length}, `}column ${column}`;
+}

@@ -20,12 +20,11 @@
  * ```
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { hashToken, type KeyRecord } from "./gate/keys.ts";
 import type { GivenKey } from "./given-keys.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
-import { createNodeDoor } from "./http/node-door.ts";
+import { createNodeDoor, type Handler } from "./http/node-door.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
 import { type CheckedOptions, checkOptions, type OpenOptions } from "./open-options.ts";
@@ -44,6 +43,7 @@ export { KeysFileError } from "./gate/keys.ts";
 export type { GivenKey } from "./given-keys.ts";
 export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
 export type { FetchHandler } from "./http/fetch.ts";
+export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
 export type { Observation, Observe } from "./observe.ts";
 export type { OpenOptions } from "./open-options.ts";
@@ -56,8 +56,11 @@ export interface Orrery {
   readonly ask: DirectDoor;
   /** A web-standard handler. */
   readonly fetch: FetchHandler;
-  /** A handler for `http.createServer`; make the server with `requireHostHeader: false`. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /**
+   * A handler for `http.createServer` (make the server with `requireHostHeader: false`) and for hosts such as
+   * Express: `app.use(orrery.handle)` leaves all but the API and its pages to the host.
+   */
+  readonly handle: Handler;
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** How the searches of that generation were answered: from the cache or not. */

@@ -4,6 +4,8 @@
  * token or a field of a row that is not declared in the model.
  */
 
+import type { FaultName } from "./fault.ts";
+
 /** Counts of a loaded snapshot, as the log shows them. */
 export interface LoadCounts {
   readonly users: number;
@@ -155,12 +157,12 @@ export type Observation =
       sample?: number;
     }
   /** A key's first request in a window that was refused for its limit; of a key at most once a minute. */
-  | { kind: "key-limited"; keyId: string; limit: number; reset: number }
+  | { kind: "key-limited"; keyId: string; name: string; limit: number; reset: number }
   /**
    * An address sent many tokens that were refused: so many since it was last told of, which is at most once a minute. Of
-   * IPv6 a network of 64 bits.
+   * IPv6 a network of 64 bits. `fault` names the error that the last one was answered with.
    */
-  | { kind: "bad-tokens"; client: string; count: number }
+  | { kind: "bad-tokens"; client: string; count: number; fault: FaultName }
   /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
   | { kind: "log-lines-dropped"; count: number }
   /** The file of the log was opened again by its name. */

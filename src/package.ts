@@ -5,15 +5,21 @@
  */
 
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
-const IS_SOURCE = import.meta.url.endsWith(".ts");
+/**
+ * Where this file is. A bundle of CommonJS has no `import.meta`, but a name of its own. By a variable, since webpack
+ * would take in all files that a `new URL` with the expression itself may mean, and give them other names.
+ */
+const HERE = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href;
+
+const IS_SOURCE = HERE.endsWith(".ts");
 
 /** The threads that have a file of their own. */
 export type WorkerName = "generation-thread" | "serving-thread" | "similar-thread";
 
 function packageFile(path: string): URL {
-  return new URL(`../${path}`, import.meta.url);
+  return new URL(`../${path}`, HERE);
 }
 
 /** The text of package.json. @throws when it cannot be read */
@@ -36,7 +42,7 @@ export function sampleFolder(_spare: string): string {
  * @throws when it cannot be read
  */
 export function pagesText(name: string): string {
-  return readFileSync(new URL(`./pages-${name}.json`, import.meta.url), "utf8");
+  return readFileSync(new URL(`./pages-${name}.json`, HERE), "utf8");
 }
 
 /**
@@ -44,7 +50,7 @@ export function pagesText(name: string): string {
  * sources have an `.mjs` beside it.
  */
 export function workerEntry(name: WorkerName): URL | string {
-  return new URL(IS_SOURCE ? `./serve/threads/${name}.mjs` : `./${name}.js`, import.meta.url);
+  return new URL(IS_SOURCE ? `./serve/threads/${name}.mjs` : `./${name}.js`, HERE);
 }
 
 function isBundled(): boolean {

@@ -11,7 +11,7 @@ export interface Trace {
 }
 
 /** What is no id cannot be taken apart by whoever reads the log, nor can two ids be one. */
-const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
+export const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
 /**
  * The `X-Request-Id` of a request, if it is one that may be logged and sent back.

@@ -10,6 +10,8 @@ import { isKnownHost } from "../src/admin/host.ts";
 import { ReadinessKeeper } from "../src/admin/readiness.ts";
 import { type AdminRow, errorReply } from "../src/admin/request.ts";
 import { type AdminCall, createAdminRouter } from "../src/admin/router.ts";
+import type { Moment } from "../src/admin/status.ts";
+import { Timeline } from "../src/admin/timeline.ts";
 import { createTokenCheck } from "../src/admin/token.ts";
 import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
 import { countRequest, createCounters, readCounts } from "../src/gate/limit.ts";
@@ -346,6 +348,22 @@ describe("readiness", () => {
     history.observe({ kind: "listening", url: "http://x/", generation: "g" });
     keeper.confirmed(1e9);
     assert.equal(keeper.readiness().status, "ready");
+  });
+
+  test("the server keeps ten minutes for charts, and survives a moment that cannot be measured", async (t) => {
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    let at = 0;
+    const timeline = new Timeline(async () => {
+      if (at++ === 1) throw new Error("a thread is gone");
+      return { now: String(at) } as Moment;
+    });
+    for (let tick = 0; tick < 200; tick++) {
+      t.mock.timers.tick(5000);
+      await Promise.resolve();
+    }
+    const { moments, everySeconds } = timeline.reply();
+    assert.equal(moments.length * everySeconds, 600);
+    assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);
   });
 
   test("history remembers the newest loads and their problems", () => {

@@ -106,6 +106,18 @@ describe("an admin listener", () => {
     assert.doesNotMatch(JSON.stringify(status), /[0-9a-f]{64}/);
   });
 
+  test("remembers what charts draw", async () => {
+    const past = await until(async () => {
+      const reply = await json("/history");
+      return reply.moments.length > 0 ? reply : undefined;
+    }, "a moment");
+    const [{ now, requests, memory, threads, ...rest }] = past.moments;
+    assert.deepEqual([past.everySeconds, rest], [5, {}]);
+    assert.ok(Date.parse(now) <= Date.parse(past.now));
+    assert.ok(memory.rssBytes > memory.heapUsedBytes && threads.delayP99Ms >= 0);
+    assert.ok(Array.isArray(requests.routes) && typeof requests.perSecondByStatus === "object");
+  });
+
   test("explains a search, and leaves the cache as it is", async () => {
     const target = `${BASE}/worlds/search?q=FAR++wide&limit=7&limit=9&offset=-1`;
     const explained = await explain(target);

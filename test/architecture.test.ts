@@ -48,7 +48,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["http/"],
   ["answer.ts"],
   ["pages/"],
-  ["access.ts", "conditions.ts", "headers.ts", "request-ids.ts"],
+  ["access.ts", "conditions.ts", "headers.ts"],
   ["metrics/"],
   ["derive/"],
   ["routes.ts"],
@@ -70,6 +70,7 @@ const LAYERS: readonly (readonly string[])[] = [
     "observe.ts",
     "package.ts",
     "package-embedded.ts",
+    "request-ids.ts",
     "runtime.mjs",
     "sampling.ts",
     "supported.mjs",
@@ -109,7 +110,7 @@ describe("layers", () => {
       for (const specifier of importsOf(file))
         assert.match(
           specifier,
-          /^(\.\/(body|fault|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
+          /^(\.\/(body|fault|message|model|package)\.ts|\.\/runtime\.mjs|node:\w+)$/,
           `${file}: ${specifier}`,
         );
     }

@@ -456,13 +456,15 @@ describe("commands", { concurrency: 3 }, () => {
   test("demo: prints a curl line that works when pasted, and leaves nothing behind", async (t) => {
     const folder = temporaryFolder(t);
     const server = await served(start(["demo", "--port", "0"], { TMPDIR: folder }));
-    const [, curl, admin, ...rest] = await until(() => {
+    const [, curl, admin, reference, ...rest] = await until(() => {
       const lines = server.stdout().split("\n");
-      return lines.length >= 4 ? lines : undefined;
-    }, "the curl line and that of the admin listener");
+      return lines.length >= 5 ? lines : undefined;
+    }, "the curl line, and those of the admin listener and the reference");
     assert.deepEqual(rest, [""]);
     const [, adminUrl] = /^orrery admin on (http:\/\/127\.0\.0\.1:\d+\/)$/.exec(admin!)!;
     assert.equal((await get(`${adminUrl}livez`)).text, "ok");
+    const [, docs] = /^API reference on (http:\/\/127\.0\.0\.1:\d+\/docs)$/.exec(reference!)!;
+    assert.match((await get(docs!)).text, /<!doctype html>/);
     assert.match(curl!, /^curl /);
     const { stdout } = await promisify(execFile)("bash", ["-c", curl!]);
     const page = JSON.parse(stdout) as { data: { id: string }[]; pagination: { total: number } };

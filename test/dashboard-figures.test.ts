@@ -13,7 +13,15 @@ import {
   percent,
   rate,
 } from "../src/pages/dashboard/format.ts";
-import { column, createHistory, forgetNow, remember, span } from "../src/pages/dashboard/history.ts";
+import {
+  column,
+  createHistory,
+  forgetNow,
+  isBehind,
+  recall,
+  remember,
+  span,
+} from "../src/pages/dashboard/history.ts";
 
 /** With a space that breaks lines, for reading. */
 function plain(text: string): string {
@@ -96,6 +104,17 @@ describe("the history of charts", () => {
     remember(history, 170, { some: 4 });
     assert.deepEqual(column(history, "some"), [1, 2, null, 3, null, 4]);
     assert.deepEqual(history.moments, [100, 102, 104, 110, 140, 170]);
+  });
+
+  it("takes from the server's memory what it has not seen itself", () => {
+    const history = createHistory();
+    assert.ok(isBehind(history, 100));
+    for (const at of [100, 105]) recall(history, at, { some: at });
+    remember(history, 108, { some: 108 });
+    assert.ok(!isBehind(history, 120));
+    assert.ok(isBehind(history, 125));
+    for (const at of [100, 105, 110, 115]) recall(history, at, { some: -at });
+    assert.deepEqual(column(history, "some"), [100, 105, 108, -110, -115]);
   });
 
   it("begins anew by a clock that went back, and stays bounded by one that stands nearly still", () => {

@@ -198,7 +198,15 @@ describe("methods, CORS and the limit", AT_ONCE, () => {
     assert.equal(header(response, "Access-Control-Allow-Credentials"), undefined);
     assert.match(header(response, "Access-Control-Allow-Methods") ?? "", /\bGET\b.*\bHEAD\b/);
     const allowed = (header(response, "Access-Control-Allow-Headers") ?? "").toLowerCase().split(/, */);
-    assert.deepEqual(allowed.toSorted(), ["authorization", "if-match", "if-none-match"]);
+    assert.deepEqual(allowed.toSorted(), [
+      "authorization",
+      "content-type",
+      "if-match",
+      "if-none-match",
+      "traceparent",
+      "tracestate",
+      "x-request-id",
+    ]);
     assert.equal((await ask("/nowhere", PREFLIGHT, "OPTIONS")).status, 404);
   });
 
@@ -215,7 +223,16 @@ describe("methods, CORS and the limit", AT_ONCE, () => {
       "x-ratelimit-limit",
       "x-ratelimit-remaining",
       "x-ratelimit-reset",
+      "x-request-id",
     ]);
+  });
+
+  test("the reference says the limit and window of this server", async () => {
+    const server = await serve({ rateLimit: 1234, rateWindow: 86_400, docs: true });
+    for (const path of ["/docs", "/openapi.json"]) {
+      const reply = await fetch(`http://127.0.0.1:${server.port}${path}`);
+      assert.match(await reply.text(), /1,234 a day where nothing else was agreed/);
+    }
   });
 
   test("with CORS off no such header is sent, and OPTIONS still answers", async () => {

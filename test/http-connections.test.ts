@@ -19,7 +19,7 @@ import {
   STATS,
   slowSearches,
 } from "./support/hostile.ts";
-import { BASE, INSTANCE, serve, serveAlone, serveOpen, WORLD } from "./support/http-server.ts";
+import { BASE, INSTANCE, IS_ON_DENO, serve, serveAlone, serveOpen, WORLD } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
 import { dial, errorOf, header, lastWord, type RawResponse, requestHead } from "./support/raw.ts";
 
@@ -34,7 +34,7 @@ const quick = await serve({
 });
 
 // These take their time, so they begin here and are looked at later.
-const alone = { plain: serveAlone(), narrow: serveAlone(128) };
+const alone = { plain: serveAlone(), narrow: serveAlone({}, 128) };
 for (const begun of [alone.plain, alone.narrow]) begun.catch(() => {});
 
 describe("slow peers", AT_ONCE, () => {
@@ -452,7 +452,11 @@ describe("many peers", AT_ONCE, () => {
     await Promise.all(idle.map((wire) => wire.closed()));
   });
 
-  test("file descriptors run out: connections that stand are served, and new ones again later", async () => {
+  // docs/runtimes.md says why.
+  const skip = IS_ON_DENO && "a listener of Deno's that has met EMFILE accepts nothing more";
+  test("file descriptors run out: connections that stand are served, and new ones again later", {
+    skip,
+  }, async () => {
     const server = await alone.narrow;
     const wire = await dial(server.port);
     const stands = async (): Promise<void> => {

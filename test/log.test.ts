@@ -38,8 +38,8 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "keys-unchanged", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
-  { kind: "key-limited", keyId: "key_1", limit: 10, reset: 3600 },
-  { kind: "bad-tokens", client: "127.0.0.1", count: 10 },
+  { kind: "key-limited", keyId: "key_1", name: "shop", limit: 10, reset: 3600 },
+  { kind: "bad-tokens", client: "127.0.0.1", count: 10, fault: "apiKeyUnknown" },
   { kind: "log-reopened" },
   { kind: "log-reopen-failed", problem: "no such file or directory (ENOENT)" },
   { kind: "state-restored", file: "/state", keys: 1, reset: 3600 },
@@ -49,7 +49,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "state-recovered", file: "/state" },
   { kind: "state-shared", file: "/state" },
   { kind: "signal-ignored", signal: "SIGUSR2" },
-  { kind: "settings-without-effect", settings: ["--socket-timeout"], why: "on Bun" },
+  { kind: "settings-without-effect", settings: ["--max-age"], why: "without --admin" },
   { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },
   {
     kind: "request",
@@ -91,7 +91,8 @@ describe("the log", () => {
     const lines = logged("info", true);
     assert.equal(lines.length, OBSERVATIONS.length);
     assert.match(lines[0]!, /^\d{4}-\S+ INFO +listening .*generation=g\n$/);
-    for (const line of lines) assert.equal(line.indexOf("\n"), line.length - 1);
+    // Problems stand below the line, each on one of its own.
+    for (const line of lines) assert.match(line, /^\S[^\n]+\n(?: {2}[^\n]+\n)*$/);
   });
 
   it("shows of an error its message and stack, and no other property", () => {
@@ -114,6 +115,20 @@ describe("the log", () => {
     const lines: string[] = [];
     createLog("warn", { write: (text: string) => lines.push(text) })({ kind: "keys-loaded", keys: 0 });
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
+  });
+
+  it("gives a terminal a line for each problem, and names keys and reasons in words", () => {
+    const lines: string[] = [];
+    const observe = createLog("info", { isTTY: true, write: (text: string) => lines.push(text) });
+    const problems = ["users.ndjson:1: id: is missing", "worlds.ndjson:2: not valid\u001b JSON"];
+    observe({ kind: "snapshot-refused", problems, serving: "gen-1" });
+    const [first, ...below] = lines[0]!.split("\n");
+    assert.match(first!, /ERROR snapshot refused, .* serving=gen-1$/);
+    assert.deepEqual(below, [`  ${problems[0]}`, "  worlds.ndjson:2: not valid\\u001b JSON", ""]);
+    observe({ kind: "key-limited", keyId: "key_1", name: "shop \u0007", limit: 10, reset: 3600 });
+    assert.match(lines[1]!, /INFO {2}key key_1 \(shop \\u0007\) has used up its window .*name=shop/);
+    observe({ kind: "bad-tokens", client: "127.0.0.1", count: 10, fault: "apiKeyExpired" });
+    assert.match(lines[2]!, /the last one: API key has expired .*fault=apiKeyExpired/);
   });
 
   it("shows a terminal no control characters", () => {

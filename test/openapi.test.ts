@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import EXAMPLES from "../src/derive/examples.json" with { type: "json" };
+import { limitText } from "../src/derive/limit-text.ts";
 import { createOpenApi } from "../src/derive/openapi.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/fault.ts";
 import { METRICS } from "../src/metrics/table.ts";
@@ -38,7 +39,12 @@ interface Document {
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
-  readonly components: { readonly responses: Readonly<Record<string, Response>> };
+  readonly components: {
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly headers: Readonly<
+      Record<string, { readonly description: string; readonly schema: { readonly pattern: string } }>
+    >;
+  };
 }
 
 const document = createOpenApi(ROUTES) as unknown as Document;
@@ -108,6 +114,30 @@ describe("the OpenAPI document", () => {
     assert.match(METRICS.searches.help, /--max-pending-searches/, "nothing tells the operator of it");
   });
 
+  it("says that a request's own id comes back", () => {
+    const { description, schema } = document.components.headers["X-Request-Id"]!;
+    assert.match(description, /id that the request brought/);
+    const isId = new RegExp(schema.pattern);
+    for (const id of ["0af7651916cd43dd8448eb211c80319c", "req/7:a=b~c", "0001c2a4-1z"])
+      assert.match(id, isId);
+    assert.doesNotMatch("two words", isId);
+  });
+
+  it("says how much a key may ask for, as the server has it", () => {
+    for (const [limit, window, text] of [
+      [1000, 3600, "1,000 an hour"],
+      [50, 60, "50 a minute"],
+      [1_000_000, 172_800, "1,000,000 in 2 days"],
+      [7, 90, "7 in 90 seconds"],
+      [1, 1, "1 a second"],
+      [3, 604_800, "3 a week"],
+    ] as const) {
+      assert.equal(limitText(limit, window), text);
+      assert.match(JSON.stringify(createOpenApi(ROUTES, text)), new RegExp(`, ${text} where nothing else`));
+    }
+    assert.match(document.info.description, /1,000 an hour/);
+  });
+
   it("has the replies to conditions and limits, with their headers", () => {
     const limits = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
     for (const { path, scope } of ROUTES) {
@@ -115,7 +145,7 @@ describe("the OpenAPI document", () => {
       const expected: Record<number, readonly string[]> = {
         200: ["ETag", "Cache-Control", ...limits],
         304: ["ETag", "Cache-Control", ...limits],
-        400: ["Cache-Control", ...limits],
+        ...(path.endsWith("/search") ? { 400: ["Cache-Control", ...limits] } : {}),
         401: ["Cache-Control", "WWW-Authenticate"],
         412: ["ETag", "Cache-Control", ...limits],
         429: ["Retry-After", "Cache-Control", ...limits],
@@ -128,6 +158,11 @@ describe("the OpenAPI document", () => {
         for (const name of [...names, "Access-Control-Allow-Origin"]) {
           assert.ok(headers.includes(name), `${path} ${status} ${name}`);
         }
+      }
+      // What is refused before its path is looked at; a search's 400 has another cause, too.
+      for (const status of path.endsWith("/search") ? [408, 417, 431] : [400, 408, 417, 431]) {
+        const headers = Object.keys(replyOf(operation, status).headers ?? {});
+        assert.deepEqual(headers, ["Cache-Control", "X-Request-Id"], `${path} ${status}`);
       }
       const parameters = operation.parameters.map(({ $ref, name }) => name ?? $ref!.split("/").at(-1)!);
       for (const name of ["IfNoneMatch", "IfMatch"]) assert.ok(parameters.includes(name), `${path} ${name}`);

@@ -12,7 +12,7 @@ import { createReference } from "../src/pages/reference.ts";
 import type { PageRequest } from "../src/pages/serve.ts";
 import { ROUTES } from "../src/routes.ts";
 
-const serve = createReference(true);
+const serve = createReference(true, "50 a minute");
 
 interface Got {
   readonly status: number;
@@ -52,6 +52,16 @@ before(async () => {
 });
 
 describe("what is served", () => {
+  it("is there at once when it was read, so that pipelines of it are written as others are", async () => {
+    const none = { ifMatch: undefined, ifNoneMatch: undefined };
+    for (const acceptEncoding of ["gzip", undefined]) {
+      for (const path of ["/", "/docs", "/openapi.json", "/nowhere"]) {
+        await ask(path, { acceptEncoding });
+        assert.ok(!(serve({ method: "GET", path, ...none, acceptEncoding }) instanceof Promise), path);
+      }
+    }
+  });
+
   it("leads from the root to the reference", async () => {
     const { status, headers, body } = await asked("/");
     assert.equal(status, 302);
@@ -76,12 +86,34 @@ describe("what is served", () => {
     const { headers, body } = await asked("/openapi.json");
     assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
     assert.equal(headers.get("access-control-allow-origin"), "*");
-    assert.deepEqual(JSON.parse(body.toString("utf8")), JSON.parse(JSON.stringify(createOpenApi(ROUTES))));
-    const without = await createReference(false)({
+    assert.deepEqual(
+      JSON.parse(body.toString("utf8")),
+      JSON.parse(JSON.stringify(createOpenApi(ROUTES, "50 a minute"))),
+    );
+    const without = await createReference(
+      false,
+      "",
+    )({
       ...{ method: "GET", path: "/openapi.json" },
       ...{ ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined },
     });
     assert.doesNotMatch(without!.headers, /access-control/i);
+  });
+
+  it("says the server's own limit, under tags of its own", async () => {
+    const other = createReference(true, "7 in 90 seconds");
+    const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
+    for (const path of ["/docs", "/openapi.json"]) {
+      const own = await asked(path);
+      assert.match(own.body.toString("utf8"), /50 a minute where nothing else/);
+      const reply = (await other({ method: "GET", path, ...none }))!;
+      const text = bodyBytes(reply.body).toString("utf8");
+      assert.match(text, /7 in 90 seconds where nothing else/);
+      assert.doesNotMatch(text, /an hour|\{\{/);
+      assert.ok(!reply.headers.includes(own.headers.get("etag")!), path);
+    }
+    const zipped = await asked("/openapi.json", { acceptEncoding: "gzip" });
+    assert.deepEqual(gunzipSync(zipped.body), (await asked("/openapi.json")).body);
   });
 
   it("may be kept for five minutes, or for ever where the name holds a hash of the contents", async () => {

@@ -2,15 +2,18 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { State } from "../src/answer.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/body.ts";
 import { createRandom } from "../src/generate/random.ts";
-import { respondAs, respondByHead } from "../src/http/write.ts";
+import type { ApiApp } from "../src/http/api.ts";
+import { createNodeDoor } from "../src/http/node-door.ts";
+import { DEFAULT_HTTP, HttpServer } from "../src/http/server.ts";
 import { TextColumn } from "../src/store/bytes.ts";
 import type { Found } from "../src/store/generation.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
@@ -18,10 +21,10 @@ import { BASE, cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
 
-const servers: ReturnType<typeof createServer>[] = [];
+const closings: (() => unknown)[] = [];
 after(async () => {
   closeWires();
-  for (const server of servers) server.close();
+  for (const close of closings) await close();
   await cleanUp();
 });
 
@@ -92,23 +95,43 @@ describe("a body in parts", () => {
   });
 });
 
-/** A server that answers `/N` with body N, and the sockets of its peers. */
-async function serveBodies(bodies: readonly Body[], respond = respondAs(5000)) {
+/** How a test's server speaks HTTP. */
+type Way = "our own HTTP" | "node:http";
+
+/** A server that answers `/N` with body N, the sockets of its peers, and how many requests it was asked. */
+async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
+  let asked = 0;
+  const app: ApiApp = {
+    answer({ target }) {
+      asked++;
+      const body = bodies[Number(target.slice(1))]!;
+      const headers = `Content-Length: ${body.length}\r\n`;
+      return { status: 200, headers, body, route: "", keyId: "" };
+    },
+    refuse: (fault) => assert.fail(fault),
+    begin: () => 0,
+    answered() {},
+    aborted() {},
+  };
+  if (way === "our own HTTP") {
+    const server = new HttpServer(
+      { ...app, observe: ({ kind }) => assert.fail(kind), collectGarbage() {} },
+      DEFAULT_HTTP,
+    );
+    closings.push(() => server.close(0));
+    const { port } = await server.listen("127.0.0.1", 0);
+    const sockets = (): Socket[] => [...server.connections].map(({ socket }) => socket);
+    return { port, sockets, asked: () => asked };
+  }
   const sockets: Socket[] = [];
-  const responses: ServerResponse[] = [];
-  const server = createServer((request, response) => {
-    const body = bodies[Number(request.url!.slice(1))]!;
-    const headers = `Content-Length: ${body.length}\r\n`;
-    responses.push(response);
-    respond(response, { status: 200, headers, body, route: "", keyId: "" }, false);
-  });
+  const server = createServer(createNodeDoor({} as State, {}, app));
   // A peer that half-closes is answered, as by a server of ours.
   (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on("connection", (socket: Socket) => sockets.push(socket));
   server.listen(0, "127.0.0.1");
-  servers.push(server);
+  closings.push(() => server.close());
   await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, sockets, responses };
+  return { port: (server.address() as AddressInfo).port, sockets: () => sockets, asked: () => asked };
 }
 
 /** Bodies of the responses of a connection, one behind the other. */
@@ -151,11 +174,8 @@ async function readSlowly(
 }
 
 describe("parts on the wire", () => {
-  for (const [name, respond] of [
-    ["at once", respondAs(5000)],
-    ["by head", respondByHead],
-  ] as const) {
-    test(`peers that read slowly get every byte while others are answered (${name})`, async () => {
+  for (const way of ["our own HTTP", "node:http"] as const) {
+    test(`peers that read slowly get every byte while others are answered (${way})`, async () => {
       // Texts among them, and some that are longer than what is put together in one place.
       const some = Array.from({ length: 40 }, (_, at) =>
         someParts(1 + (at % 3), at % 7 === 6 ? 700_000 : 90_000),
@@ -163,20 +183,20 @@ describe("parts on the wire", () => {
       const bodies: Body[] = some.map(({ parts, bytes }, at) =>
         at % 5 === 4 ? bytes.toString("latin1") : parts,
       );
-      const { port, sockets, responses } = await serveBodies(bodies, respond);
+      const { port, sockets, asked: count } = await serveBodies(bodies, way);
       const slow: { wire: Wire; asked: number[] }[] = [];
       for (let who = 0; who < 3; who++) {
         const wire = await dial(port);
         wire.socket.removeAllListeners("data");
         wire.socket.pause();
         const asked: number[] = [];
-        const server = sockets.at(-1)!;
+        const server = sockets().at(-1)!;
         // One by one, as behind others in a pipeline they would not have their turn at once.
         while (server.writableLength === 0) {
-          const before = responses.length;
+          const before = count();
           asked.push(who === 0 ? 6 : below(40));
           await wire.send(requestHead(`/${asked.at(-1)}`));
-          while (responses.length === before) await setImmediate();
+          while (count() === before) await setImmediate();
         }
         const more = Array.from({ length: 20 }, () => below(40));
         void wire.send(more.map((at) => requestHead(`/${at}`)).join(""));
@@ -201,7 +221,7 @@ describe("parts on the wire", () => {
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as () => void;
     const bodies: Body[] = [];
-    const { port, sockets, responses } = await serveBodies(bodies);
+    const { port, sockets, asked: count } = await serveBodies(bodies);
     /** Ten times a block, pages of it that two peers do not take, and the next block. */
     async function answerAndForget(generation: number): Promise<WeakRef<SharedArrayBuffer>> {
       const memory = new SharedArrayBuffer(1_000_000);
@@ -213,11 +233,11 @@ describe("parts on the wire", () => {
         const { socket } = await dial(port);
         socket.removeAllListeners("data");
         socket.pause();
-        const server = sockets.at(-1)!;
+        const server = sockets().at(-1)!;
         while (server.writableLength === 0) {
-          const before = responses.length;
+          const before = count();
           socket.write(requestHead("/0"));
-          while (responses.length === before) await setImmediate();
+          while (count() === before) await setImmediate();
         }
       }
       return new WeakRef(memory);
@@ -232,7 +252,7 @@ describe("parts on the wire", () => {
       gc();
     }
     assert.equal(held(), 0);
-    assert.equal(sockets.filter(({ writableLength }) => writableLength > 0).length, 20);
+    assert.equal(sockets().filter(({ writableLength }) => writableLength > 0).length, 20);
   });
 
   const AUTH = `Authorization: Bearer ${TOKENS.cli}`;

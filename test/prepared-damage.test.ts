@@ -26,7 +26,7 @@ import {
 } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
-import { forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+import { type Entry, forgeArray, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
 const cleanups: (() => void)[] = [];
 const root = temporaryFolder({ after: (done) => void cleanups.push(done) });
@@ -108,7 +108,6 @@ describe("damage", () => {
 });
 
 describe("a forged head, whose checksums are right,", () => {
-  type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
   type Head = { values: Record<string, unknown>; arrays: Entry[]; sources: unknown[]; createdAt?: unknown };
 
   const edit = ({ arrays }: Head, at: number, field: number, change: (old: unknown) => unknown): void => {
@@ -204,7 +203,6 @@ describe("a forged head, whose checksums are right,", () => {
 });
 
 describe("forged arrays, whose checksums are right, are refused", () => {
-  type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
   const folder = join(root, "forged");
   let head: { values: Record<string, number>; arrays: Entry[] };
   let body: Buffer;
@@ -226,25 +224,13 @@ describe("forged arrays, whose checksums are right, are refused", () => {
 
   /** What is said of the file with other items in an array. */
   async function say(path: string, change: (items: Uint32Array) => unknown): Promise<string> {
-    const changed = Buffer.from(body);
-    const arrays = head.arrays.map((entry): Entry => {
-      const [own, type, offset, bytes] = entry;
-      if (own !== path) return entry;
-      const items = new Uint32Array(bytes / 4);
-      changed.copy(Buffer.from(items.buffer), 0, offset, offset + bytes);
+    const forged = forgeArray(partsOf(folder), path, (bytes) => {
+      const items = new Uint32Array(bytes.length / 4);
+      bytes.copy(Buffer.from(items.buffer));
       change(items);
-      Buffer.from(items.buffer).copy(changed, offset);
-      const filled = changed.subarray(offset, Math.ceil((offset + bytes) / 64) * 64);
-      return [own, type, offset, bytes, crc32(filled).toString(16).padStart(8, "0")];
+      Buffer.from(items.buffer).copy(bytes);
     });
-    // What lies at the same place changes with it.
-    const at = new Map(arrays.map((entry) => [entry[0], entry]));
-    const own = at.get(path)!;
-    const whole = arrays.map((entry): Entry => {
-      const isSame = entry[2] === own[2] && entry[3] === own[3] && entry[3] > 0;
-      return isSame ? [entry[0], entry[1], entry[2], entry[3], own[4]] : entry;
-    });
-    return await refusalOf(bad, Buffer.concat([forgeHead({ ...head, arrays: whole }, file), changed]));
+    return await refusalOf(bad, forged);
   }
 
   const pathsOf = (ending: RegExp): string[] => {

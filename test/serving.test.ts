@@ -303,7 +303,6 @@ it("the setting takes a number of threads or auto", async () => {
   assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);
   for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
   assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
-  assert.equal(whyNoSharing({ node: "22.6.0", bun: "1.4.5" }, "linux"), undefined);
   const { status, stderr } = await run([
     "serve",
     "--snapshot",

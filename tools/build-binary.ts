@@ -113,12 +113,34 @@ function licenceOf(node: string): string {
   return "Node.js: https://github.com/nodejs/node/blob/main/LICENSE\n";
 }
 
-/** Takes symbols and debugging information away, where binutils are installed: a fifth of the file. */
+/**
+ * Takes symbols and debugging information away, where binutils are installed: a fifth of the file. Of the compiler's
+ * notes postject would make a section each, and warn of each that it has no name.
+ */
 function strip(file: string): void {
   try {
-    execFileSync("strip", ["--strip-all", file], { stdio: "ignore" });
+    execFileSync("strip", ["--strip-all", "--remove-section=.gnu.build.attributes", file], {
+      stdio: "ignore",
+    });
   } catch {
     console.log("without `strip` the file keeps its symbols");
+  }
+}
+
+/** The note that the blob is in has no name, and needs none: Node finds it by what is in it. */
+const NAMELESS_NOTE = "warning: Can't find string offset for section name '.note'";
+
+/** Puts the blob into a Node. */
+async function injectBlob(file: string, blob: Buffer): Promise<void> {
+  const { warn } = console;
+  console.warn = (text: unknown) => {
+    if (text !== NAMELESS_NOTE) warn(text);
+  };
+  try {
+    const sentinelFuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
+    await inject(file, "NODE_SEA_BLOB", blob, { sentinelFuse });
+  } finally {
+    console.warn = warn;
   }
 }
 
@@ -161,9 +183,7 @@ try {
   copyFileSync(node, next);
   chmodSync(next, 0o755);
   strip(next);
-  await inject(next, "NODE_SEA_BLOB", readFileSync(join(folder, "blob")), {
-    sentinelFuse: "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2",
-  });
+  await injectBlob(next, readFileSync(join(folder, "blob")));
   writeFileSync(`${OUT}.LICENSES.txt`, `${licenceOf(node)}\n${"-".repeat(80)}\n\n${licences}`);
   renameSync(next, OUT);
 } finally {

@@ -13,7 +13,7 @@ export interface Kind {
   readonly settings?: readonly string[];
 }
 
-/** As short as a good request can be: 404. */
+/** As short as a good request can be: 302. */
 const SMALL = "GET / HTTP/1.1\r\nHost:\r\n\r\n";
 
 const STATS = "/api/public/v1/stats";
@@ -66,8 +66,8 @@ export function pipelines(token: string): readonly Kind[] {
   const asked = (target: string): string =>
     `GET /api/public/v1${target} HTTP/1.1\r\nHost:\r\nAuthorization: Bearer ${token}\r\n\r\n`;
   return [
-    { name: "404, read", first: "", small: SMALL },
-    { name: "404, not read", first: "", small: SMALL, deaf: true },
+    { name: "302, read", first: "", small: SMALL },
+    { name: "302, not read", first: "", small: SMALL, deaf: true },
     { name: "401, not read", first: "", small: `GET ${STATS} HTTP/1.1\r\nHost:\r\n\r\n`, deaf: true },
     { name: "pages of 50, not read", first: "", small: asked("/worlds?limit=50"), deaf: true },
     {
@@ -78,3 +78,14 @@ export function pipelines(token: string): readonly Kind[] {
     },
   ];
 }
+
+/** Requests without a token, of which a crowd sends nothing else. */
+export const WITHOUT_TOKEN: readonly { readonly name: string; readonly small: string }[] = [
+  { name: "OPTIONS", small: `OPTIONS ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
+  { name: "GET /", small: SMALL },
+  { name: "/openapi.json", small: "GET /openapi.json HTTP/1.1\r\nHost:\r\n\r\n" },
+  { name: "304 of a page", small: "GET /docs HTTP/1.1\r\nHost:\r\nIf-None-Match: *\r\n\r\n" },
+  { name: "401", small: `GET ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
+  { name: "404", small: "GET /x HTTP/1.1\r\nHost:\r\n\r\n" },
+  { name: "405", small: `PUT ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
+];

@@ -12,7 +12,8 @@ export interface Noticed {
   readonly grown: number;
 }
 
-function residentBytes(pid: number): number {
+/** Resident memory of a process. */
+export function residentBytes(pid: number): number {
   const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line?.[1] ?? Number.NaN) * 1024;
 }

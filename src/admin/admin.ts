@@ -24,7 +24,8 @@ import { type AdminAsk, type AdminReply, errorReply } from "./request.ts";
 import { createAdminRouter } from "./router.ts";
 import { adminRows } from "./rows.ts";
 import type { LoadStatus, ReloadReply } from "./status.ts";
-import { type AskedThread, createStatus } from "./status-reply.ts";
+import { type AskedThread, createStatus, measureMoment, type StatusSources } from "./status-reply.ts";
+import { Timeline } from "./timeline.ts";
 import { createTokenCheck } from "./token.ts";
 
 /** Settings of the listener. */
@@ -191,17 +192,19 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     return { holding: serving.filter(({ figures }) => figures?.holds).length, asked: serving.length };
   }
 
-  const status = createStatus({
+  const sources: StatusSources = {
     ...following,
     opened: () => opened,
     servingThreads,
     searchCacheBytes: options.searchCacheBytes,
     windowSeconds: options.rateWindow,
     askThreads: () => askThreads(),
-  });
+  };
+  const timeline = new Timeline(() => measureMoment(sources));
   const rows = adminRows({
     readiness: () => readiness.readiness(),
-    status,
+    status: createStatus(sources),
+    timeline: () => timeline.reply(),
     explain: (ask) => explain(ask),
     reload: createReload(() => opened, history, readiness),
   });

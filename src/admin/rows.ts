@@ -3,12 +3,13 @@
 import { pageRow } from "./page.ts";
 import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 import { errorReply, jsonReply } from "./request.ts";
-import type { Readiness, ReloadReply, Status } from "./status.ts";
+import type { Readiness, ReloadReply, Status, TimelineReply } from "./status.ts";
 
 /** What the rows answer from. */
 export interface Administered {
   readonly readiness: () => Readiness;
   readonly status: () => Promise<Status>;
+  readonly timeline: () => TimelineReply;
   readonly explain: (ask: AdminAsk) => Promise<AdminReply>;
   /** Undefined when a load is under way already. */
   readonly reload: () => Promise<ReloadReply> | undefined;
@@ -32,11 +33,12 @@ async function reloadReply({ readiness, reload }: Administered): Promise<AdminRe
 
 /** Makes the table. */
 export function adminRows(administered: Administered): readonly AdminRow[] {
-  const { readiness, status, explain } = administered;
+  const { readiness, status, timeline, explain } = administered;
   return [
     { method: "GET", path: "/livez", isOpen: true, answer: () => LIVE },
     { method: "GET", path: "/readyz", isOpen: true, answer: () => readyReply(readiness()) },
     { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
+    { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline()) },
     { method: "GET", path: "/explain", isCostly: true, answer: explain },
     { method: "POST", path: "/reload", isAction: true, answer: () => reloadReply(administered) },
     pageRow(),

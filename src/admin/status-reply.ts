@@ -12,7 +12,15 @@ import type { LimitsHistory } from "./limits.ts";
 import type { Problems } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
-import type { KeysStatus, SearchCacheStatus, Status, ThreadStatus, ThreadsStatus } from "./status.ts";
+import type {
+  KeysStatus,
+  MemoryStatus,
+  Moment,
+  SearchCacheStatus,
+  Status,
+  ThreadStatus,
+  ThreadsStatus,
+} from "./status.ts";
 
 /** One thread as it was asked. */
 export interface AskedThread {
@@ -92,10 +100,12 @@ function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): S
 
 function threadsStatus(
   threads: readonly AskedThread[],
-  { servingThreads, history }: StatusSources,
+  { servingThreads, history }: Pick<StatusSources, "servingThreads" | "history">,
 ): ThreadsStatus {
+  const delays = threads.flatMap(({ figures }) => figures?.eventLoop?.delay?.p99Ms ?? []);
   return {
     serving: servingThreads,
+    delayP99Ms: delays.length === 0 ? null : Math.max(...delays),
     all: threads.map(({ role, number, figures }) => ({
       role,
       number,
@@ -104,6 +114,37 @@ function threadsStatus(
       eventLoop: figures?.eventLoop ?? null,
     })),
     restarts: { ...history.restarts },
+  };
+}
+
+function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
+  const { rss, external, arrayBuffers } = process.memoryUsage();
+  const sum = (of: (figures: ThreadFigures) => number): number =>
+    threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
+  return {
+    rssBytes: rss,
+    heapUsedBytes: sum((figures) => figures.heapUsedBytes),
+    heapTotalBytes: sum((figures) => figures.heapTotalBytes),
+    externalBytes: external,
+    arrayBuffersBytes: arrayBuffers,
+  };
+}
+
+/** Measures what charts draw; it does not look at the keys, of which there may be many. */
+export async function measureMoment(
+  sources: Pick<StatusSources, "askThreads" | "rates" | "servingThreads" | "history">,
+): Promise<Moment> {
+  const threads = await sources.askThreads();
+  const { perSecondByStatus, routes } = sources.rates.requests();
+  const { rssBytes, heapUsedBytes, arrayBuffersBytes } = memoryStatus(threads);
+  return {
+    now: new Date().toISOString(),
+    requests: {
+      perSecondByStatus,
+      routes: routes.flatMap(({ route, recent }) => (recent === null ? [] : { route, recent })),
+    },
+    memory: { rssBytes, heapUsedBytes, arrayBuffersBytes },
+    threads: { delayP99Ms: threadsStatus(threads, sources).delayP99Ms },
   };
 }
 
@@ -117,9 +158,6 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
     const threads = await sources.askThreads();
     const ready = readiness.readiness();
     const { ageSeconds } = ready;
-    const { rss, external, arrayBuffers } = process.memoryUsage();
-    const sum = (of: (figures: ThreadFigures) => number): number =>
-      threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
     return {
       version,
       runtime,
@@ -142,13 +180,7 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
       keys: keysStatus(sources),
       limits: sources.limits.status(sources.opened()?.sharedLimits?.figures()),
       searchCache: searchCacheStatus(threads, sources.searchCacheBytes),
-      memory: {
-        rssBytes: rss,
-        heapUsedBytes: sum((figures) => figures.heapUsedBytes),
-        heapTotalBytes: sum((figures) => figures.heapTotalBytes),
-        externalBytes: external,
-        arrayBuffersBytes: arrayBuffers,
-      },
+      memory: memoryStatus(threads),
     };
   }
 

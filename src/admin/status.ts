@@ -192,6 +192,8 @@ export interface ThreadsStatus {
   /** How many threads answer requests when all are well. */
   readonly serving: number;
   readonly all: readonly ThreadStatus[];
+  /** How late the timers of the slowest thread were, as in {@link EventLoopStatus}; null in the first moments. */
+  readonly delayP99Ms: number | null;
   /** Threads that died and were replaced since the start, by what they did. */
   readonly restarts: { readonly search: number; readonly serving: number; readonly similar: number };
 }
@@ -296,6 +298,28 @@ export interface Status {
   readonly limits: LimitsStatus;
   readonly searchCache: SearchCacheStatus;
   readonly memory: MemoryStatus;
+}
+
+/** What charts draw of one moment: a small part of the {@link Status} of then. */
+export interface Moment {
+  /** Time of the server. */
+  readonly now: string;
+  readonly requests: Pick<RequestsStatus, "perSecondByStatus"> & {
+    /** Those that had a request in the recent interval. */
+    readonly routes: readonly Pick<RouteStatus, "route" | "recent">[];
+  };
+  readonly memory: Pick<MemoryStatus, "rssBytes" | "heapUsedBytes" | "arrayBuffersBytes">;
+  readonly threads: Pick<ThreadsStatus, "delayP99Ms">;
+}
+
+/** The last ten minutes. The reply of `GET /history`. */
+export interface TimelineReply {
+  /** Time of the server. */
+  readonly now: string;
+  /** Between two moments. */
+  readonly everySeconds: number;
+  /** Oldest first, at most 120. */
+  readonly moments: readonly Moment[];
 }
 
 /** What became of `POST /reload`: the keys and the snapshot are judged apart. */

@@ -49,6 +49,7 @@ export async function demo(options: Options, world: World): Promise<void> {
   await console.announce(listeningLine(server));
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
   if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
+  if (settings.docs) await console.announce(`API reference on ${new URL("/docs", server.url)}\n`);
   await stopped;
   await console.flush();
   // As for serve: a load that is still under way must not keep the process.

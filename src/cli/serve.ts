@@ -179,15 +179,6 @@ function sharesPort(options: Options): boolean {
   return shares;
 }
 
-/** Settings of what `Bun.serve` does in ways of its own. */
-const WITHOUT_EFFECT_ON_BUN = [
-  "headers-timeout",
-  "request-timeout",
-  "timeout-check-interval",
-  "socket-timeout",
-  "max-requests-per-socket",
-] as const;
-
 /** Settings that say how another one works, which is off where it is not given. */
 const WITHOUT_EFFECT_ALONE = {
   admin: ["admin-token-file", "max-age"],
@@ -196,18 +187,13 @@ const WITHOUT_EFFECT_ALONE = {
 } as const;
 
 /** Tells of settings that somebody relies on and that do nothing here. */
-export function reportWithoutEffect(
-  options: Options,
-  observe: Observe,
-  isBun: boolean = process.versions.bun !== undefined,
-): void {
-  const report = (flags: readonly string[], why: string): void => {
+export function reportWithoutEffect(options: Options, observe: Observe): void {
+  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE)) {
+    if (options.isGiven(needed)) continue;
     const settings = flags.filter((flag) => options.isGiven(flag)).map((flag) => options.nameOf(flag));
+    const why = `without --${needed}`;
     if (settings.length > 0) observe({ kind: "settings-without-effect", settings, why });
-  };
-  if (isBun) report(WITHOUT_EFFECT_ON_BUN, "on Bun");
-  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE))
-    if (!options.isGiven(needed)) report(flags, `without --${needed}`);
+  }
 }
 
 /**

@@ -1,7 +1,8 @@
 /** What an operation can reply, as OpenAPI says it: bodies, headers, errors with their messages. */
 
-import { FAULTS, type FaultName, SCOPE_FAULTS } from "../fault.ts";
+import { BARE_FAULTS, FAULTS, type FaultName, SCOPE_FAULTS } from "../fault.ts";
 import { SCHEMAS } from "../model.ts";
+import { REQUEST_ID } from "../request-ids.ts";
 import type { Route } from "../routes/route.ts";
 import EXAMPLES from "./examples.json" with { type: "json" };
 import { PARAMETERS } from "./parameters.ts";
@@ -38,8 +39,10 @@ export const HEADERS: Json = {
   },
   "WWW-Authenticate": { description: "The scheme that is understood.", schema: { const: "Bearer" } },
   "X-Request-Id": {
-    description: "Names the request in the server's access log, where there is one.",
-    schema: { type: "string", pattern: "^[0-9a-f]{8}-[0-9a-z]+$" },
+    description:
+      "Names the request in the server's access log, where there is one: the id that the request brought in its own " +
+      "`X-Request-Id`, or else one of the server's.",
+    schema: { type: "string", pattern: REQUEST_ID.source },
   },
   "Access-Control-Allow-Origin": {
     description: "Pages of every origin may read the reply, unless the server does not allow that.",
@@ -51,7 +54,7 @@ export const HEADERS: Json = {
   },
 };
 
-/** What every reply may carry. */
+/** What every reply to a request of an operation may carry. */
 const ANYWHERE = ["X-Request-Id", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 
 const QUOTA = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
@@ -100,8 +103,10 @@ const EVERYWHERE = [
   "internal",
 ] as const satisfies readonly FaultName[];
 
-/** What stands in the head of an error beside the type of its body. */
-function faultHeaders(status: number): Json {
+/** What stands in the head of errors of one status beside the type of their bodies. */
+function faultHeaders(status: number, faults: readonly FaultName[]): Json {
+  if (faults.every((name) => BARE_FAULTS.includes(name)))
+    return Object.fromEntries(["Cache-Control", "X-Request-Id"].map((name) => [name, ref("headers", name)]));
   if (status === 401) return headers(["WWW-Authenticate", "Cache-Control"], []);
   if (status === 412) return headers(["ETag", "Cache-Control"]);
   if (status === 429 || status === 503) return headers(["Retry-After", "Cache-Control"]);
@@ -119,7 +124,7 @@ function faultReplies(names: readonly FaultName[]): Record<string, Json> {
     ]);
     replies[status] = {
       description: faults.map((name) => FAULTS[name].message).join("; "),
-      headers: faultHeaders(status),
+      headers: faultHeaders(status, faults),
       content: {
         "application/json": { schema: ref("schemas", "Error"), examples: Object.fromEntries(examples) },
       },

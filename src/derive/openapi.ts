@@ -3,17 +3,23 @@
 import { FAULTS } from "../fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model.ts";
 import type { Route } from "../routes/route.ts";
+import { defaultOf } from "../settings.ts";
+import { limitText } from "./limit-text.ts";
 import { exampleTarget, HEADERS, type Json, ref, repliesOf, SHARED_REPLIES } from "./openapi-replies.ts";
 import { PARAMETERS } from "./parameters.ts";
 
-/** What the document says before its operations. */
-const DESCRIPTION = `Worlds, their instances and statistics, and users of a virtual-world platform: public data, read only.
+/** What the document says before its operations. @param limit such as "1,000 an hour" */
+const descriptionOf = (
+  limit: string,
+): string => `Worlds, their instances and statistics, and users of a virtual-world platform: public data, read only.
 
-- **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests in a window; a CLI token has neither.
+- **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests in a window, ${limit} where nothing else was agreed; a CLI token has neither.
 - **Pages.** Lists take \`limit\` (at most 50) and \`offset\`; \`pagination.total\` counts all items.
 - **Generations.** The data are replaced as a whole. Every reply names its generation in \`ETag\`: send it back as \`If-None-Match\` to be told that nothing is new (304), or as \`If-Match\` to get the next page of the same list or none (412).
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
 - **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
+
+const DEFAULT_LIMIT = limitText(Number(defaultOf("rate-limit")), Number(defaultOf("rate-window")));
 
 /** What the first segments of paths stand for. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -84,15 +90,19 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** Makes the document. */
-export function createOpenApi(routes: readonly Route[]): Json {
+/**
+ * Makes the document.
+ *
+ * @param limit requests of an API key and their window, such as "1,000 an hour"; those that a server has by default if absent
+ */
+export function createOpenApi(routes: readonly Route[], limit = DEFAULT_LIMIT): Json {
   const whole = { type: "integer", minimum: 0 };
   return {
     openapi: "3.1.0",
     info: {
       title: "Public read-only API",
       version: "1",
-      description: DESCRIPTION,
+      description: descriptionOf(limit),
       contact: { name: "The operator of this server" },
       license: { name: "MIT", identifier: "MIT" },
     },

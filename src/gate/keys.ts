@@ -1,7 +1,7 @@
 /** The keys file: reading, validating, and the lookup that is made from it. */
 
 import * as crypto from "node:crypto";
-import { isObject } from "../json.ts";
+import { isObject, notJson } from "../json.ts";
 import { SCOPES, type Scope } from "../model.ts";
 import { parseTime } from "../time.ts";
 import { type Counters, slotOf } from "./limit.ts";
@@ -141,11 +141,12 @@ const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted
  * @internal
  */
 export function parseKeys(text: string): KeyRecord[] {
+  const json = text.replace(/^\uFEFF/, "");
   let file: unknown;
   try {
-    file = JSON.parse(text.replace(/^\uFEFF/, ""));
+    file = JSON.parse(json);
   } catch {
-    fail("not valid JSON");
+    fail(notJson(json));
   }
   if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
   const ids = new Set<string>();

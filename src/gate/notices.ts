@@ -19,12 +19,18 @@ const MAX_CLIENTS = 4096;
 /** How often an address moves up among those remembered. */
 const TOUCH_MS = 1000;
 
+/** A key that has used up its window, which ends at `reset` (epoch seconds). */
+export type LimitedKey = Omit<Extract<Observation, { kind: "key-limited" }>, "kind">;
+
+/** Refused tokens of an address (`client`), so many, and why the last one was refused. */
+export type BadTokens = Omit<Extract<Observation, { kind: "bad-tokens" }>, "kind">;
+
 /** Receives what may be worth a notice. Of both `now` is milliseconds since the epoch. */
 export interface Notices {
-  /** A key was refused. @param reset epoch seconds at which its window ends */
-  readonly limited: (keyId: string, limit: number, reset: number, now: number) => void;
-  /** Tokens were refused, so many of them. @param client address that they came from */
-  readonly badTokens: (client: string, count: number, now: number) => void;
+  /** A key was refused. */
+  readonly limited: (key: LimitedKey, now: number) => void;
+  /** Tokens were refused. */
+  readonly badTokens: (tokens: BadTokens, now: number) => void;
 }
 
 /** Whether a minute has passed since a time. */
@@ -102,16 +108,16 @@ export function createNotices(observe: Observe): Notices {
   }
 
   return {
-    limited(keyId, limit, reset, now) {
+    limited({ keyId, name, limit, reset }, now) {
       const known = keys.get(keyId);
       // Most requests that are refused are not the first.
       if (known !== undefined && known.reset >= reset) return;
       if (known !== undefined && !isOver(known.told, now)) return;
       if (!keyRation(now)) return;
       keep(keys, keyId, { reset, told: now }, MAX_KEYS);
-      observe({ kind: "key-limited", keyId, limit, reset });
+      observe({ kind: "key-limited", keyId, name, limit, reset });
     },
-    badTokens(address, count, now) {
+    badTokens({ client: address, count, fault }, now) {
       const client = address === lastAddress ? last : clientOf(address, now);
       if (Math.abs(now - client.touched) >= TOUCH_MS) {
         client.touched = now;
@@ -123,7 +129,7 @@ export function createNotices(observe: Observe): Notices {
       }
       client.count += count;
       if (client.count >= MANY_TOKENS && isOver(client.told, now) && clientRation(now)) {
-        observe({ kind: "bad-tokens", client: client.name, count: client.count });
+        observe({ kind: "bad-tokens", client: client.name, count: client.count, fault });
         client.count = 0;
         client.since = now;
         client.told = now;
@@ -137,9 +143,9 @@ export function mergeNotices(observe: Observe): Observe {
   const notices = createNotices(observe);
   return (observation: Observation) => {
     if (observation.kind === "key-limited") {
-      notices.limited(observation.keyId, observation.limit, observation.reset, Date.now());
+      notices.limited(observation, Date.now());
     } else if (observation.kind === "bad-tokens") {
-      notices.badTokens(observation.client, observation.count, Date.now());
+      notices.badTokens(observation, Date.now());
     } else {
       observe(observation);
     }

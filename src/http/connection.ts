@@ -121,6 +121,8 @@ export class Connection {
   /** Requests so far. */
   requests = 0;
   #answers: Answer[] = [];
+  /** Bytes of the answers that are ready and wait for one before them. */
+  #heldBytes = 0;
   /** Why parsing waits: for its turn, or for room. */
   #wait: "turn" | "room" | undefined;
   /** Whether the peer has sent its FIN. */
@@ -207,7 +209,7 @@ export class Connection {
   }
 
   #isFull(): boolean {
-    return this.#answers.length >= MAX_ANSWERS || this.#writer.unsent >= MAX_UNSENT_BYTES;
+    return this.#answers.length >= MAX_ANSWERS || this.#writer.unsent + this.#heldBytes >= MAX_UNSENT_BYTES;
   }
 
   #waitFor(what: "turn" | "room"): void {
@@ -267,13 +269,18 @@ export class Connection {
     this.#answers.push(answer);
     if (reply instanceof Promise) {
       void reply.then((later) => {
-        answer.reply = later;
+        this.#hold(answer, later);
         this.#deliver();
       });
     } else {
-      answer.reply = reply;
+      this.#hold(answer, reply);
       this.#writeReady();
     }
+  }
+
+  #hold(answer: Answer, reply: Reply): void {
+    answer.reply = reply;
+    this.#heldBytes += reply.body.length;
   }
 
   #watch(): () => boolean {
@@ -300,8 +307,10 @@ export class Connection {
 
   /** Writes the answers that are ready, in order. */
   #writeReady(settled?: Answer): void {
-    while (this.#answers[0]?.reply !== undefined) {
-      const answer = this.#answers[0];
+    for (;;) {
+      const [answer] = this.#answers;
+      const reply = answer?.reply;
+      if (answer === undefined || reply === undefined) return;
       let { closes } = answer;
       if (!closes && this.#answers.length === 1 && this.#mayBeLast() && this.#wait === undefined) {
         const isKnown = this.#hasEnded || this.#host.isLeaving || answer === settled;
@@ -312,7 +321,8 @@ export class Connection {
         closes = this.#at === this.#text.length;
       }
       this.#answers.shift();
-      this.#write(answer.method, answer.began, answer.reply!, closes);
+      this.#heldBytes -= reply.body.length;
+      this.#write(answer.method, answer.began, reply, closes);
     }
   }
 

@@ -7,7 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { State } from "../answer.ts";
+import { isServed, type State } from "../answer.ts";
 import { bodyBytes } from "../body.ts";
 import type { FaultName } from "../fault.ts";
 import { splitHeaders } from "../headers.ts";
@@ -15,8 +15,16 @@ import type { Ask, Reply } from "../message.ts";
 import { type ApiApp, createApiApp } from "./api.ts";
 import { faultOf, type Head, headOf, staysOpen } from "./head.ts";
 
-/** Handles one request; fits `http.createServer`. */
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+/**
+ * Answers one request; fits `http.createServer` and hosts such as Express. With
+ * `next`, a function, requests whose paths are neither the API's nor a page's are
+ * left to it; a third argument of another kind is ignored.
+ */
+export type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
 
 /** What a server tells its door. */
 export interface NodeDoorOptions {
@@ -33,8 +41,12 @@ export function createNodeDoor(
   state: State,
   { closes = never, givesUpWork = never }: NodeDoorOptions = {},
   app: ApiApp = createApiApp(state),
-): NodeHandler {
-  return (request, response) => {
+): Handler {
+  return (request, response, next) => {
+    if (typeof next === "function" && !isServed(request.url!, state)) {
+      next();
+      return;
+    }
     const { socket } = request;
     const began = app.begin();
     const method = request.method!;

@@ -10,12 +10,11 @@ export type Sharing = "alone" | "threads" | "anybody";
 
 /** Why this runtime cannot share a port between servers, or undefined when it can. */
 export function whyNoSharing(
-  { node, bun }: { readonly node: string; readonly bun?: string } = process.versions,
+  { node }: { readonly node: string } = process.versions,
   platform: string = process.platform,
 ): string | undefined {
   const [major = 0, minor = 0] = node.split(".").map(Number);
-  // The version of Node that Bun names says nothing of its own server.
-  if (bun === undefined && (major < 22 || (major === 22 && minor < 12))) {
+  if (major < 22 || (major === 22 && minor < 12)) {
     return `requires Node 22.12 or newer, whose servers can share a port; this is ${node}`;
   }
   if (!["linux", "freebsd", "sunos", "aix", "android"].includes(platform)) {

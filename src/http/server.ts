@@ -180,6 +180,7 @@ export class HttpServer implements ConnectionHost, Listener {
   #discarded = 0;
   #collectIsDue = false;
   #stopBegan: number | undefined;
+  #wasToldOfRefused = false;
 
   constructor(app: HttpApp, limits: HttpLimits) {
     this.#app = app;
@@ -192,14 +193,15 @@ export class HttpServer implements ConnectionHost, Listener {
     this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
     // A peer that half-closes has asked everything; it is still answered.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
-    if (limits.maxConnections !== undefined && !limits.makesRoom) {
-      this.#limitConnections(limits.maxConnections);
-    }
   }
 
   #accept(socket: Socket): void {
     const { maxConnections = Number.POSITIVE_INFINITY, makesRoom } = this.limits;
     if (makesRoom) this.#makeRoom(maxConnections);
+    else if (this.connections.size >= maxConnections) {
+      this.#refuseConnection(socket, maxConnections);
+      return;
+    }
     this.connections.add(new Connection(socket, this));
   }
 
@@ -231,17 +233,16 @@ export class HttpServer implements ConnectionHost, Listener {
     victim.socket.destroy();
   }
 
-  #limitConnections(limit: number): void {
-    this.#server.maxConnections = limit;
-    let wasTold = false;
-    this.#server.on("drop", () => {
-      if (wasTold) return;
-      wasTold = true;
-      this.#app.observe({ kind: "connections-refused", limit });
-      setTimeout(() => {
-        wasTold = false;
-      }, TELL_OF_REFUSED_MS).unref();
-    });
+  /** Counted here, since Deno closes connections beyond `maxConnections` without a `drop` event. */
+  #refuseConnection(socket: Socket, limit: number): void {
+    socket.on("error", () => {});
+    socket.destroy();
+    if (this.#wasToldOfRefused) return;
+    this.#wasToldOfRefused = true;
+    this.#app.observe({ kind: "connections-refused", limit });
+    setTimeout(() => {
+      this.#wasToldOfRefused = false;
+    }, TELL_OF_REFUSED_MS).unref();
   }
 
   refuse(fault: FaultName, socket: Socket, ask: Ask | undefined): Reply {

@@ -1,5 +1,15 @@
 /** The files that make up a set of pages, as the build keeps them: one JSON file a set. */
 
+import { createHash } from "node:crypto";
+
+/** Stands in a file for the limit of an API key on the server that sends it. */
+export const LIMIT = "{{limit}}";
+
+/** The hash of a file's contents, as its name and its tag hold it. */
+export function hashOf(contents: string | Uint8Array): string {
+  return createHash("sha256").update(contents).digest("base64url").slice(0, 16);
+}
+
 /** The sets of pages that there are: each is made of a folder beside this file. */
 export type PagesName = "dashboard" | "reference";
 

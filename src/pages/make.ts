@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import { createOpenApi } from "../derive/openapi.ts";
 import { ROUTES } from "../routes.ts";
-import type { PagesName, StoredFile } from "./file.ts";
+import { hashOf, LIMIT, type PagesName, type StoredFile } from "./file.ts";
 
 /** What a set is made of. Names are of files in its folder, or of what packages hold. */
 interface PagesSource {
@@ -50,7 +50,7 @@ const SOURCES: Readonly<Record<PagesName, PagesSource>> = {
       "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
       "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",
     },
-    documents: { "/openapi.json": () => createOpenApi(ROUTES) },
+    documents: { "/openapi.json": () => createOpenApi(ROUTES, LIMIT) },
   },
 };
 
@@ -76,10 +76,6 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const require = createRequire(import.meta.url);
 const compressed = promisify(gzip);
-
-function hashOf(contents: string | Uint8Array): string {
-  return createHash("sha256").update(contents).digest("base64url").slice(0, 16);
-}
 
 async function store(path: string, contents: string | Uint8Array, isHashed: boolean): Promise<StoredFile> {
   const bytes = await compressed(contents, { level: constants.Z_BEST_COMPRESSION });

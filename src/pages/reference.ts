@@ -1,5 +1,6 @@
 /** The pages beside the API: the reference of its operations, and the document that it is made from. */
 
+import { LIMIT } from "./file.ts";
 import { createPageServer, type PageServer } from "./serve.ts";
 
 const PAGE = "/docs";
@@ -14,11 +15,13 @@ export function isReferencePath(path: string): boolean {
  * Makes the server of the pages.
  *
  * @param corsOn whether pages of other origins may read the document
+ * @param limit requests of an API key and their window, in words
  */
-export function createReference(corsOn: boolean): PageServer {
+export function createReference(corsOn: boolean, limit: string): PageServer {
   return createPageServer("reference", {
     redirects: { "/": PAGE },
     mayHold: isReferencePath,
     crossOrigin: corsOn ? [DOCUMENT] : [],
+    fill: { text: LIMIT, by: limit },
   });
 }

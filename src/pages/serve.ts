@@ -7,14 +7,14 @@
  */
 
 import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { constants, gunzip, gzip } from "node:zlib";
 import { sliceAll } from "../body.ts";
 import { judgeConditions } from "../conditions.ts";
 import { FAULTS } from "../fault.ts";
 import { FAULT_BODIES } from "../headers.ts";
 import type { Reply } from "../message.ts";
 import { takesGzip } from "./accept-encoding.ts";
-import type { PagesName, StoredFile } from "./file.ts";
+import { hashOf, type PagesName, type StoredFile } from "./file.ts";
 import { readPages } from "./read.ts";
 
 /** What matters of a request for a page. */
@@ -28,8 +28,11 @@ export interface PageRequest {
   readonly acceptEncoding: string | undefined;
 }
 
-/** Answers a request; undefined when the path is none of the set. Rejects when the set cannot be read. */
-export type PageServer = (request: PageRequest) => Promise<Reply | undefined> | undefined;
+/**
+ * Answers a request; undefined when the path is none of the set. At once but for the first requests, which wait until
+ * the set was read: an answer that comes later leaves in a write of its own. Rejects when the set cannot be read.
+ */
+export type PageServer = (request: PageRequest) => Reply | undefined | Promise<Reply | undefined>;
 
 /** How a set is served. */
 export interface PageServerOptions {
@@ -39,6 +42,8 @@ export interface PageServerOptions {
   readonly mayHold?: (path: string) => boolean;
   /** Paths of files that other origins may read. */
   readonly crossOrigin?: readonly string[];
+  /** What takes the place of a text in the files whose names hold no hash. */
+  readonly fill?: { readonly text: string; readonly by: string };
 }
 
 /** Pages run nothing but scripts of this server, are styled by its files, speak to it alone, and stand in no frame. */
@@ -77,17 +82,31 @@ interface File {
   /** Header lines of a 200 and a 304. */
   readonly common: string;
   readonly gzipped: Variant;
-  /** Not encoded, which few ask for: made at the first of them. */
-  readonly plain: () => Promise<Variant>;
+  /** Not encoded, which few ask for: made at the first of them, and there at once for the later ones. */
+  readonly plain: () => Variant | Promise<Variant>;
 }
 
 const gunzipped = promisify(gunzip);
+const gzipped = promisify(gzip);
+
+/** The file with what the server says of itself. */
+async function fillIn(
+  file: StoredFile,
+  { text, by }: NonNullable<PageServerOptions["fill"]>,
+): Promise<StoredFile> {
+  if (file.isHashed) return file;
+  const whole = String(await gunzipped(Buffer.from(file.gzip, "base64")));
+  if (!whole.includes(text)) return file;
+  const filled = whole.replaceAll(text, by);
+  const bytes = await gzipped(filled, { level: constants.Z_BEST_COMPRESSION });
+  return { ...file, hash: hashOf(filled), gzip: bytes.toString("base64") };
+}
 
 function prepare({ path, type, hash, isHashed, gzip }: StoredFile, isCrossOrigin: boolean): [string, File] {
   const bytes = Buffer.from(gzip, "base64");
   const isHtml = type.startsWith("text/html");
   const own = `Content-Type: ${type}\r\n${NO_SNIFFING}${isHtml ? SAFETY : ""}`;
-  let plain: Promise<Variant> | undefined;
+  let plain: Variant | Promise<Variant> | undefined;
   return [
     path,
     {
@@ -95,7 +114,10 @@ function prepare({ path, type, hash, isHashed, gzip }: StoredFile, isCrossOrigin
       // A strong tag names the bytes that are sent.
       gzipped: { etag: `"${hash}-gzip"`, headers: `${own}Content-Encoding: gzip\r\n`, bytes },
       plain: () => {
-        plain ??= gunzipped(bytes).then((whole) => ({ etag: `"${hash}"`, headers: own, bytes: whole }));
+        plain ??= gunzipped(bytes).then((whole) => {
+          plain = { etag: `"${hash}"`, headers: own, bytes: whole };
+          return plain;
+        });
         return plain;
       },
     },
@@ -108,8 +130,13 @@ function reply(status: number, headers: string, body: Reply["body"] = ""): Reply
 
 const PRECONDITION_FAILED = '{"error":"Precondition failed"}';
 
-async function send(file: File, request: PageRequest): Promise<Reply> {
-  const { etag, headers, bytes } = takesGzip(request.acceptEncoding) ? file.gzipped : await file.plain();
+function send(file: File, request: PageRequest): Reply | Promise<Reply> {
+  const variant = takesGzip(request.acceptEncoding) ? file.gzipped : file.plain();
+  if (variant instanceof Promise) return variant.then((made) => sendVariant(file, made, request));
+  return sendVariant(file, variant, request);
+}
+
+function sendVariant(file: File, { etag, headers, bytes }: Variant, request: PageRequest): Reply {
   const tag = `ETag: ${etag}\r\n`;
   const isHead = request.method === "HEAD";
   const status = judgeConditions(request.ifMatch, request.ifNoneMatch, etag);
@@ -141,13 +168,16 @@ function refuse(request: PageRequest): Reply {
 
 /** Makes the server of a set. */
 export function createPageServer(name: PagesName, options: PageServerOptions = {}): PageServer {
-  const { redirects = {}, mayHold = () => true, crossOrigin = [] } = options;
+  const { redirects = {}, mayHold = () => true, crossOrigin = [], fill } = options;
   const targets = new Map(Object.entries(redirects));
-  let files: Promise<ReadonlyMap<string, File>> | undefined;
+  let files: ReadonlyMap<string, File> | Promise<ReadonlyMap<string, File>> | undefined;
 
   async function read(): Promise<ReadonlyMap<string, File>> {
     try {
-      return new Map((await readPages(name)).map((file) => prepare(file, crossOrigin.includes(file.path))));
+      const stored = await readPages(name);
+      const own = fill === undefined ? stored : await Promise.all(stored.map((file) => fillIn(file, fill)));
+      files = new Map(own.map((file) => prepare(file, crossOrigin.includes(file.path))));
+      return files;
     } catch (error) {
       // What cannot be opened now may be later.
       files = undefined;
@@ -155,15 +185,23 @@ export function createPageServer(name: PagesName, options: PageServerOptions = {
     }
   }
 
-  async function answer(request: PageRequest): Promise<Reply | undefined> {
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    const target = targets.get(request.path);
-    if (target !== undefined) return isRead ? redirect(target) : refuse(request);
-    files ??= read();
-    const file = (await files).get(request.path);
+  function answerFrom(set: ReadonlyMap<string, File>, request: PageRequest): ReturnType<PageServer> {
+    const file = set.get(request.path);
     if (file === undefined) return undefined;
-    return isRead ? await send(file, request) : refuse(request);
+    return isRead(request) ? send(file, request) : refuse(request);
   }
 
-  return (request) => (targets.has(request.path) || mayHold(request.path) ? answer(request) : undefined);
+  return (request) => {
+    const target = targets.get(request.path);
+    if (target !== undefined) return isRead(request) ? redirect(target) : refuse(request);
+    if (!mayHold(request.path)) return undefined;
+    files ??= read();
+    return files instanceof Promise
+      ? files.then((set) => answerFrom(set, request))
+      : answerFrom(files, request);
+  };
+}
+
+function isRead({ method }: PageRequest): boolean {
+  return method === "GET" || method === "HEAD";
 }

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
-import { isObject } from "../json.ts";
+import { isObject, notJson } from "../json.ts";
 import { ROW_FILES } from "../model.ts";
 import { parseTime } from "../time.ts";
 import { MANIFEST, PREPARED } from "./files.ts";
@@ -63,11 +63,12 @@ function parseListed(name: string, value: unknown, problems: Problems): Listed |
 
 /** Reads a manifest's text; what is wrong goes to `problems`. */
 export function parseManifest(text: string, problems: Problems): Manifest | undefined {
+  const json = text.replace(/^\uFEFF/, "");
   let value: unknown;
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+    value = JSON.parse(json);
   } catch {
-    problems.file(MANIFEST, "not valid JSON");
+    problems.file(MANIFEST, notJson(json));
     return undefined;
   }
   if (!isObject(value)) {

@@ -3,6 +3,7 @@
  * from a schema, since a million rows pass through here.
  */
 
+import { notJson } from "../json.ts";
 import { parseTime } from "../time.ts";
 import { parseUuid } from "../uuid.ts";
 import { type Problems, showValue } from "./problems.ts";
@@ -37,7 +38,7 @@ export class RowChecker {
       row = JSON.parse(text);
     } catch {
       // The parser's own message quotes the text, which may hold fields that are not ours to show.
-      this.#problems.line(this.file, line, "not valid JSON");
+      this.#problems.line(this.file, line, notJson(text, true));
       this.good = false;
       return undefined;
     }

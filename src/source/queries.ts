@@ -1,6 +1,6 @@
 /** The queries of an export, one a table, and what each must give. */
 
-import { isObject } from "../json.ts";
+import { isObject, notJson } from "../json.ts";
 import { nearest } from "../nearest.ts";
 
 /** A table of a snapshot as the queries name it, which is its file without the ending. */
@@ -94,11 +94,12 @@ function bare(query: string): string {
  * @throws {QueriesError} saying what is wrong
  */
 export function parseQueries(text: string): Queries {
+  const json = text.replace(/^\uFEFF/, "");
   let value: unknown;
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+    value = JSON.parse(json);
   } catch {
-    throw new QueriesError("not valid JSON");
+    throw new QueriesError(notJson(json));
   }
   if (!isObject(value)) throw new QueriesError("must be an object with a query by table");
   const queries: Partial<Record<TableName, string>> = {};

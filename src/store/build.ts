@@ -2,7 +2,7 @@
 
 import type { Period, RowFile } from "../model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
-import { encodePlatformStats, encodeWorldStats, FOUND_WORLD_TAIL } from "./encode.ts";
+import { encodeWorldStats, FOUND_WORLD_TAIL, platformStatsOf } from "./encode.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
@@ -173,10 +173,6 @@ export function buildStore(
     instancesByWorld:
       kept("instances.ndjson")?.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
     foundWorldTail: FOUND_WORLD_TAIL,
-    platformStats: encodePlatformStats({
-      totalUsers: users.table.rows,
-      totalPublicWorlds: worlds.table.rows,
-      totalPublicInstances: instances.table.rows,
-    }),
+    platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),
   };
 }

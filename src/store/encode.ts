@@ -10,7 +10,16 @@ export const encodeUser: (row: User) => string = ENCODERS.user;
 export const encodeWorld: (row: World) => string = ENCODERS.world;
 export const encodeWorldStats: (row: WorldStats) => string = ENCODERS.worldStats;
 export const encodeInstance: (row: Instance) => string = ENCODERS.instance;
-export const encodePlatformStats: (row: PlatformStats) => string = ENCODERS.platformStats;
+const encodePlatformStats: (row: PlatformStats) => string = ENCODERS.platformStats;
+
+/** The platform statistics of tables of visible rows. */
+export function platformStatsOf(tables: Record<"users" | "worlds" | "instances", { rows: number }>): string {
+  return encodePlatformStats({
+    totalUsers: tables.users.rows,
+    totalPublicWorlds: tables.worlds.rows,
+    totalPublicInstances: tables.instances.rows,
+  });
+}
 
 const someId = "00000000-0000-0000-0000-000000000000";
 const someTime = "2000-01-01T00:00:00.000Z";

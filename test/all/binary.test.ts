@@ -1,7 +1,7 @@
 /** The program as one executable file: it needs nothing beside it, and passes the suites of processes and of HTTP. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,18 +73,28 @@ function helpersOf(pid: number): number {
   return threads.filter((name) => name === "V8Worker").length;
 }
 
+let warnings: readonly string[] = [];
+
 describe("the program as one file", { skip: "missing" in node && node.missing }, () => {
   before(() => {
     mkdirSync(empty);
     const build = join(ROOT, "tools/build-binary.ts");
-    execFileSync(process.execPath, ["--import", "tsx", build, "--out", binary], {
+    const made = spawnSync(process.execPath, ["--import", "tsx", build, "--out", binary], {
       cwd: ROOT,
-      stdio: "ignore",
+      encoding: "utf8",
     });
+    assert.equal(made.status, 0, made.stderr);
+    // What npm says of its own settings is none of the build's.
+    warnings = made.stderr.split("\n").filter((line) => /^warning|^\W*\[WARNING\]/i.test(line));
   });
   after(() => {
     for (const child of alive) child.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("is built without a warning", () => {
+    // Without binutils the compiler's notes stay, and each is warned of.
+    if (spawnSync("strip", ["--version"]).status === 0) assert.deepEqual(warnings, []);
   });
 
   it("has every command, in an empty folder and without an environment", () => {

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
-import type { Status } from "../../src/admin/status.ts";
+import type { Status, TimelineReply } from "../../src/admin/status.ts";
+import { findBarriers } from "../support/barriers.ts";
 import {
   type DashboardServer,
   HOSTILE_NAMES,
@@ -30,8 +30,6 @@ const TAKES_PICTURES = process.env.ORRERY_TEST_PICTURES === "1";
 const PICTURE_MS = 90_000;
 const MOST_PICTURE_BYTES = 150_000;
 const MOST_PAGE_BYTES = 150_000;
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const node = findNode(24);
 const skip = need("chromium") || ("missing" in node && node.missing);
@@ -58,17 +56,6 @@ async function untilText(page: Page, selector: string, fits: RegExp): Promise<st
     throw new Error(`${error.message}; it is ${JSON.stringify(text)}`);
   });
   return text;
-}
-
-/** What axe finds that is serious or critical. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate("axe.run()")) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[];
-  };
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
 /** Has the page ask without waiting for its turn, as it does when a network comes back. */
@@ -256,12 +243,88 @@ describe("the dashboard", { skip }, () => {
         await untilText(page, "#loads > li:first-child", /^refused/);
         await page.click("#loads > li:first-child summary");
         await untilText(page, "#loads > li:first-child", /worlds\.ndjson/);
-        await untilText(page, "#state", /^Ready$/);
+        await untilText(page, "#state", /^Ready, 1\sproblem$/);
+        await untilText(page, "#problems", /Snapshot refused\s+for [\s\S]*worlds\.ndjson/);
       } finally {
         writeFileSync(worlds, rows);
       }
       await page.click("#reload");
       await untilText(page, "#reload-result", /(is served now|same as before)\./);
+      await untilText(page, "#state", /^Ready$/);
+      assert.equal(await page.locator("#problems").isVisible(), false);
+    });
+  });
+
+  it("opens with the last minutes, which the server remembers", async () => {
+    const past = await until(async () => {
+      const reply = (await (await fetch(`${server.admin}history`)).json()) as TimelineReply;
+      return reply.moments.length > 2 ? reply : undefined;
+    }, "some moments");
+    const most = Math.max(...past.moments.map(({ requests }) => requests.perSecondByStatus[200] ?? 0));
+    assert.ok(most > 0);
+    await withPage(async ({ page }) => {
+      await untilText(page, "#state", /^Ready$/);
+      const told = (await page.getAttribute("#requests-chart", "aria-label"))!;
+      const [, drawn] = /2xx answered: now [\d.,]+, most ([\d.,]+)/.exec(told)!;
+      // Other replies of these statuses are few.
+      assert.ok(Number(drawn!.replace(",", "")) >= Math.floor(most), `${told}; the most was ${most}`);
+    });
+  });
+
+  it("shows trouble first, and nothing cut off", async () => {
+    await withPage(async ({ page }) => {
+      await untilText(page, "#state", /^Ready$/);
+      const status = (await (await fetch(`${server.admin}status`)).json()) as Status;
+      const ageSeconds = 20 * 86_400 + 23 * 3600;
+      const since = new Date(Date.now() - 65_000).toISOString();
+      const [key] = status.keys.busiest;
+      const wrong = {
+        ...status,
+        ready: { ...status.ready, status: "stale", ageSeconds },
+        problems: [
+          { kind: "data-stale", since, message: "The snapshot is too old." },
+          { kind: "limits-away", since, message: "<b>The counter server cannot be asked.</b>" },
+        ],
+        limits: { ...status.limits, shared: true, server: "away", since, losses: 3 },
+        keys: { ...status.keys, busiest: [{ ...key, id: "key_".padEnd(64, "0123456789") }] },
+        requests: { ...status.requests, routes: [{ ...status.requests.routes[0], route: "" }] },
+      };
+      await page.route("**/status", (route) => route.fulfill({ json: wrong }));
+      await askNow(page);
+      await untilText(
+        page,
+        "#problem-list",
+        /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/,
+      );
+      await untilText(
+        page,
+        "#limits",
+        /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/,
+      );
+      assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
+      assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
+      assert.match(await textOf(page, "#routes th"), /^other paths$/);
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const width of [1600, 1280, 400]) {
+          await page.emulateMedia({ colorScheme });
+          await page.setViewportSize({ width, height: 900 });
+          const cut = await page.evaluate<string[]>(`
+            [...document.querySelectorAll("#tiles dd, #keys .id, #routes th, #problems li, #served code")]
+              .filter((shown) => shown.scrollWidth > shown.clientWidth + 1 && getComputedStyle(shown).display !== "inline")
+              .map((shown) => shown.textContent)`);
+          assert.deepEqual(cut, [], `${width} px`);
+          assert.ok((await overflow(page)) <= 0, `${width} px`);
+          assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
+        }
+      }
+      const sizes = await page.evaluate<number[]>(
+        "[...document.querySelectorAll('#tiles .value')].map((shown) => parseFloat(getComputedStyle(shown).fontSize))",
+      );
+      assert.ok(Math.min(...sizes.slice(0, 4)) > Math.max(...sizes.slice(4)), String(sizes));
+      const top = async (selector: string): Promise<number> =>
+        (await page.locator(selector).boundingBox())!.y;
+      assert.ok((await top("#problems")) < (await top("#pause")));
+      assert.ok((await top("#problems")) < (await top("#tiles")));
     });
   });
 
@@ -453,6 +516,7 @@ describe("the dashboard", { skip }, () => {
           await page.fill("#token", secret);
           await page.press("#token", "Enter");
           await untilText(page, "#state", /^Ready$/);
+          assert.equal(await page.evaluate("scrollY"), 0);
           await page.click("#reload");
           await untilText(page, "#reload-result", /same as before/);
           await page.reload();

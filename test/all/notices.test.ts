@@ -2,12 +2,20 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createNotices, mergeNotices, networkOf } from "../../src/gate/notices.ts";
 import type { Observation } from "../../src/observe.ts";
 import { cleanUp, serve, TOKENS } from "../support/http-server.ts";
 import { get, keepAlive } from "../support/process.ts";
 
 after(cleanUp);
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+const named = { name: "shop" };
+const fault = "apiKeyUnknown";
 
 function noticing() {
   const told: Observation[] = [];
@@ -22,35 +30,38 @@ function noticing() {
 describe("a key that has used up its window", () => {
   it("is told of once a window, and once a minute at most", () => {
     const { told, clock, notices } = noticing();
-    for (let n = 0; n < 100; n++) notices.limited("a", 10, 3600, clock.now);
-    notices.limited("b", 20, 3600, clock.now);
+    for (let n = 0; n < 100; n++)
+      notices.limited({ ...named, keyId: "a", limit: 10, reset: 3600 }, clock.now);
+    notices.limited({ ...named, keyId: "b", limit: 20, reset: 3600 }, clock.now);
     assert.deepEqual(told, [
-      { kind: "key-limited", keyId: "a", limit: 10, reset: 3600 },
-      { kind: "key-limited", keyId: "b", limit: 20, reset: 3600 },
+      { kind: "key-limited", keyId: "a", ...named, limit: 10, reset: 3600 },
+      { kind: "key-limited", keyId: "b", ...named, limit: 20, reset: 3600 },
     ]);
     clock.now += 3_600_000;
-    notices.limited("a", 10, 3600, clock.now);
+    notices.limited({ ...named, keyId: "a", limit: 10, reset: 3600 }, clock.now);
     assert.equal(told.length, 2, "the same window");
-    notices.limited("a", 10, 7200, clock.now);
+    notices.limited({ ...named, keyId: "a", limit: 10, reset: 7200 }, clock.now);
     assert.equal(told.length, 3);
     // Windows of a second.
     for (let second = 1; second <= 180; second++) {
       clock.now += 1000;
-      notices.limited("a", 10, 7200 + second, clock.now);
+      notices.limited({ ...named, keyId: "a", limit: 10, reset: 7200 + second }, clock.now);
     }
     assert.equal(told.length, 6);
     // A clock that was set back.
     clock.now += 60_000;
-    notices.limited("a", 10, 3600, clock.now);
+    notices.limited({ ...named, keyId: "a", limit: 10, reset: 3600 }, clock.now);
     assert.equal(told.length, 6);
   });
 
   it("is not told of at once with a million others", () => {
     const { told, clock, notices } = noticing();
-    for (let key = 0; key < 20_000; key++) notices.limited(`key_${key}`, 10, 3600, clock.now);
+    for (let key = 0; key < 20_000; key++)
+      notices.limited({ ...named, keyId: `key_${key}`, limit: 10, reset: 3600 }, clock.now);
     assert.equal(told.length, 100);
     clock.now += 60_000;
-    for (let key = 0; key < 150; key++) notices.limited(`key_${key}`, 10, 3600, clock.now);
+    for (let key = 0; key < 150; key++)
+      notices.limited({ ...named, keyId: `key_${key}`, limit: 10, reset: 3600 }, clock.now);
     assert.equal(told.length, 150, "those that were left out");
   });
 });
@@ -58,16 +69,16 @@ describe("a key that has used up its window", () => {
 describe("an address that tries bad tokens", () => {
   it("is told of from the tenth in a minute on, and how many there were since", () => {
     const { told, clock, notices } = noticing();
-    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1, clock.now);
+    for (let n = 0; n < 9; n++) notices.badTokens({ client: "10.0.0.1", count: 1, fault }, clock.now);
     clock.now += 60_000;
-    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.1", 1, clock.now);
+    for (let n = 0; n < 9; n++) notices.badTokens({ client: "10.0.0.1", count: 1, fault }, clock.now);
     assert.deepEqual(told, []);
-    for (let n = 0; n < 1000; n++) notices.badTokens("10.0.0.1", 1, clock.now);
-    for (let n = 0; n < 9; n++) notices.badTokens("10.0.0.2", 1, clock.now);
-    assert.deepEqual(told, [{ kind: "bad-tokens", client: "10.0.0.1", count: 10 }]);
+    for (let n = 0; n < 1000; n++) notices.badTokens({ client: "10.0.0.1", count: 1, fault }, clock.now);
+    for (let n = 0; n < 9; n++) notices.badTokens({ client: "10.0.0.2", count: 1, fault }, clock.now);
+    assert.deepEqual(told, [{ kind: "bad-tokens", client: "10.0.0.1", count: 10, fault }]);
     clock.now += 60_000;
-    notices.badTokens("10.0.0.1", 1, clock.now);
-    assert.deepEqual(told.slice(1), [{ kind: "bad-tokens", client: "10.0.0.1", count: 1000 }]);
+    notices.badTokens({ client: "10.0.0.1", count: 1, fault }, clock.now);
+    assert.deepEqual(told.slice(1), [{ kind: "bad-tokens", client: "10.0.0.1", count: 1000, fault }]);
   });
 
   it("is one with all of its network of IPv6", () => {
@@ -88,14 +99,17 @@ describe("an address that tries bad tokens", () => {
     const { told, clock, notices } = noticing();
     for (let n = 0; n < 12; n++) {
       for (let host = 0; host < 2000; host++)
-        notices.badTokens(`10.0.${host >> 8}.${host & 255}`, 1, clock.now);
+        notices.badTokens({ client: `10.0.${host >> 8}.${host & 255}`, count: 1, fault }, clock.now);
     }
     assert.equal(told.length, 100);
-    globalThis.gc?.();
+    collect();
     const before = process.memoryUsage().heapUsed;
     for (let host = 0; host < 30_000; host++)
-      notices.badTokens(`11.${host >> 16}.${(host >> 8) & 255}.${host & 255}`, 1, clock.now);
-    globalThis.gc?.();
+      notices.badTokens(
+        { client: `11.${host >> 16}.${(host >> 8) & 255}.${host & 255}`, count: 1, fault },
+        clock.now,
+      );
+    collect();
     assert.ok(process.memoryUsage().heapUsed - before < 10_000_000);
   });
 });
@@ -104,8 +118,8 @@ it("notices of several threads become one", () => {
   const told: Observation[] = [];
   const observe = mergeNotices((one) => told.push(one));
   for (let thread = 0; thread < 4; thread++) {
-    observe({ kind: "key-limited", keyId: "a", limit: 1, reset: 3600 });
-    observe({ kind: "bad-tokens", client: "10.0.0.1", count: 10 });
+    observe({ kind: "key-limited", keyId: "a", ...named, limit: 1, reset: 3600 });
+    observe({ kind: "bad-tokens", client: "10.0.0.1", count: 10, fault });
     observe({ kind: "keys-loaded", keys: thread });
   }
   assert.deepEqual(told.map(({ kind }) => kind).sort(), [
@@ -126,10 +140,14 @@ it("a server gives notice of the first 429 of a key and of bad tokens, not of mi
   const notices = () =>
     server.observations.filter(({ kind }) => kind === "key-limited" || kind === "bad-tokens");
   const [limited] = notices();
-  assert.deepEqual([limited?.kind, notices().length], ["key-limited", 1]);
+  assert.equal(notices().length, 1);
+  assert.ok(limited?.kind === "key-limited");
+  assert.deepEqual([limited.keyId, limited.name], ["api", "api"]);
   const bad = ["svc_sk_canary", "nonsense", TOKENS.disabled, TOKENS.expired];
   for (let n = 0; n < 12; n++) await get(url, { agent, token: bad[n % 4]! });
-  assert.deepEqual(notices().slice(1), [{ kind: "bad-tokens", client: "127.0.0.1", count: 10 }]);
+  assert.deepEqual(notices().slice(1), [
+    { kind: "bad-tokens", client: "127.0.0.1", count: 10, fault: "tokenFormat" },
+  ]);
   assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
   agent.destroy();
   await server.stop();

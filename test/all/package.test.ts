@@ -20,6 +20,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { buildSync } from "esbuild";
+import { unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, LISTENING, until } from "../support/process.ts";
 import { isBuilt } from "../support/program.ts";
@@ -104,6 +105,13 @@ orrery.close();
 `;
 for (const made of [npmProject, pnpmProject]) writeFileSync(join(made, "program.js"), PROGRAM);
 writeFileSync(join(npmProject, "program.cjs"), 'console.log(typeof require("orrery").openOrrery)');
+
+/** The same, for what knows no await beside functions. */
+const IN_COMMON_JS = `
+const { openOrrery } = require("orrery");
+async function main() {${PROGRAM.replace(/^import .*$/m, "")}}
+void main();
+`;
 
 /** Every type of the library is as strict for others as for itself: none became `any` on the way. */
 const TYPED = `
@@ -196,6 +204,13 @@ describe("the package", () => {
     ]);
     assert.equal(existsSync(join(npmProject, "node_modules/tsx")), false);
     assert.equal(existsSync(join(npmProject, "node_modules/typescript")), false);
+  });
+
+  it("leaves no file in a checkout that git does not ignore", () => {
+    const name = packed.split("/").at(-1)!;
+    const { status, error } = spawnSync("git", ["check-ignore", "--quiet", name], { cwd: ROOT });
+    // 128: no checkout of git.
+    if (error === undefined && status !== 128) assert.equal(status, 0, name);
   });
 
   it("is small: 3 MB packed; installed with all that it needs 15 MB on disk, and 40 packages", () => {
@@ -308,6 +323,47 @@ describe("the package", () => {
     assert.equal(await run(alone, "node", ["app.js", "--no-threads"]), "200 true\n200 true\n");
     cpSync(join(npmProject, "bundled/generation-thread.js"), join(alone, "generation-thread.js"));
     assert.equal(await run(alone, "node", ["app.js"]), "200 true\n200 true\n");
+  });
+
+  it("can be bundled as CommonJS", async () => {
+    writeFileSync(join(npmProject, "main.cjs"), IN_COMMON_JS);
+    buildSync({
+      absWorkingDir: npmProject,
+      entryPoints: { app: "main.cjs", "generation-thread": "node_modules/orrery/dist/generation-thread.js" },
+      ...{ bundle: true, format: "cjs", platform: "node", outdir: "common-js" },
+    });
+    const alone = project("alone-cjs");
+    writeFileSync(join(alone, "package.json"), "{}\n");
+    cpSync(join(installed, "data"), join(alone, "node_modules/orrery/data"), { recursive: true });
+    cpSync(join(npmProject, "common-js/app.js"), join(alone, "app.js"));
+    assert.equal(await run(alone, "node", ["app.js", "--no-threads"]), "200 true\n200 true\n");
+    const without = spawnSync("node", ["app.js"], { cwd: alone, encoding: "utf8" });
+    assert.match(
+      without.stderr,
+      /there is no \S+\/generation-thread\.js; a bundle needs .* or orrery as an external/,
+    );
+    cpSync(join(npmProject, "common-js/generation-thread.js"), join(alone, "generation-thread.js"));
+    assert.equal(await run(alone, "node", ["app.js"]), "200 true\n200 true\n");
+  });
+
+  it("can be bundled by webpack, in which it is an external or stays where it was", async (t) => {
+    const webpack = project("webpack");
+    const wanted = ["install", packed, "webpack@5", "webpack-cli@7", ...QUIET];
+    const installation = spawnSync("npm", wanted, { cwd: webpack, env: environment() });
+    if (installation.status !== 0) return t.skip(unavailable("webpack cannot be had from npm's registry"));
+    writeFileSync(join(webpack, "main.mjs"), PROGRAM);
+    for (const [name, externals] of [
+      ["inside", {}],
+      ["outside", { orrery: "import orrery" }],
+    ] as const) {
+      const config = { mode: "production", target: "node20", entry: "./main.mjs", externals };
+      writeFileSync(join(webpack, `${name}.json`), JSON.stringify(config));
+      await run(webpack, "npx", ["webpack", "--config", `${name}.json`, "--output-path", name]);
+      // Not what lies beside it in the package.
+      assert.ok(readdirSync(join(webpack, name)).length < 20, String(readdirSync(join(webpack, name))));
+      writeFileSync(join(webpack, name, "package.json"), "{}\n");
+      assert.equal(await run(webpack, "node", [`${name}/main.js`]), "200 true\n200 true\n", name);
+    }
   });
 
   for (const version of VERSIONS) {

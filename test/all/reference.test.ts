@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { ROUTES } from "../../src/routes.ts";
+import { findBarriers } from "../support/barriers.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
@@ -133,6 +134,73 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     assert.doesNotMatch(String(kept), new RegExp(TOKEN));
     assert.deepEqual(await page.evaluate("indexedDB.databases()"), []);
     assert.equal(await overflow(page), 0);
+    await page.close();
+  });
+
+  it("sends what was typed, however soon Execute is pressed", async () => {
+    const page = await open();
+    const id = "00000000-0000-4000-8000-00000000abcd";
+    const texts: Readonly<Record<string, string>> = { id, worldId: id, limit: "7", offset: "3" };
+    const wrong: string[] = [];
+    for (const { name } of ROUTES) {
+      const form = page.locator(block(name));
+      await form.locator(".opblock-summary-control").click();
+      await form.locator('[data-param-name="If-Match"] input').waitFor();
+      const typed: Record<string, string> = {};
+      for (const row of await form.locator("[data-param-name]:has(input)").all()) {
+        const parameter = (await row.getAttribute("data-param-name"))!;
+        typed[parameter] = texts[parameter] ?? `"typed-${parameter}"`;
+        await row.locator("input").fill(typed[parameter]);
+      }
+      const asked = page.waitForRequest(/\/api\/public\/v1\//);
+      // Unlike a press of the mouse it leaves the focus where it is.
+      await form.locator(".execute").dispatchEvent("click");
+      const request = await asked;
+      const { pathname, searchParams } = new URL(request.url());
+      const sent = { ...request.headers(), ...Object.fromEntries(searchParams), id: pathname.split("/")[5] };
+      for (const [parameter, text] of Object.entries(typed)) {
+        const found = sent[parameter as "id"] ?? sent[parameter.toLowerCase() as "id"];
+        if (found !== text) wrong.push(`${name}: ${parameter} is ${found}, not ${text}`);
+      }
+      await form.locator(".opblock-summary-control").click();
+    }
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(
+      complaints.splice(0).filter((text) => !/status of (401|403|404|412)/.test(text)),
+      [],
+    );
+    await page.close();
+  });
+
+  it("has no barriers and two typefaces, light and dark, whatever is opened and folded", async () => {
+    const page = await open();
+    await page.click(".auth-wrapper .authorize");
+    const found: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      found.push(...(await findBarriers(page)));
+    }
+    await page.fill('.modal-ux input[autocomplete="off"]', TOKEN);
+    await page.click(".modal-ux .auth-btn-wrapper .authorize");
+    found.push(...(await findBarriers(page)));
+    await page.click(".modal-ux .btn-done");
+    for (const name of ["searchWorlds", "getWorld"]) {
+      await page.click(`${block(name)} .opblock-summary-control`);
+      await page.locator(`${block(name)} .responses-table`).waitFor();
+      const { height } = (await page.locator(block(name)).boundingBox())!;
+      assert.ok(height < 2600, `${name} is ${height} px long`);
+      assert.equal((await send(page, name)).status, "200");
+    }
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      found.push(...(await findBarriers(page)));
+    }
+    assert.deepEqual(found, []);
+    const families = await page.evaluate<string[]>(
+      "[...new Set([...document.body.querySelectorAll('*')].map((shown) => getComputedStyle(shown).fontFamily))]",
+    );
+    assert.deepEqual(families.toSorted(), ["system-ui, sans-serif", "ui-monospace, monospace"]);
     await page.close();
   });
 

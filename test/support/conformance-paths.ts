@@ -9,7 +9,6 @@ import {
   type CaseStep,
   type Group,
   goodTarget,
-  IS_BUN,
   isList,
   one,
   someIds,
@@ -120,10 +119,7 @@ export const paths: Group = (world) => {
     ]),
     ...absolute,
     one("absolute and nowhere", { target: "http://any/nowhere", status: 404, error: "Not found" }),
-    // Bun makes "/" of it, where a page is.
-    ...(IS_BUN
-      ? []
-      : [one("absolute with nothing behind it", { target: "http://any", status: 404 }, ["node", "direct"])]),
+    one("absolute with nothing behind it", { target: "http://any", status: 404 }, ["node", "direct"]),
     one("a proxy's target in the path", { target: "/http://any/api/public/v1/stats", status: 404 }),
   ];
 };

@@ -1,17 +1,9 @@
 /** Worlds, keys and cases of the conformance suite. */
 
 import assert from "node:assert/strict";
-import path from "node:path";
 import type { DoorName, Got, Step } from "./doors.ts";
 import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
-import { COMMAND, IS_GIVEN } from "./program.ts";
 import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
-
-/** What runs the server; of a program that was named by its file. */
-export const RUNTIME =
-  ["bun", "deno"].find((name) => IS_GIVEN && path.basename(COMMAND[0]) === name) ?? "node";
-
-export const IS_BUN = RUNTIME === "bun";
 
 // ---------------------------------------------------------------- what is served
 

@@ -113,11 +113,6 @@ export function directDoor(ask: DirectDoor): Door {
   };
 }
 
-/** Whether a step has one Authorization header with two credentials, which Bun's server cannot tell from two headers. */
-export function hasJoinedCredentials({ headers = [] }: Step): boolean {
-  return headers.some(([name, value]) => name.toLowerCase() === "authorization" && /, \S+ \S/.test(value));
-}
-
 /** Whether a step has two Authorization headers, which web-standard ones cannot tell from one that holds both. */
 export function hasTwoAuthorizations({ headers = [] }: Step): boolean {
   return headers.filter(([name]) => name.toLowerCase() === "authorization").length > 1;

@@ -1,14 +1,24 @@
 /**
- * A server in a process of its own, for tests that may end it or keep it busy:
- * prints its port; stops at SIGTERM and prints how many milliseconds that took.
+ * A server in a process of its own, for tests that may end it or keep it busy, or
+ * that run it on another runtime: its argument is the options as JSON. It tells
+ * in lines of JSON that it listens and what it observes; stops at SIGTERM and tells
+ * how many milliseconds that took.
  */
 
-import { cleanUp, serve } from "./http-server.ts";
+import { type ChildLine, cleanUp, serveHere } from "./http-server.ts";
 
-const server = await serve();
+function tell(line: ChildLine): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+const server = await serveHere({
+  ...JSON.parse(process.argv[2] ?? "{}"),
+  observe: (observation) => tell({ kind: "observation", observation }),
+});
 process.once("SIGTERM", async () => {
   const began = performance.now();
   await cleanUp();
-  process.stdout.write(`${Math.round(performance.now() - began)}\n`);
+  tell({ kind: "stopped", ms: Math.round(performance.now() - began) });
 });
-process.stdout.write(`${server.port}\n`);
+const { stop: _, observations: __, ...listening } = server;
+tell({ kind: "listening", server: listening });

@@ -1,16 +1,19 @@
 /** Servers for the tests on the wire: a small snapshot and keys in a temporary folder, and a port of their own. */
 
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
 import { createApiApp } from "../../src/http/api.ts";
-import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
+import { DEFAULT_HTTP, type HttpKind, type HttpOptions, HttpServer } from "../../src/http/server.ts";
+import type { Ask, Reply } from "../../src/message.ts";
 import type { Observation } from "../../src/observe.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 import { openState } from "../../src/serve/state/open.ts";
@@ -115,6 +118,16 @@ async function writeKeys(file: string): Promise<void> {
 /** Threads of the servers that are started as the command does it; `test/all/hostile-threads.test.ts` asks for more than one. */
 export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
 
+/** What runs the servers, its words apart by spaces, in the place of this process. */
+const RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
+
+/** Whether that is Deno. */
+export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "deno";
+
+/** How the servers speak HTTP unless a test says it. */
+const HTTP: Partial<HttpOptions> =
+  process.env.ORRERY_TEST_HTTP === undefined ? {} : { kind: process.env.ORRERY_TEST_HTTP as HttpKind };
+
 let folder: Promise<string> | undefined;
 
 /** The temporary folder with a snapshot and `keys.json`; made once, removed when the file's tests are over. */
@@ -186,8 +199,18 @@ function keepRunning(server: Omit<TestServer, "stop">, stop: () => Promise<void>
   return kept;
 }
 
-/** Starts a server as the command does. */
+/** Starts a server as the command does: in this process, or on the runtime that the environment names. */
 export async function serve(options: TestOptions = {}): Promise<TestServer> {
+  const http = { ...HTTP, ...options.http };
+  if (RUNTIME === undefined) return serveHere({ ...options, http });
+  const { stop, ...server } = await serveAlone({ ...options, http });
+  return keepRunning(server, async () => {
+    assert.equal((await stop()).status, 0);
+  });
+}
+
+/** Starts a server in this process. */
+export async function serveHere(options: TestOptions = {}): Promise<TestServer> {
   const observations: Observation[] = [];
   const server = await startServer(await testOptions(options, observations));
   const port = Number(new URL(server.url).port);
@@ -202,17 +225,27 @@ export interface OpenServer extends TestServer {
   readonly sockets: () => Socket[];
 }
 
-/** Starts a server whose searches may be in the hands of the test. */
+/**
+ * Starts a server whose searches may be in the hands of the test.
+ *
+ * @param asked called for each request that is handed to the API
+ */
 export async function serveOpen(
   options: TestOptions = {},
   search?: State["generation"]["search"],
+  asked = (): void => {},
 ): Promise<OpenServer> {
   const observations: Observation[] = [];
   const complete = await testOptions(options, observations);
   const { state, stop, close } = await openState(complete);
   if (search !== undefined) state.generation = { ...state.generation, search };
   const { observe } = complete;
-  const http = new HttpServer({ ...createApiApp(state), observe, collectGarbage() {} }, complete.http);
+  const api = createApiApp(state);
+  const answer = (ask: Ask): Reply | Promise<Reply> => {
+    asked();
+    return api.answer(ask);
+  };
+  const http = new HttpServer({ ...api, answer, observe, collectGarbage() {} }, complete.http);
   const { port } = await http.listen(complete.host, complete.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();
@@ -233,33 +266,52 @@ export interface Stopped {
 }
 
 /** A server in a process of its own. */
-export interface LoneServer extends Pick<TestServer, "port"> {
+export interface LoneServer extends Omit<TestServer, "stop"> {
   readonly stop: () => Promise<Stopped>;
 }
+
+/** What such a process writes: a line each. */
+export type ChildLine =
+  | { readonly kind: "listening"; readonly server: Omit<TestServer, "stop" | "observations"> }
+  | { readonly kind: "observation"; readonly observation: Observation }
+  | { readonly kind: "stopped"; readonly ms: number };
 
 /**
  * Starts a server in a process of its own, which a defect would end.
  *
+ * @param options what JSON can carry of them
  * @param openFiles most file descriptors it may have
  */
-export async function serveAlone(openFiles?: number): Promise<LoneServer> {
+export async function serveAlone(options: TestOptions = {}, openFiles?: number): Promise<LoneServer> {
   const file = fileURLToPath(new URL("./http-child.ts", import.meta.url));
-  const command = [process.execPath, ...testArguments(file)];
+  const words = testArguments(file);
+  const command = RUNTIME === undefined ? [process.execPath, ...words] : [...RUNTIME, words.at(-1)!];
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles} && `;
-  const child = spawn("/bin/sh", ["-c", `${limit}exec "$@"`, "sh", ...command], {
+  const child = spawn("/bin/sh", ["-c", `${limit}exec "$@"`, "sh", ...command, JSON.stringify(options)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.add(child);
-  const output: string[] = [];
+  const observations: Observation[] = [];
+  let ms = Number.NaN;
   const closed = once(child, "close").then(([code, signal]): Stopped => {
     children.delete(child);
-    return { status: code ?? signal, ms: Number(output.join("").split("\n")[1]) };
+    return { status: code ?? signal, ms };
   });
-  child.stdout.on("data", (bytes) => output.push(String(bytes)));
-  await Promise.race([once(child.stdout, "data"), closed]);
-  if (child.exitCode !== null) throw new Error(`the process ended: ${child.exitCode}`);
+  const listening = new Promise<Extract<ChildLine, { kind: "listening" }>["server"]>((resolve) => {
+    createInterface(child.stdout).on("line", (text) => {
+      const line = JSON.parse(text) as ChildLine;
+      if (line.kind === "listening") resolve(line.server);
+      else if (line.kind === "stopped") ms = line.ms;
+      else observations.push(line.observation);
+    });
+  });
+  const ended = closed.then(({ status }) => {
+    throw new Error(`the process ended: ${status}`);
+  });
+  const server = await Promise.race([listening, ended]);
   return {
-    port: Number(output.join("")),
+    ...server,
+    observations,
     stop() {
       child.kill("SIGTERM");
       return closed;
@@ -269,7 +321,7 @@ export async function serveAlone(openFiles?: number): Promise<LoneServer> {
 
 /** Stops all servers that still run and removes the files. */
 export async function cleanUp(): Promise<void> {
+  await Promise.allSettled([...running].map((server) => server.stop()));
   for (const child of children) child.kill("SIGKILL");
-  await Promise.all([...running].map((server) => server.stop()));
   if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
 }

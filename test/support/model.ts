@@ -668,7 +668,7 @@ export class Model {
     const exposed: Expected["headers"] = cors
       ? {
           "access-control-expose-headers":
-            "etag, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset",
+            "etag, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id",
         }
       : {};
     const withBody = (status: number, value: object, headers: Expected["headers"]): Expected => {
@@ -692,7 +692,10 @@ export class Model {
     const allow = "GET, HEAD, OPTIONS";
     if (method === "OPTIONS") {
       const allowed: Expected["headers"] = cors
-        ? { "access-control-allow-headers": "authorization, if-match, if-none-match" }
+        ? {
+            "access-control-allow-headers":
+              "authorization, content-type, if-match, if-none-match, traceparent, tracestate, x-request-id",
+          }
         : {};
       return { status: 204, body: "", length: undefined, headers: { ...shared, ...allowed, allow } };
     }

@@ -65,3 +65,26 @@ export function forgeHead(head: unknown, from: Buffer): Buffer {
   stored.writeUInt32LE(crc32(stored.subarray(0, 28)), 28);
   return stored;
 }
+
+/** An array in a head: path, type, place, bytes, checksum. */
+export type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
+
+/** A prepared file in which an array has other contents and all checksums are right. @param change gets the array's bytes */
+export function forgeArray(
+  { file, head, body }: ReturnType<typeof partsOf>,
+  path: string,
+  change: (bytes: Buffer) => void,
+): Buffer {
+  const changed = Buffer.from(body);
+  const entries = head.arrays as readonly Entry[];
+  const [, , offset, bytes] = entries.find(([own]) => own === path)!;
+  change(changed.subarray(offset, offset + bytes));
+  const filled = changed.subarray(offset, Math.ceil((offset + bytes) / 64) * 64);
+  const checksum = crc32(filled).toString(16).padStart(8, "0");
+  // What lies at the same place changes with it.
+  const arrays = entries.map((entry): Entry => {
+    const isSame = entry[2] === offset && entry[3] === bytes;
+    return isSame ? [entry[0], entry[1], offset, bytes, checksum] : entry;
+  });
+  return Buffer.concat([forgeHead({ ...head, arrays }, file), changed]);
+}

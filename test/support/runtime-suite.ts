@@ -1,4 +1,4 @@
-/** What a server on another runtime than Node must do as on Node, and what its HTTP stack decides differently. */
+/** What a server on another runtime than Node must do as on Node. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,6 +25,7 @@ import {
   requestHead,
   type Wire,
 } from "./raw.ts";
+import { assertPassesOn } from "./runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -140,6 +141,14 @@ const NO_PATHS = [
 ];
 
 const NOBODYS = ["..", ".", "%2e%2e", "%zz", "__proto__", `${WORLD}\\stats`, WORLD.replace("0", "%30")];
+
+/** The tests on the wire, and how many each has at least. Those that look into a server look into one on Node. */
+const WIRE_TESTS = {
+  "test/http.test.ts": 430,
+  "test/http-answers.test.ts": 45,
+  "test/http-connections.test.ts": 35,
+  "test/all/http-stop.test.ts": 6,
+};
 
 /** The cases that hold on every runtime. */
 export function describeSameAsOnNode(name: string, runtime: Runtime, missing: string | false): void {
@@ -434,6 +443,14 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
       await assert.rejects(serveOn(runtime, ["--snapshot", "/nowhere", "--keys", under.keys]), /nowhere/);
     });
 
+    for (const [file, atLeast] of Object.entries(WIRE_TESTS)) {
+      test(`the tests on the wire: ${file}`, () =>
+        assertPassesOn({ path: process.execPath }, file, {
+          variables: { ORRERY_TEST_RUNTIME: runtime.join(" ") },
+          atLeast,
+        }));
+    }
+
     test("the conformance suite", () => {
       const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
       const ran = spawnSync(
@@ -449,36 +466,5 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
       assert.equal(ran.status, 0, ran.stdout + ran.stderr);
       assert.match(ran.stdout, /every planned case was run/);
     });
-  });
-}
-
-/** Tests by the words that their lines in docs/runtimes.md begin with. */
-export type Differences = Readonly<Record<string, (under: Under) => Promise<void>>>;
-
-/** What a runtime's HTTP stack decides differently; the document lists just that. */
-export function describeDifferences(
-  name: string,
-  runtime: Runtime,
-  missing: string | false,
-  differences: Differences,
-): void {
-  test(`docs/runtimes.md lists what is tested on ${name}`, () => {
-    const text = readFileSync(join(ROOT, "docs/runtimes.md"), "utf8");
-    const section = text.split("\n## ").find((part) => part.startsWith(`${name}\n`)) ?? "";
-    const listed = [...section.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, words]) => words);
-    assert.deepEqual(listed, Object.keys(differences));
-  });
-
-  // Some of them wait for the runtime's own timers.
-  describe(`on ${name}, otherwise than on Node`, { skip: missing, concurrency: 4 }, () => {
-    let under: Under;
-    before(async () => {
-      under = await openOn(runtime);
-    });
-    after(async () => {
-      closeWires();
-      await stopOther(under.server);
-    });
-    for (const [what, check] of Object.entries(differences)) test(what, () => check(under));
   });
 }

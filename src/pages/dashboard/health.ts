@@ -2,8 +2,8 @@
 
 import type { Status } from "../../admin/status.ts";
 import type { Failure } from "./ask.ts";
-import { byId, foreign, make, setForeign, setText, show } from "./dom.ts";
-import { bytes, duration, moment } from "./format.ts";
+import { byId, fillRows, foreign, make, setForeign, setText, show } from "./dom.ts";
+import { bytes, counted, duration, moment } from "./format.ts";
 
 const NAMES: Readonly<Record<Status["ready"]["status"], string>> = {
   ready: "Ready",
@@ -18,9 +18,35 @@ function setState(state: string, name: string): void {
   document.title = `${name} · orrery`;
 }
 
+/** "keys-refused" as "Keys refused". */
+function kindName(kind: string): string {
+  return kind.charAt(0).toUpperCase() + kind.slice(1).replaceAll("-", " ");
+}
+
+/** What is wrong. The kinds are announced by a screen reader, not the messages, in which figures may count. */
+function showProblems({ problems, now }: Status): void {
+  show(byId("problems"), problems.length > 0);
+  const kinds = problems.map(({ kind }) => kindName(kind)).join(", ");
+  setText(
+    byId("problems-title"),
+    problems.length > 0 ? `${counted(problems.length, "problem")}: ${kinds}` : "",
+  );
+  fillRows(byId("problem-list"), problems, {
+    keyOf: ({ kind, since }) => `${kind} ${since}`,
+    make: () => make("li", {}, make("b"), " ", make("small"), make("br"), foreign("")),
+    update: (row, { kind, since, message }) => {
+      setText(row.children[0]!, kindName(kind));
+      const seconds = (Date.parse(now) - Date.parse(since)) / 1000;
+      setText(row.children[1]!, `for ${duration(seconds)}, since ${moment(new Date(since), new Date())}`);
+      setForeign(row.children[3] as HTMLElement, message);
+    },
+  });
+}
+
 /** One sentence: announced by a screen reader whenever it becomes another, so nothing in it may count. */
 function reasonOf({ ready, loading, generation }: Status): string {
-  const known = ready.status === "ready" ? "" : ready.reason;
+  // Data that are too old are among the problems.
+  const known = ready.status === "ready" || ready.status === "stale" ? "" : ready.reason;
   if (loading === null || ready.status === "loading") return known;
   return `${known} A ${generation === null ? "" : "new "}snapshot is being loaded.`.trim();
 }
@@ -39,8 +65,12 @@ function showServed({ generation, now }: Status): void {
 
 /** Shows what an answer says. */
 export function showHealth(status: Status): void {
-  const { ready } = status;
-  setState(ready.status, NAMES[ready.status] ?? String(ready.status));
+  const { ready, problems } = status;
+  const name = NAMES[ready.status] ?? String(ready.status);
+  const isWell = problems.length === 0 || ready.status !== "ready";
+  if (isWell) setState(ready.status, name);
+  else setState("trouble", `${name}, ${counted(problems.length, "problem")}`);
+  showProblems(status);
   showServed(status);
   setText(byId("why"), reasonOf(status));
   show(byId("why"), byId("why").textContent !== "");
@@ -78,6 +108,8 @@ export function showTrouble(failure: Failure, seen: Date | undefined): void {
   setText(byId("trouble"), troubleOf(failure) + since);
   show(byId("trouble"), true);
   show(byId("why"), false);
+  if (failure.kind !== "token") return;
+  for (const id of ["problems", "served"]) show(byId(id), false);
 }
 
 /** Shows that an answer could not be shown: it is that of another version than the page. */

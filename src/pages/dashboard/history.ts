@@ -1,6 +1,6 @@
 /**
- * What was seen in the last ten minutes: a column of moments and one of figures for each name, as charts take them.
- * It is the page's own memory and begins when the page is opened.
+ * The last ten minutes: a column of moments and one of figures for each name, as charts take them. It begins with the
+ * server's memory, and goes on with the page's own.
  */
 
 const WINDOW_SECONDS = 600;
@@ -42,6 +42,16 @@ export function remember({ moments, figures }: History, now: number, seen: Figur
   old = Math.max(old, moments.length - MOST_MOMENTS);
   moments.splice(0, old);
   figures.splice(0, old);
+}
+
+/** Whether the server knows of moments that are missing here: the page was just opened, or nobody looked. */
+export function isBehind({ moments }: History, now: number): boolean {
+  return now - (moments.at(-1) ?? 0) > GAP_SECONDS;
+}
+
+/** Adds a moment that the server remembers, unless a newer one is known. */
+export function recall(history: History, moment: number, seen: Figures): void {
+  if (moment > (history.moments.at(-1) ?? 0)) remember(history, moment, seen);
 }
 
 /** Notes that nothing is known of now. */

@@ -1,12 +1,12 @@
 /** The busiest keys and what is left of their window. */
 
-import type { KeyStatus, Status } from "../../admin/status.ts";
+import type { KeyStatus, LimitsStatus, Status } from "../../admin/status.ts";
 import { byId, fillRows, foreign, make, makeRow, setForeign, setText, show } from "./dom.ts";
-import { count, counted, duration } from "./format.ts";
+import { count, counted, duration, moment } from "./format.ts";
 
 function makeKeyRow(): HTMLElement {
   const row = makeRow(["text", "number", "number", "text", "number"]);
-  row.cells[0]!.append(foreign("", "name"), foreign("", "name id code"));
+  row.cells[0]!.append(foreign("", "name"), foreign("", "id code"));
   row.cells[3]!.append(make("progress", { "aria-label": "Used" }));
   row.cells[3]!.classList.add("spare");
   return row;
@@ -27,13 +27,22 @@ function updateKeyRow(row: HTMLElement, key: KeyStatus, nowSeconds: number): voi
   setText(cells[4]!, duration(key.resetEpochSeconds - nowSeconds));
 }
 
+function showLimits({ shared, server, since, losses, requests }: LimitsStatus): void {
+  const line = byId("limits");
+  show(line, shared);
+  line.classList.toggle("problem", server === "away");
+  const state = `The counter server of shared limits is ${server} since ${moment(new Date(since ?? ""), new Date())}`;
+  const { waited = null, alone = null, refused = null } = requests ?? {};
+  const sent = `${count(waited)} requests waited for it, ${count(alone)} were counted alone, ${count(refused)} refused`;
+  setText(line, `${state}, lost ${counted(losses, "time")}; ${sent}.`);
+}
+
 /** Shows them. */
-export function showKeys({ keys, now }: Status): void {
-  const { busiest, total, problem, windowSeconds } = keys;
+export function showKeys({ keys, limits, now }: Status): void {
+  const { busiest, total, windowSeconds } = keys;
   const nowSeconds = Date.parse(now) / 1000;
   setText(byId("keys-window"), `${counted(total, "key")}, window of ${duration(windowSeconds)}`);
-  setText(byId("keys-problem"), problem === null ? "" : `The keys file was not read again: ${problem}`);
-  show(byId("keys-problem"), problem !== null);
+  showLimits(limits);
   show(byId("no-keys"), busiest.length === 0);
   show(byId("keys").closest("table")!, busiest.length > 0);
   fillRows(byId("keys"), busiest, {

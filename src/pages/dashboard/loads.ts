@@ -113,7 +113,7 @@ export function showLoads(status: Status): void {
     byId("loading"),
     loading === null
       ? ""
-      : `A load is under way for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`,
+      : `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`,
   );
   show(byId("loading"), loading !== null);
   show(byId("no-loads"), loads.length === 0 && loading === null);

@@ -1,12 +1,12 @@
 /** The dashboard: asks for the status again and again, and shows it. */
 
-import type { Status } from "../../admin/status.ts";
+import type { Moment, Status, TimelineReply } from "../../admin/status.ts";
 import type { Failure } from "./ask.ts";
 import { byId, setText } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
 import { showHealth, showMisfit, showTrouble } from "./health.ts";
-import { createHistory, forgetNow, remember } from "./history.ts";
+import { createHistory, type Figures, forgetNow, isBehind, recall, remember } from "./history.ts";
 import { showKeys } from "./keys.ts";
 import { showLoads } from "./loads.ts";
 import { startPolling } from "./poll.ts";
@@ -29,6 +29,16 @@ function showAbout({ version, runtime, pid, uptimeSeconds, url }: Status): void 
   );
 }
 
+function figuresOf(moment: Moment): Figures {
+  return { ...trafficFigures(moment), ...processFigures(moment) };
+}
+
+/** Takes the server's memory over, by the clock of this machine. */
+function takePast({ now, moments }: TimelineReply): void {
+  const ahead = Date.now() - Date.parse(now);
+  for (const moment of moments) recall(history, (Date.parse(moment.now) + ahead) / 1000, figuresOf(moment));
+}
+
 function showStatus(status: Status): void {
   hideSignIn();
   const now = new Date();
@@ -36,7 +46,7 @@ function showStatus(status: Status): void {
   if (startedAt !== undefined && startedAt !== status.startedAt)
     forgetNow(history, now.getTime() / 1000 - 0.001);
   startedAt = status.startedAt;
-  remember(history, now.getTime() / 1000, { ...trafficFigures(status), ...processFigures(status) });
+  remember(history, now.getTime() / 1000, figuresOf(status));
   showHealth(status);
   showTiles(status);
   showTraffic(status, history);
@@ -66,7 +76,12 @@ function showFailure(failure: Failure): void {
   else forgetNow(history, Date.now() / 1000);
 }
 
-const polling = startPolling({ onStatus: tryToShow, onFailure: showFailure });
+const polling = startPolling({
+  wantsPast: () => isBehind(history, Date.now() / 1000),
+  onPast: takePast,
+  onStatus: tryToShow,
+  onFailure: showFailure,
+});
 startSigningIn(polling.askNow);
 startReloading(polling.askNow);
 startExplaining();

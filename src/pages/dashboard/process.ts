@@ -1,11 +1,10 @@
 /** The process: memory, delay of event loops, threads; and the cache of searches. */
 
-import type { Status, ThreadStatus } from "../../admin/status.ts";
+import type { Moment, Status, ThreadStatus } from "../../admin/status.ts";
 import { createChart, type Line } from "./charts.ts";
 import { byId, fillRows, make, makeRow, setText, show } from "./dom.ts";
 import { bytes, count, counted, millis, NONE, percent } from "./format.ts";
 import type { Figures, History } from "./history.ts";
-import { worstDelay } from "./tiles.ts";
 
 const MEMORY: readonly Line[] = [
   { name: "rss", label: "resident", colour: 1 },
@@ -24,13 +23,12 @@ const delayChart = createChart({
 });
 
 /** What of an answer the charts remember. */
-export function processFigures(status: Status): Figures {
-  const { memory } = status;
+export function processFigures({ memory, threads }: Moment): Figures {
   return {
     rss: memory.rssBytes,
     arrays: memory.arrayBuffersBytes,
     heap: memory.heapUsedBytes,
-    delay: worstDelay(status),
+    delay: threads.delayP99Ms,
   };
 }
 
@@ -71,7 +69,7 @@ function showSearchCache({ searchCache }: Status): void {
   const facts: readonly (readonly [string, string])[] = [
     ["Hit rate", searches === 0 ? "no search yet" : percent(hits / searches)],
     ["Hits", count(hits)],
-    ["Shared another's", count(joined)],
+    ["Waited for the same search", count(joined)],
     ["Searched", count(misses)],
     ["Results kept", count(entries)],
     ["Memory", maxBytes === 0 ? "turned off" : bytes(searchCache.bytes)],

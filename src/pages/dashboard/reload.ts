@@ -44,11 +44,11 @@ function failureText({ failure }: AskError): string {
     case "gone":
       return "The server does not answer.";
     case "slow":
-      return "It is still loading; the list of loads will tell what became of it.";
+      return "It is still loading; the list of loads will show the result.";
     case "token":
       return "The server asks for a token.";
     case "other":
-      if (failure.status === 409) return "A load is under way already.";
+      if (failure.status === 409) return "A load is running already.";
       return `It was not reloaded. ${otherText(failure)}`;
   }
 }

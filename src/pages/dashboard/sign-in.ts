@@ -20,7 +20,8 @@ export function hideSignIn(): void {
   const wasShown = !byId("sign-in").hidden;
   show(byId("sign-in"), false);
   show(byId("content"), true);
-  if (wasShown) byId("content").focus();
+  // Where the head of the page stays in sight.
+  if (wasShown) byId("content").focus({ preventScroll: true });
   show(byId("forget"), heldToken() !== undefined);
 }
 

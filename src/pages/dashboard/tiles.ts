@@ -1,4 +1,4 @@
-/** The row of large figures at the top. */
+/** The figures at the top: large ones, of which an operator in an incident asks first, and small ones. */
 
 import type { Status } from "../../admin/status.ts";
 import { byId, fillRows, foreign, make, setForeign, setText } from "./dom.ts";
@@ -9,6 +9,10 @@ interface Tile {
   readonly value: string;
   readonly more: string;
   readonly kind?: "bad" | "warn" | undefined;
+}
+
+function tile(name: string, value: string, more: string, kind?: Tile["kind"]): Tile {
+  return { name, value, more, kind };
 }
 
 /** Replies with these statuses are the server's own failures. */
@@ -27,12 +31,12 @@ function failuresOf({ perSecondByStatus, perSecond }: Status["requests"]): Tile 
     Object.entries(perSecondByStatus).map(([status, each]) => (isFailure(status) ? each : 0)),
   );
   const share = perSecond > 0 ? failing / perSecond : 0;
-  return {
-    name: "Failures",
-    value: percent(share),
-    more: `${rate(failing)} a second with 5xx`,
-    kind: share > 0 ? "bad" : undefined,
-  };
+  return tile(
+    "Failures",
+    percent(share),
+    `${rate(failing)} a second with 5xx`,
+    share > 0 ? "bad" : undefined,
+  );
 }
 
 /** The slowest of the routes that had requests in the recent interval. */
@@ -41,22 +45,13 @@ function slowestOf({ routes }: Status["requests"]): Tile {
   for (const route of routes) {
     if (route.recent !== null && route.recent.p99Ms > (slowest?.recent?.p99Ms ?? -1)) slowest = route;
   }
-  return {
-    name: "Slowest p99",
-    value: millis(slowest?.recent?.p99Ms),
-    more: slowest === undefined ? "no requests now" : routeName(slowest.route),
-  };
+  const route = slowest === undefined ? "no requests now" : routeName(slowest.route);
+  return tile("Slowest p99", millis(slowest?.recent?.p99Ms), route);
 }
 
 /** How a route is called on the page. */
 export function routeName(route: string): string {
-  return route === "" ? "no route" : route;
-}
-
-/** The worst delay of all threads, p99. */
-export function worstDelay({ threads }: Status): number | null {
-  const known = threads.all.flatMap(({ eventLoop }) => eventLoop?.delay?.p99Ms ?? []);
-  return known.length === 0 ? null : Math.max(...known);
+  return route === "" ? "other paths" : route;
 }
 
 function tilesOf(status: Status): Tile[] {
@@ -64,40 +59,33 @@ function tilesOf(status: Status): Tile[] {
   const died = sum(Object.values(threads.restarts));
   const silent = threads.all.filter(({ isAnswering }) => !isAnswering).length;
   const rows = generation?.rows;
+  const { maxAgeSeconds, ageSeconds } = ready;
   return [
-    {
-      name: "Data checked",
-      value: ready.ageSeconds === null ? NONE : `${duration(ready.ageSeconds)} ago`,
-      more: ready.maxAgeSeconds > 0 ? `stale after ${duration(ready.maxAgeSeconds)}` : "may be of any age",
-      kind: ready.status === "stale" ? "warn" : undefined,
-    },
-    {
-      name: "Rows",
-      value: count(rows && rows.users + rows.worlds + rows.instances),
-      more:
-        rows === undefined
-          ? ""
-          : `${count(rows.users)} users, ${count(rows.worlds)} worlds, ${count(rows.instances)} instances`,
-    },
-    {
-      name: "Requests / s",
-      value: rate(requests.perSecond),
-      more: `${count(requests.active)} under way`,
-    },
     failuresOf(requests),
+    tile("Requests / s", rate(requests.perSecond), `${count(requests.active)} in progress`),
     slowestOf(requests),
-    {
-      name: "Event loop delay",
-      value: millis(worstDelay(status)),
-      more: "p99 of the slowest thread",
-    },
-    { name: "Memory", value: bytes(memory.rssBytes), more: `heap ${bytes(memory.heapUsedBytes)}` },
-    {
-      name: "Threads",
-      value: silent === 0 ? count(threads.serving) : `${count(threads.serving)}, ${silent} silent`,
-      more: died === 0 ? "none has died" : `${count(died)} died and came back`,
-      kind: silent > 0 ? "bad" : died > 0 ? "warn" : undefined,
-    },
+    tile(
+      "Data checked",
+      ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`,
+      maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "no limit of age is set",
+      ready.status === "stale" ? "bad" : undefined,
+    ),
+    // Small, by the style sheet, from here on.
+    tile(
+      "Threads",
+      count(threads.serving) + (silent === 0 ? "" : `, ${silent} silent`),
+      died === 0 ? "none has died" : `${count(died)} died and came back`,
+      silent > 0 ? "bad" : died > 0 ? "warn" : undefined,
+    ),
+    tile("Event loop delay", millis(threads.delayP99Ms), "p99 of the slowest thread"),
+    tile("Memory", bytes(memory.rssBytes), `heap ${bytes(memory.heapUsedBytes)}`),
+    tile(
+      "Rows",
+      count(rows && rows.users + rows.worlds + rows.instances),
+      rows
+        ? `${count(rows.users)} users, ${count(rows.worlds)} worlds, ${count(rows.instances)} instances`
+        : "",
+    ),
   ];
 }
 
@@ -109,9 +97,9 @@ export function showTiles(status: Status): void {
       const value = make("dd", { class: "value" }, foreign("", "name"));
       return make("div", {}, make("dt"), value, make("dd", { class: "more" }));
     },
-    update: (tile, { name, value, more, kind }) => {
-      const [term, figure, rest] = tile.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-      tile.dataset.kind = kind ?? "";
+    update: (shown, { name, value, more, kind }) => {
+      const [term, figure, rest] = shown.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+      shown.dataset.kind = kind ?? "";
       setText(term, name);
       setForeign(figure.firstElementChild as HTMLElement, value);
       setText(rest, more);

@@ -1,6 +1,6 @@
 /** Requests: rates by status, latency by route, the table of routes, and what was refused. */
 
-import type { RouteStatus, Status } from "../../admin/status.ts";
+import type { Moment, RouteStatus, Status } from "../../admin/status.ts";
 import { createChart, type Line } from "./charts.ts";
 import { byId, fillRows, foreign, make, makeRow, setForeign, setText, show } from "./dom.ts";
 import { count, millis, NONE, rate } from "./format.ts";
@@ -41,7 +41,7 @@ const latencyChart = createChart({
 });
 
 /** What of an answer the charts remember. */
-export function trafficFigures({ requests }: Status): Figures {
+export function trafficFigures({ requests }: Moment): Figures {
   const figures: Record<string, number | null> = {};
   for (const { name } of CLASSES) figures[name] = 0;
   for (const [status, each] of Object.entries(requests.perSecondByStatus)) {
@@ -85,7 +85,7 @@ function showRoutes(routes: readonly RouteStatus[]): void {
     keyOf: ({ route }) => route,
     make: () => {
       const row = makeRow(["text", "number", "number", "number", "number", "number"]);
-      row.cells[0]!.append(foreign("", "name code"));
+      row.cells[0]!.append(foreign("", "code"));
       for (const at of [4, 5]) row.cells[at]!.classList.add("spare");
       return row;
     },

@@ -91,7 +91,8 @@ function listNames(
   // Each name once; one that begins with the term may hold it once more.
   const total = sorter.drain(entries);
   const ranked = new Uint32Array(total);
-  ranked.set(equal);
+  // In a file that other code made, one name may be at many postings.
+  ranked.set(equal.subarray(0, total));
   let to = equal.length;
   // Both are ascending.
   for (let at = 0, skipped = 0; at < total; at++) {

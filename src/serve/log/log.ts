@@ -1,6 +1,7 @@
 /** The log: observations as pino lines on stderr, JSON for machines, plain text on a terminal. */
 
 import { type Logger, pino } from "pino";
+import { FAULTS } from "../../fault.ts";
 import type { Observation, Observe } from "../../observe.ts";
 
 type Level = "info" | "warn" | "error";
@@ -123,9 +124,9 @@ function messageOf(observation: Observation): string {
     case "request":
       return "request";
     case "key-limited":
-      return "key has used up its window";
+      return `key ${observation.keyId} (${observation.name}) has used up its window`;
     case "bad-tokens":
-      return "bad tokens from one address";
+      return `bad tokens from one address, the last one: ${FAULTS[observation.fault].message}`;
     case "log-lines-dropped":
       return "log lines were dropped";
     case "log-reopened":
@@ -162,13 +163,14 @@ function plain(value: unknown): string {
   return text.replace(CONTROL, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** One line of text for people. */
+/** Text for people: a line, and below it one for each problem. */
 function prettyLine(line: string): string {
-  const { time, level, msg, event, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const { time, level, msg, event, problems, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const fields = Object.entries(rest)
     .map(([name, value]) => `${name}=${plain(value)}`)
     .join(" ");
-  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)} ${fields}\n`;
+  const below = Array.isArray(problems) ? problems.map((problem) => `  ${plain(problem)}\n`) : [];
+  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${plain(msg)} ${fields}\n${below.join("")}`;
 }
 
 /** Where log lines go; a {@link Sink} outside tests. */

@@ -40,7 +40,7 @@ export function startWorker(name: WorkerName, task: unknown, transferList: Trans
 export function causeOfDeath(name: WorkerName, error: Error): string {
   const missing = missingFromBundle(name);
   if (missing !== undefined) {
-    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${name}.js beside it, bundled as an entry point of its own, or the option threads: false`;
+    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${name}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
   }
   // Where it comes from is lost on the way here; what is read at run time is caught in the thread.
   if (error instanceof SyntaxError) return damaged(error.message);

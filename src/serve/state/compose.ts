@@ -1,6 +1,7 @@
 /** The state that adapters answer from, put together: where it is kept current, and in each other thread that serves. */
 
 import type { State } from "../../answer.ts";
+import { limitText } from "../../derive/limit-text.ts";
 import type { KeyRing } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import { createNotices } from "../../gate/notices.ts";
@@ -53,7 +54,9 @@ export function composeState(settings: StateSettings, parts: StateParts): State 
     headers: createFixedHeaders(settings.cors),
     observe,
     accessLog: settings.accessLog,
-    pages: settings.docs ? createReference(settings.cors) : undefined,
+    pages: settings.docs
+      ? createReference(settings.cors, limitText(settings.rateLimit, counters.windowSeconds))
+      : undefined,
     keepsAccess: settings.accessSampling && createSampling(settings.accessSampling),
     notices: createNotices(observe),
     requestCounters,

@@ -3,12 +3,14 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
+import { platformStatsOf } from "../../store/encode.ts";
 import { isGenerationName } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
 import { ARRAY_TYPES, bytesOf, putTogether, type StoredArray } from "./arrays.ts";
 import { aligned, type DecodedHead, decodeHead, decodePrefix, isSamePlace, PREFIX_BYTES } from "./head.ts";
 import type { PreparedContents } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
+import { misfitRows } from "./packed-rows.ts";
 import { createItemsChecks } from "./structure.ts";
 
 /** Bytes that are read at once, while as many are checked: what takes so little time that requests need not notice. */
@@ -177,6 +179,10 @@ async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
 
 function checkContents({ store, letters, folding }: PreparedContents): void {
   if (!isGenerationName(store.id)) throw new BadFileError("impossible layout: store.id is no generation");
+  if (store.platformStats !== platformStatsOf(store))
+    throw new BadFileError("impossible layout: store.platformStats does not count its rows");
+  const misfit = misfitRows(store);
+  if (misfit !== undefined) throw new BadFileError(`impossible layout: ${misfit} holds other than rows`);
   if (foldingOf(letters) !== folding) {
     throw new BadFileError(
       "its index was made with other Unicode data, which folds characters of this snapshot otherwise than this " +

@@ -10,6 +10,7 @@
 
 import { NUMBER_SHIFT } from "../../search/shared/posting.ts";
 import { BIGRAM, GRAM } from "../../search/shared/trigrams.ts";
+import { FOUND_WORLD_TAIL } from "../../store/encode.ts";
 
 /** Looks at all items of an array, in pieces, in order. */
 export interface ItemsCheck {
@@ -121,8 +122,8 @@ const startsOf = (path: string, divided: string, least = 0): Rule => [
   (sizeOf) => ascending(sizeOf(divided), least),
 ];
 
-/** A row has at least a byte and its comma. */
-const blockRules = (block: string): readonly Rule[] => [startsOf(`${block}.starts`, `${block}.bytes`, 2)];
+/** A row has at least two braces, a quote and a comma. */
+const blockRules = (block: string): readonly Rule[] => [startsOf(`${block}.starts`, `${block}.bytes`, 4)];
 const hashRule = (slots: string, count: string): Rule => [
   slots,
   (sizeOf) => hashTable(sizeOf(slots), sizeOf(count)),
@@ -166,10 +167,7 @@ const RULES: readonly Rule[] = [
   ...tableRules("store.users"),
   hashRule("store.worlds.ids.slots", WORLDS),
   // What a search leaves off must be there, and something before it.
-  [
-    "store.worlds.starts",
-    (sizeOf) => ascending(sizeOf("store.worlds.bytes"), sizeOf("store.foundWorldTail") + 2),
-  ],
+  ["store.worlds.starts", (sizeOf) => ascending(sizeOf("store.worlds.bytes"), FOUND_WORLD_TAIL + 2)],
   ...tableRules("store.instances"),
   ...blockRules("store.worldStats"),
   numbersOf("store.popular.all", WORLDS),
@@ -204,6 +202,7 @@ export function createItemsChecks(sizeOf: SizeOf): readonly (readonly [path: str
 
 /** The first number that fits no index, by its path; undefined where all do. */
 export function misfitNumber(sizeOf: SizeOf): string | undefined {
+  if (sizeOf("store.foundWorldTail") !== FOUND_WORLD_TAIL) return "store.foundWorldTail";
   for (const trigrams of ["index.users.trigrams", `${WORDS}.trigrams`]) {
     const gram = sizeOf(`${trigrams}.gram`);
     if (gram !== GRAM && gram !== BIGRAM) return `${trigrams}.gram`;

@@ -1,0 +1,235 @@
+/**
+ * Replies of every size to clients that pipeline, stall, abort and read little at a time, across reloads of two
+ * snapshots: every byte of every reply is the one that belongs there.
+ */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { cpus } from "node:os";
+import { after, it } from "node:test";
+import { createRandom, type Random } from "../../src/generate/random.ts";
+import { type Asked, type Expected, expect, visit } from "../support/expected-bytes.ts";
+import { id, instance, user, world, writeSnapshot } from "../support/folders.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { killAll, type Served, serve } from "../support/process.ts";
+import { LIBRARY } from "../support/program.ts";
+
+after(killAll);
+
+/** As many replies as are compared; less on a slow machine, but not less than the second number. */
+const [MOST, LEAST] = [1_000_000, 100_000];
+const MOST_MS = 75_000;
+const RELOAD_MS = 500;
+
+const BASE = "/api/public/v1";
+const CLI = "svcx_crossed";
+const ROWS = 600;
+
+/** Texts differ in length between the two, and some are long. */
+function writeRows(snapshot: string, generation: number): void {
+  const text = (at: number): string =>
+    `${"in the same ".repeat((at * 7) % 40)}${generation === 0 ? "" : "other "}world`;
+  writeSnapshot(snapshot, {
+    "users.ndjson": Array.from({ length: ROWS }, (_, at) =>
+      user(at, { displayName: `user ${at} of ${generation * 1e6}` }),
+    ),
+    "worlds.ndjson": Array.from({ length: ROWS }, (_, at) => world(at, { description: text(at) })),
+    "instances.ndjson": Array.from({ length: ROWS }, (_, at) => instance(at, { worldId: id("b", at % 7) })),
+  });
+}
+
+function requestOf(target: string, fields: readonly string[], method = "GET"): string {
+  return [`${method} ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
+}
+
+/** All that is asked for; small things are as many as large ones. */
+function requests(): string[] {
+  const [cli, api] = [CLI, TOKEN].map((token) => `Authorization: Bearer ${token}`) as [string, string];
+  const of = (count: number, make: (at: number) => string): string[] =>
+    Array.from({ length: count }, (_, at) => make(at));
+  const get = (target: string, ...fields: string[]): string => requestOf(BASE + target, fields);
+  const words = ["world", "same%20world", "other", "user%201", "in%20the", "1", "about", "%E3%82%AB"];
+  return [
+    ...of(80, (at) => get(`/worlds/${id("b", at * 7)}`, cli)),
+    ...of(40, (at) => get(`/users/${id("a", at * 11)}`, at % 2 === 0 ? cli : api)),
+    ...of(20, (at) => get(`/worlds/${id("b", ROWS + at)}`, cli)),
+    ...of(50, (at) => get(`/worlds?limit=${at + 1}&offset=${at * 9}`, at % 3 === 0 ? api : cli)),
+    ...of(20, (at) => get(`/users?limit=${at * 2 + 1}&offset=${at * 20}`, cli)),
+    ...of(20, (at) => get(`/worlds/popular?limit=${at * 2 + 1}`, cli)),
+    ...of(48, (at) =>
+      get(`/${at % 2 ? "users" : "worlds"}/search?q=${words[at % 8]}&limit=${at + 1}&offset=${at}`, cli),
+    ),
+    ...of(20, (at) => get(`/worlds?limit=${at + 1}`, cli, "If-None-Match: *")),
+    ...of(20, (at) =>
+      get(`/instances?limit=${at + 1}`, at % 2 === 0 ? "X: a" : "Authorization: Bearer svc_sk_none"),
+    ),
+    ...of(10, (at) => get(`/nowhere/${at}`)),
+    ...of(10, (at) => requestOf(`${BASE}/worlds?limit=${at + 1}`, [cli], at % 2 === 0 ? "HEAD" : "OPTIONS")),
+    ...of(4, () => requestOf(`${BASE}/stats`, [], "PUT")),
+    ...["/", "/docs", "/docs", "/openapi.json"].map((target) => requestOf(target, ["Accept-Encoding: gzip"])),
+    ...["/openapi.json", "/docs"].map((target) => requestOf(target, [])),
+    ...of(4, () => requestOf("/openapi.json", ["If-None-Match: *"])),
+  ];
+}
+
+/** Asks one by one, over a connection that nothing else goes over. */
+async function record(port: number, all: readonly string[]): Promise<Expected[]> {
+  const socket = connect(port, "127.0.0.1");
+  const replies: Expected[] = [];
+  for (const request of all) {
+    socket.write(request);
+    let bytes = Buffer.alloc(0);
+    for (let length = Number.POSITIVE_INFINITY; bytes.length < length; ) {
+      const [chunk] = (await once(socket, "data")) as [Buffer];
+      bytes = Buffer.concat([bytes, chunk]);
+      const end = bytes.indexOf("\r\n\r\n");
+      if (end < 0) continue;
+      const said = /\r\nContent-Length: (\d+)/.exec(bytes.toString("latin1", 0, end))?.[1] ?? "0";
+      length = end + 4 + (request.startsWith("HEAD ") ? 0 : Number(said));
+      assert.ok(bytes.length <= length, request);
+    }
+    replies.push(expect(bytes));
+  }
+  socket.destroy();
+  return replies;
+}
+
+/** The same asked without HTTP: so what was recorded is right itself. */
+async function assertBodies(
+  options: { readonly snapshot: string; readonly keys: string },
+  all: readonly string[],
+  replies: readonly Expected[],
+): Promise<void> {
+  const { openOrrery } = (await import(LIBRARY.href)) as typeof import("../../src/mod.ts");
+  const orrery = await openOrrery({ ...options, watch: 0 });
+  for (const [at, request] of all.entries()) {
+    const [, method, target] = /^(\S+) (\S+)/.exec(request)!;
+    if (method !== "GET" || !target!.startsWith(BASE)) continue;
+    const authorization = /Authorization: (.*)\r/.exec(request)?.[1];
+    const ifNoneMatch = /If-None-Match: (.*)\r/.exec(request)?.[1];
+    const { status, body } = await orrery.ask({ target: target!, authorization, ifNoneMatch });
+    const text = replies[at]!.bytes.toString("utf8");
+    assert.equal(text.slice(9, 12), String(status), request);
+    assert.equal(text.slice(text.indexOf("\r\n\r\n") + 4), body, request);
+  }
+  orrery.close();
+}
+
+interface Crowd {
+  readonly port: number;
+  readonly all: readonly Asked[];
+  readonly random: Random;
+  readonly isOver: () => boolean;
+  readonly count: (replies: number) => void;
+}
+
+/** How a client behaves: how many requests it sends at once, and what it does while they are answered. */
+interface Habit {
+  readonly clients: number;
+  readonly most: number;
+  readonly bytesAtOnce?: number;
+  readonly stalls?: true;
+  readonly aborts?: true;
+}
+
+const HABITS: readonly Habit[] = [
+  { clients: 24, most: 100 },
+  { clients: 4, most: 1 },
+  { clients: 8, most: 200, stalls: true },
+  { clients: 8, most: 60, aborts: true },
+  { clients: 3, most: 20, bytesAtOnce: 512 },
+];
+
+/** One connection after the other, until it is over. */
+async function behave(crowd: Crowd, { most, bytesAtOnce, stalls, aborts }: Habit): Promise<void> {
+  const { port, all, random, isOver, count } = crowd;
+  while (!isOver()) {
+    let rounds = aborts ? random.below(5) : 50;
+    let seen = 0;
+    const { socket, comparison, over } = visit(port, bytesAtOnce, () => {
+      count(comparison.replies - seen);
+      seen = comparison.replies;
+      if (aborts && rounds === 0 && random.chance(0.2)) socket.destroy();
+      else if (comparison.open === 0) send();
+      else if (stalls && random.chance(0.05)) {
+        socket.pause();
+        setTimeout(() => socket.resume(), random.below(200));
+      }
+    });
+    const send = (): void => {
+      if (rounds-- <= 0 || isOver()) {
+        socket.destroy();
+        return;
+      }
+      let text = "";
+      for (let left = 1 + random.below(most); left > 0; left--) {
+        const asked = all[random.below(all.length)]!;
+        comparison.ask(asked);
+        text += asked.request;
+      }
+      socket.write(text);
+    };
+    send();
+    await over;
+  }
+}
+
+/** Loads the two in turns until it is over. */
+async function reload(server: Served, snapshot: string, isOver: () => boolean): Promise<number> {
+  let loads = 1;
+  for (; !isOver(); loads++) {
+    writeRows(snapshot, loads % 2);
+    server.child.kill("SIGHUP");
+    await server.logged("snapshot-loaded", loads + 1);
+    await new Promise((resolve) => setTimeout(resolve, RELOAD_MS));
+  }
+  return loads;
+}
+
+it("a million replies, byte by byte", async (t) => {
+  const { snapshot, keys } = place(t);
+  writeKeys(keys, keyRecord(CLI), keyRecord(TOKEN, { limit: 999_999_999 }));
+  const list = requests();
+  const recorded: Expected[][] = [];
+  const settings = ["--watch", "0", "--rate-window", "31536000", "--max-pending-searches", "65536"];
+  for (const generation of [0, 1]) {
+    writeRows(snapshot, generation);
+    const server = await serve(snapshot, keys, settings);
+    recorded.push(await record(server.port, list));
+    await server.stop();
+    await assertBodies({ snapshot, keys }, list, recorded[generation]!);
+  }
+  const all = list.map((request, at) => ({ request, replies: recorded.map((replies) => replies[at]!) }));
+
+  writeRows(snapshot, 0);
+  const server = await serve(snapshot, keys, settings);
+  if (cpus().length > 1) {
+    for (const [core, pid] of [server.child.pid, process.pid].entries())
+      spawnSync("taskset", ["-a", "-p", "-c", String(core), String(pid)]);
+  }
+  const end = performance.now() + MOST_MS;
+  let replies = 0;
+  let hasFailed = false;
+  const isOver = (): boolean => hasFailed || replies >= MOST || performance.now() > end;
+  const crowd: Crowd = {
+    port: server.port,
+    all,
+    random: createRandom(1, "crossed bytes"),
+    isOver,
+    count: (more) => {
+      replies += more;
+    },
+  };
+  const clients = HABITS.flatMap((habit) =>
+    Array.from({ length: habit.clients }, () => behave(crowd, habit)),
+  );
+  const loads = reload(server, snapshot, isOver);
+  await Promise.all(clients).finally(() => {
+    hasFailed = true;
+  });
+  t.diagnostic(`${replies} replies across ${await loads} loads`);
+  assert.ok(replies >= Math.min(MOST, LEAST), `${replies} replies in ${MOST_MS} ms`);
+  await server.stop();
+});

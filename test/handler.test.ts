@@ -1,0 +1,115 @@
+/** `orrery.handle` in servers of others: node:http, and hosts that call one handler after the other, as Express does. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
+import { place, TOKEN } from "./support/place.ts";
+
+const API = "/api/public/v1";
+const headers = { authorization: `Bearer ${TOKEN}` };
+
+type Layer = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void;
+
+/** A host of handlers, each of which is given the way to the next; the last one answers 418 with what it is told. */
+function host(...layers: Layer[]): RequestListener {
+  return (request, response) => {
+    function go(at: number, error?: unknown): void {
+      const layer = error === undefined ? layers[at] : undefined;
+      if (layer !== undefined) layer(request, response, (later) => go(at + 1, later));
+      else response.writeHead(418, { "Content-Type": "text/plain" }).end(`host: ${error ?? request.url}`);
+    }
+    go(0);
+  };
+}
+
+async function open(t: TestContext, more: Partial<OpenOptions> = {}): Promise<Orrery> {
+  const { snapshot, keys } = place(t);
+  const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0, ...more });
+  t.after(orrery.close);
+  return orrery;
+}
+
+/** Listens; gives the origin. */
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer({ requireHostHeader: false }, listener);
+  t.after(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The status of each path. */
+async function statusesOf(origin: string, paths: readonly string[]): Promise<Record<string, number>> {
+  const statuses: Record<string, number> = {};
+  for (const path of paths) {
+    const reply = await fetch(origin + path, { headers, redirect: "manual" });
+    await reply.arrayBuffer();
+    statuses[path] = reply.status;
+  }
+  return statuses;
+}
+
+const OWN = { [`${API}/stats`]: 200, [`${API}/worlds?limit=1`]: 200, [`${API}/worlds/no-id`]: 404 };
+const PAGES = { "/": 302, "/docs": 200, "/openapi.json": 200 };
+const OTHERS = ["/shop", "/docsy", `${API}/nothing`, `${API}/stats/`, "/api", "//"];
+
+test("a host is left whatever is neither the API's nor a page's", async (t) => {
+  const orrery = await open(t);
+  const seen: string[] = [];
+  const before: Layer = (request, _, next) => {
+    seen.push(request.url!);
+    next();
+  };
+  const origin = await serve(t, host(before, orrery.handle));
+  assert.deepEqual(await statusesOf(origin, [...Object.keys(OWN), ...Object.keys(PAGES), ...OTHERS]), {
+    ...OWN,
+    ...PAGES,
+    ...Object.fromEntries(OTHERS.map((path) => [path, 418])),
+  });
+  assert.equal(seen.length, Object.keys({ ...OWN, ...PAGES }).length + OTHERS.length);
+
+  const body = { method: "POST", body: "something" };
+  const refused = await fetch(`${origin}${API}/stats`, body);
+  assert.equal(refused.status, 405);
+  const passed = await fetch(`${origin}/upload?q=1`, body);
+  assert.equal(await passed.text(), "host: /upload?q=1", "what goes to the host is as it came");
+});
+
+test("without pages all but the API is the host's", async (t) => {
+  const orrery = await open(t, { docs: false });
+  const origin = await serve(t, host(orrery.handle));
+  const theirs = Object.keys(PAGES).map((path) => [path, 418]);
+  assert.deepEqual(await statusesOf(origin, [...Object.keys(OWN), ...Object.keys(PAGES)]), {
+    ...OWN,
+    ...Object.fromEntries(theirs),
+  });
+});
+
+test("requests of one connection go to the host and to the API in turn", async (t) => {
+  const orrery = await open(t);
+  const origin = await serve(t, host(orrery.handle));
+  const paths = [`${API}/stats`, "/a", `${API}/worlds`, "/b", "/c", `${API}/stats?again`];
+  assert.deepEqual(Object.values(await statusesOf(origin, paths)), [200, 418, 200, 418, 418, 200]);
+});
+
+test("a replica that was closed still leaves a host what is the host's", async (t) => {
+  const orrery = await open(t);
+  const origin = await serve(t, host(orrery.handle));
+  orrery.close();
+  assert.deepEqual(await statusesOf(origin, [`${API}/stats`, "/shop"]), {
+    [`${API}/stats`]: 503,
+    "/shop": 418,
+  });
+});
+
+test("a third argument that is no function is ignored", async (t) => {
+  const orrery = await open(t);
+  const handle = orrery.handle as (...given: readonly unknown[]) => void;
+  for (const third of [undefined, null, "expectation", "noToken", 7, {}, Symbol("next")]) {
+    const origin = await serve(t, (request, response) => handle(request, response, third));
+    const expected = { ...OWN, "/openapi.json": 200, "/shop": 404 };
+    assert.deepEqual(await statusesOf(origin, Object.keys(expected)), expected, String(third));
+  }
+});

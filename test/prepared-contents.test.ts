@@ -1,0 +1,190 @@
+/**
+ * Prepared files whose checksums are right and whose contents are not: refused in one line, or every answer is JSON and
+ * no request a 500.
+ */
+
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createRandom } from "../src/generate/random.ts";
+import { openOrrery, SnapshotError } from "../src/mod.ts";
+import { PREPARED } from "../src/snapshot/files.ts";
+import {
+  id,
+  instance,
+  type RawRow,
+  temporaryFolder,
+  user,
+  world,
+  worldStats,
+  writeSnapshot,
+} from "./support/folders.ts";
+import { part } from "./support/long.ts";
+import { type Entry, forgeArray, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+
+const folder = temporaryFolder({ after });
+const TOKEN = "svcx_damage";
+let parts: ReturnType<typeof partsOf>;
+
+const NAMES = ["sea moon", "moon", "moon", "moon", "moo", "月の光", "aaaa", "bananana", 'q"x', "abcabc"];
+const many = (count: number, row: (n: number) => RawRow): RawRow[] =>
+  Array.from({ length: count }, (_, at) => row(at + 1));
+
+before(async () => {
+  const nameOf = (n: number): string => {
+    const name = NAMES[n % NAMES.length]!;
+    return n % 3 === 0 ? `${name} ${n} ${"y".repeat(n)}` : name;
+  };
+  const rows = writeSnapshot(join(folder, "rows"), {
+    "users.ndjson": many(120, (n) => user(n, { displayName: nameOf(n) })),
+    "worlds.ndjson": many(150, (n) =>
+      world(n, { name: nameOf(n + 3), description: n % 4 ? `over the sea, ${nameOf(n)}` : null }),
+    ),
+    "world-stats.ndjson": many(150, (n) => worldStats(n, { totalVisits: n })),
+    "instances.ndjson": many(40, (n) => instance(n, { worldId: id("b", 1 + (n % 9)) })),
+  });
+  await prepare(rows, join(folder, "good"));
+  parts = partsOf(join(folder, "good"));
+});
+
+const BASE = "/api/public/v1";
+const QUERIES = [
+  "m",
+  "mo",
+  "moon",
+  "sea moon",
+  "aaa",
+  "aaaaa",
+  "y",
+  "yyyyyyyyyyyy",
+  "月",
+  "月の光",
+  'q"',
+  "abca",
+];
+const PAGES = ["limit=20", "limit=50&offset=30"];
+const WORLD = id("b", 1);
+const TARGETS = [
+  ...["/stats", "/worlds?limit=50", "/worlds?limit=50&offset=100", "/instances?limit=50"],
+  ...["all", "week", "month"].map((period) => `/worlds/popular?period=${period}&limit=50`),
+  ...["", "/stats", "/instances"].map((rest) => `/worlds/${WORLD}${rest}`),
+  ...["", "/worlds"].map((rest) => `/users/${id("a", 1)}${rest}`),
+  ...["users", "worlds"].flatMap((table) =>
+    QUERIES.flatMap((q) => PAGES.map((page) => `/${table}/search?q=${encodeURIComponent(q)}&${page}`)),
+  ),
+].map((target) => BASE + target);
+
+/** Loads a file and, where it is taken, asks for everything. @returns whether it was taken */
+async function hold(stored: Buffer, what: string): Promise<boolean> {
+  const bad = join(folder, "bad");
+  rmSync(bad, { recursive: true, force: true });
+  mkdirSync(bad);
+  writeFileSync(join(bad, PREPARED), stored);
+  const defects: unknown[] = [];
+  const orrery = await openOrrery({
+    snapshot: bad,
+    keys: [{ id: "key", kind: "cli", token: TOKEN }],
+    ...{ threads: false, watch: 0, searchCacheBytes: 0, docs: false },
+    observe: (seen) => void (seen.kind === "defect" && defects.push(seen.error)),
+  }).catch((error: unknown) => error);
+  if (orrery instanceof SnapshotError) {
+    assert.equal(orrery.problems.length, 1, what);
+    assert.match(orrery.problems[0]!, /^generation\.orrery: [^\n]+$/, what);
+    return false;
+  }
+  assert.ok(!(orrery instanceof Error), `${what}: ${orrery}`);
+  const { ask, close } = orrery as Awaited<ReturnType<typeof openOrrery>>;
+  for (const target of TARGETS) {
+    const { status, body } = await ask({ target, authorization: `Bearer ${TOKEN}` });
+    assert.ok(status === 200 || status === 404, `${what}: ${target}: ${status} ${defects.map(String)}`);
+    assert.doesNotThrow(() => JSON.parse(body), `${what}: ${target}: ${body.slice(0, 200)}`);
+  }
+  close();
+  return true;
+}
+
+const ITEM_BYTES: Readonly<Record<string, number>> = {
+  Buffer: 1,
+  Uint16Array: 2,
+  Uint32Array: 4,
+  Float64Array: 8,
+};
+
+/** Contents that an array may have instead of its own. */
+function contents(seed: number): Readonly<Record<string, (bytes: Buffer, itemBytes: number) => void>> {
+  const { below } = createRandom(seed, "contents");
+  return {
+    zeros: (bytes) => void bytes.fill(0),
+    "the largest": (bytes) => void bytes.fill(0xff),
+    random(bytes) {
+      for (let at = 0; at < bytes.length; at++) bytes[at] = below(256);
+    },
+    "small numbers"(bytes, itemBytes) {
+      bytes.fill(0);
+      for (let at = 0; at < bytes.length; at += itemBytes) bytes[at] = below(40);
+    },
+    shuffled(bytes, itemBytes) {
+      for (let at = bytes.length / itemBytes - 1; at > 0; at--) {
+        const other = below(at + 1) * itemBytes;
+        const item = Buffer.from(bytes.subarray(at * itemBytes, (at + 1) * itemBytes));
+        bytes.copy(bytes, at * itemBytes, other, other + itemBytes);
+        item.copy(bytes, other);
+      }
+    },
+  };
+}
+
+test("the file itself is taken", async () => assert.ok(await hold(parts.file, "good")));
+
+test("of any array with other contents", async () => {
+  const taken = new Set<string>();
+  for (let seed = 0; seed < part(1); seed++) {
+    for (const [kind, change] of Object.entries(contents(seed))) {
+      for (const [path, type, , bytes] of parts.head.arrays as readonly Entry[]) {
+        if (bytes === 0) continue;
+        const forged = forgeArray(parts, path, (items) => change(items, ITEM_BYTES[type]!));
+        if (await hold(forged, `${path}, ${kind}`)) taken.add(path);
+      }
+    }
+  }
+  // What is sent is never taken for what it is not.
+  assert.deepEqual(
+    [...taken].filter((path) => /^store\.\w+\.(bytes|starts)$/.test(path)),
+    [],
+  );
+});
+
+test("of any number or text with another value", async () => {
+  const values = Object.entries(parts.head.values as Record<string, number | string>);
+  for (const [path, value] of values) {
+    const others =
+      typeof value === "number" ? [0, 1, value + 1, value - 1, 2 ** 32] : ["", "x", "{}", '{"totalUsers":1}'];
+    for (const other of others) {
+      const head = { ...parts.head, values: { ...(parts.head.values as object), [path]: other } };
+      await hold(Buffer.concat([forgeHead(head, parts.file), parts.body]), `${path}: ${other}`);
+    }
+  }
+});
+
+test("says which part it is that cannot be sent", async () => {
+  const lineOf = (forged: Buffer): Promise<string> => refusalOf(join(folder, "bad"), forged);
+  const valueLine = (path: string, value: unknown): Promise<string> => {
+    const head = { ...parts.head, values: { ...(parts.head.values as object), [path]: value } };
+    return lineOf(Buffer.concat([forgeHead(head, parts.file), parts.body]));
+  };
+  for (const table of ["users", "worlds", "worldStats", "instances"]) {
+    const path = `store.${table}.bytes`;
+    // One row, in its middle.
+    const line = await lineOf(forgeArray(parts, path, (bytes) => void bytes.fill(0, 20, 30)));
+    assert.equal(line, `generation.orrery: impossible layout: ${path} holds other than rows`);
+  }
+  assert.equal(
+    await valueLine("store.foundWorldTail", 145),
+    "generation.orrery: impossible layout: store.foundWorldTail fits nothing else",
+  );
+  assert.equal(
+    await valueLine("store.platformStats", '{"totalUsers":1,"totalPublicWorlds":1,"totalPublicInstances":1}'),
+    "generation.orrery: impossible layout: store.platformStats does not count its rows",
+  );
+});
