@@ -140,7 +140,11 @@ export class Connection {
     this.#writer = new ReplyWriter(socket, host.keepAlive);
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
-    socket.on("drain", () => this.#makeRoom());
+    socket.on("drain", () => {
+      // As many bytes of later answers may wait at the next look.
+      this.#unsent = 0;
+      this.#makeRoom();
+    });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#close());
   }
