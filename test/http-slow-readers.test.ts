@@ -3,9 +3,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cleanUp, serve } from "./support/http-server.ts";
-import { closeWires, dial } from "./support/raw.ts";
-import { good, PAGE } from "./support/requests.ts";
+import { GRACE_MS } from "../src/http/server.ts";
+import { slowSearches } from "./support/hostile.ts";
+import { cleanUp, serve, serveOpen } from "./support/http-server.ts";
+import { until } from "./support/process.ts";
+import { closeWires, dial, header } from "./support/raw.ts";
+import { good, PAGE, SEARCH, STATS } from "./support/requests.ts";
 
 after(async () => {
   closeWires();
@@ -30,4 +33,24 @@ test("a steady reader of a long pipeline is not cut, though as many bytes wait a
     socket.resume();
     assert.equal(socket.readableEnded || socket.destroyed, false, `the end after ${reads} reads`);
   }
+});
+
+test("requests that a stop finds unread are answered, though they are read after its grace", async () => {
+  const { finish, later, finishAll } = slowSearches();
+  const server = await serveOpen({}, { users: later, worlds: later });
+  const wire = await dial(server.port);
+  // As many as wait at once, and one that is read with them.
+  await wire.send(good(SEARCH).repeat(32) + good(STATS));
+  await until(() => finish.length === 32, "the searches to begin");
+  await wire.send(good(STATS).repeat(3));
+  const stopped = server.stop();
+  await sleep(GRACE_MS + 300);
+  finishAll();
+  for (let at = 0; at < 36; at++) {
+    const response = await wire.response();
+    assert.equal(response.status, 200);
+    assert.equal(header(response, "Connection"), at < 35 ? "keep-alive" : "close", `answer ${at}`);
+  }
+  await wire.closed();
+  await stopped;
 });
