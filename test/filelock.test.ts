@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmdirSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -128,7 +129,7 @@ describe("a lock", { concurrency: true }, () => {
       if (runs === 1) {
         await assertHeld();
         // Somebody took this process for dead.
-        rmdirSync(lock);
+        rmSync(lock);
         mkdirSync(lock);
         setTimeout(() => {
           assert.equal(runs, 1, "it is somebody else's turn");

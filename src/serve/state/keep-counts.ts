@@ -9,11 +9,12 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { removeLeftovers } from "../../files/atomic.ts";
 import { behindLinks, ForeignFileError } from "../../foreign.ts";
 import { type Counters, windowAt } from "../../gate/limit.ts";
 import type { Observe } from "../../observe.ts";
 import { codeOf, systemErrorText } from "../../system-error.ts";
-import { readHead, removeLeftOvers, sumOfCounts, writeCounts } from "./counts-file.ts";
+import { readHead, sumOfCounts, writeCounts } from "./counts-file.ts";
 import { CountsFileError, type CountsHead } from "./counts-format.ts";
 import { createTaker } from "./take-counts.ts";
 
@@ -23,6 +24,9 @@ const EVERY_MS = 4500;
 const FOLLOW_MS = 50;
 /** How long a stop waits for the last file. */
 const LAST_MS = 2000;
+/** A temporary file older than this is abandoned: writing one takes far less. */
+const LEFTOVER_MS = 60_000;
+
 /** The keeper of one file. */
 export interface CountsKeeper {
   /** From now on writes the file; to be called when requests are accepted. */
@@ -160,7 +164,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
       observe({ kind: "state-refused", file, problem: problemOf(error), ...(isOld ? { isOld } : {}) });
     }
   }
-  await removeLeftOvers(file);
+  await removeLeftovers(file, LEFTOVER_MS);
   return {
     begin() {
       timer = setTimeout(tick, isFollowing ? followMs : 0);
