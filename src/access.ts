@@ -38,30 +38,14 @@ const MAX_METHOD = 32;
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const NOT_VISIBLE_ASCII = /[^\x21-\x7e]/g;
 
-/** Encodings of encodings that are undone in search of a token. */
-const MOST_DECODINGS = 3;
-
-function decoded(segment: string): string {
-  let text = segment;
-  for (let round = 0; round < MOST_DECODINGS && text.includes("%"); round++) {
-    text = text.replace(/%(?:u00)?([0-7][0-9a-f])/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-  }
-  return text;
-}
-
 /** A segment of a path without what may be a token: from a prefix on nothing is left. */
 function redacted(segment: string, prefixes: AccessLog["prefixes"]): string {
-  let text = segment.includes("%") ? decoded(segment) : segment;
-  let found = false;
+  let text = segment;
   for (const prefix of [prefixes.api, prefixes.cli]) {
     const at = text.indexOf(prefix);
-    if (at < 0) continue;
-    text = `${text.slice(0, at + prefix.length)}***`;
-    found = true;
+    if (at >= 0) text = `${text.slice(0, at + prefix.length)}***`;
   }
-  return found ? text : segment;
+  return text;
 }
 
 /**

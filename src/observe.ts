@@ -128,8 +128,6 @@ export type Observation =
   /** Counts cannot be written; told once for the same problem. */
   | { kind: "state-failed"; file: string; problem: string }
   | { kind: "state-recovered"; file: string }
-  /** A server that was started earlier writes the same file; its counts are taken over, and the file when it stops. */
-  | { kind: "state-shared"; file: string }
   | {
       kind: "request";
       /** Sent as `X-Request-Id`, too. */

@@ -58,7 +58,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["generate/", "snapshot/"],
   ["search/"],
   ["store/"],
-  ["folders.ts", "foreign.ts"],
+  ["files/", "folders.ts", "foreign.ts"],
   [
     "body.ts",
     "model.ts",
@@ -226,7 +226,6 @@ describe("packages", () => {
     assert.deepEqual(importers("pg-copy-streams"), ["source/postgres.ts"]);
     assert.deepEqual(importers("pino"), ["serve/log/log.ts"]);
     assert.deepEqual(importers("prom-client"), ["metrics/exposition.ts"]);
-    assert.deepEqual(importers("proper-lockfile"), ["cli/filelock.ts"]);
     assert.deepEqual(importers("uplot"), ["pages/dashboard/charts.ts"]);
   });
 
@@ -235,8 +234,8 @@ describe("packages", () => {
   });
 
   it("are few", () => {
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
-      dependencies: Record<string, string>;
+    const { dependencies = {} } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      dependencies?: Record<string, string>;
     };
     assert.ok(Object.keys(dependencies).length <= 6);
     const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
@@ -258,7 +257,8 @@ describe("packages", () => {
         (entry.os === undefined || entry.os.includes("linux")) &&
         (entry.cpu === undefined || entry.cpu.includes("x64")),
     );
-    assert.ok(installed.length > 3 && installed.length <= 40, `${installed.length} packages`);
+    assert.ok(Object.keys(lock.packages).length > 40, "the lock file is read");
+    assert.ok(installed.length <= 40, `${installed.length} packages`);
     for (const [path, entry] of Object.entries(lock.packages)) assert.equal(entry.resolved, undefined, path);
   });
 });

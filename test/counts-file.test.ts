@@ -441,7 +441,7 @@ describe("two servers with one file", () => {
     await old.keeper.stop();
     await until(() => readFileSync(file, "utf8").includes('"key_1",110'), "the file of the next");
     await next.keeper.stop();
-    assert.deepEqual(next.kinds(), ["state-restored", "state-shared"]);
+    assert.deepEqual(next.kinds(), ["state-restored"]);
     assert.deepEqual(old.kinds(), []);
     const third = await open(file, () => time);
     assert.equal(third.used("key_1"), 110);

@@ -1,12 +1,15 @@
 /** The lock on a file: nobody loses a change, whatever happened to the holder before. */
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmdirSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -91,6 +94,34 @@ describe("a lock", { concurrency: true }, () => {
     assert.deepEqual(readdirSync(folder), ["count"]);
   });
 
+  it("of a process that is gone is taken at once, of one in another container when it is no longer renewed", async (t) => {
+    const { folder, file, lock } = counter(t);
+    let mark = "";
+    await withLock(file, async () => {
+      mark = readFileSync(lock, "utf8");
+    });
+    const gone = spawn(process.execPath, ["-e", ""]);
+    await once(gone, "exit");
+    const told: string[] = [];
+    const take = async (changes: object): Promise<number> => {
+      writeFileSync(lock, JSON.stringify({ ...JSON.parse(mark), ...changes }));
+      date(lock, 3000);
+      const began = performance.now();
+      await withLock(
+        file,
+        () => count(file),
+        (text) => told.push(text),
+      );
+      return performance.now() - began;
+    };
+    assert.ok((await take({ pid: gone.pid })) < 1000);
+    assert.deepEqual(told, []);
+    assert.ok((await take({ space: "elsewhere", pid: gone.pid })) > 1500);
+    assert.equal(told.length, 1);
+    assert.equal(readFileSync(file, "utf8"), "2");
+    assert.deepEqual(readdirSync(folder), ["count"]);
+  });
+
   it("of a living holder is renewed, waited for, and the wait is told once", async (t) => {
     const { file, lock } = counter(t);
     const order: string[] = [];
@@ -128,7 +159,7 @@ describe("a lock", { concurrency: true }, () => {
       if (runs === 1) {
         await assertHeld();
         // Somebody took this process for dead.
-        rmdirSync(lock);
+        rmSync(lock);
         mkdirSync(lock);
         setTimeout(() => {
           assert.equal(runs, 1, "it is somebody else's turn");

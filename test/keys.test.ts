@@ -10,7 +10,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -215,7 +215,7 @@ describe("a change of the keys file", () => {
         name === "rename"
           ? mock.method(files, name, fails)
           : mock.method(files, "open", async (...args: Parameters<typeof open>) => {
-              if (args[1] !== "wx") return open(...args);
+              if (args[1] !== "wx+") return open(...args);
               if (name === "open") return fails();
               const handle: Handle = await open(...args);
               Object.assign(handle, { [name]: fails });
@@ -288,7 +288,7 @@ describe("a change of the keys file", () => {
       async deliver() {
         shows++;
         // As if this process had been stopped for long, and another had made a key meanwhile.
-        rmdirSync(`${keys}.lock`);
+        rmSync(`${keys}.lock`);
         writeKeys(keys, keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
       },
     });

@@ -47,7 +47,6 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "state-refused", file: "/state", problem: "is of a window that is over", isOld: true },
   { kind: "state-failed", file: "/state", problem: "no space left on device (ENOSPC)" },
   { kind: "state-recovered", file: "/state" },
-  { kind: "state-shared", file: "/state" },
   { kind: "signal-ignored", signal: "SIGUSR2" },
   { kind: "settings-without-effect", settings: ["--max-age"], why: "without --admin" },
   { kind: "variable-unknown", variable: "ORRERY_PROT", meant: "ORRERY_PORT" },

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { holdAlone } from "../src/source/exclusive.ts";
+import { hold } from "../src/files/ownership.ts";
 import { type Journal, openJournal } from "../src/source/mirror/journal.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
@@ -109,23 +109,16 @@ describe("a journal", () => {
 
 describe("a folder", () => {
   it("is held by one at a time, and taken over from a process that is gone", async (t) => {
-    const folder = join(temporaryFolder(t), "work");
-    const release = await holdAlone(folder);
-    await assert.rejects(holdAlone(folder), { name: "HeldError" });
-    await release();
-    const mark = JSON.parse(
-      await (async () => {
-        const again = await holdAlone(folder);
-        const text = readFileSync(`${folder}.owner`, "utf8");
-        await again();
-        return text;
-      })(),
-    ) as { begin: string };
+    const mark = join(temporaryFolder(t), "work.owner");
+    const first = await hold(mark);
+    await assert.rejects(hold(mark), { name: "HeldError" });
+    const text = JSON.parse(readFileSync(mark, "utf8")) as { begin: string };
+    await first.release();
     // A process of that id that began at another time.
-    writeFileSync(`${folder}.owner`, JSON.stringify({ ...mark, begin: "1" }));
-    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => holdAlone(folder)));
+    writeFileSync(mark, JSON.stringify({ ...text, begin: "1" }));
+    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => hold(mark)));
     const held = claims.filter((claim) => claim.status === "fulfilled");
     assert.equal(held.length, 1, "eight at once took it over");
-    await held[0]!.value();
+    await held[0]!.value.release();
   });
 });

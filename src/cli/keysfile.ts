@@ -1,8 +1,8 @@
 /** Writing the keys file: one writer at a time, and never half a file. */
 
-import { randomBytes } from "node:crypto";
-import { chown, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { removeLeftovers, replaceFile } from "../files/atomic.ts";
 import { behindLinks } from "../foreign.ts";
 import { type KeyRecord, KeysFileError, parseKeys } from "../gate/keys.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
@@ -10,65 +10,22 @@ import { withLock } from "./filelock.ts";
 import { makeKey, type NewKey } from "./new-key.ts";
 import { CommandError } from "./options.ts";
 
-function ignore(): void {}
-
-const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
-
-/** Removes what writers that were killed left beside a file. Only while its lock is held: no other writer is alive then. */
-async function removeLeftovers(file: string): Promise<void> {
-  const name = basename(file);
-  const names = await readdir(dirname(file)).catch(() => []);
-  for (const found of names) {
-    if (!found.startsWith(name) || !TEMPORARY.test(found.slice(name.length))) continue;
-    await rm(join(dirname(file), found), { force: true }).catch(ignore);
-  }
-}
-
-/**
- * Replaces a file in one step, mode 0600, keeping its owner.
- *
- * @param ready called when the new file is complete on disk, before it comes into force; may throw to call it off
- * @param tell receives a line for the user when others could read the old file and cannot read the new one
- */
-async function replaceFile(
+/** Replaces a keys file; tells when others could read the old one. */
+async function replaceKeys(
   file: string,
   text: string,
   ready: () => Promise<void>,
   tell: ((text: string) => void) | undefined,
 ): Promise<void> {
-  const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
-  try {
-    const handle = await open(temporary, "wx", 0o600);
-    try {
-      // The mode given to open is cut by the umask, which may take away too much.
-      await handle.chmod(0o600);
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    const before = await stat(file).catch(ignore);
-    // An operator who edits as root must not lock the server's own user out.
-    if (before !== undefined && process.getuid?.() === 0) await chown(temporary, before.uid, before.gid);
-    await ready();
-    await rename(temporary, file);
-    const mode = before === undefined ? 0 : before.mode & 0o777;
-    if ((mode & 0o077) !== 0) {
-      tell?.(
-        `orrery: warning: ${file} had mode ${mode.toString(8).padStart(4, "0")} and has 0600 now: only its owner can read it\n`,
-      );
-    }
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(ignore);
-    throw error;
+  const before = await stat(file).catch(() => undefined);
+  // An operator who edits as root must not lock the server's own user out.
+  await replaceFile(file, text, { mode: 0o600, keepsOwner: true, ready });
+  const mode = before === undefined ? 0 : before.mode & 0o777;
+  if ((mode & 0o077) !== 0) {
+    tell?.(
+      `orrery: warning: ${file} had mode ${mode.toString(8).padStart(4, "0")} and has 0600 now: only its owner can read it\n`,
+    );
   }
-  await syncFolder(dirname(file)).catch(ignore);
-}
-
-/** Makes a rename last over a power cut, where the system can. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
 }
 
 /**
@@ -154,7 +111,7 @@ export async function changeRecords(
           await ready?.();
           await assertHeld();
         };
-        await replaceFile(real, changed, confirm, tell);
+        await replaceKeys(real, changed, confirm, tell);
       },
       tell,
     );

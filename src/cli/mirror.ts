@@ -1,6 +1,6 @@
 /** `orrery mirror`: a snapshot of another server, once or kept up to date. */
 
-import { HeldError } from "../source/exclusive.ts";
+import { HeldError } from "../files/ownership.ts";
 import type { Bound } from "../source/mirror/bound.ts";
 import { type Mirror, type Mirrored, openMirror } from "../source/mirror/mirror.ts";
 import { OccupiedError } from "../source/publish.ts";

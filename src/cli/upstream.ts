@@ -1,6 +1,6 @@
 /** Other servers of the API on the command line. */
 
-import { HeldError } from "../source/exclusive.ts";
+import { HeldError } from "../files/ownership.ts";
 import { SourceError } from "../source/problem.ts";
 import { OccupiedError } from "../source/publish.ts";
 import { BadRowsError } from "../source/row-folder.ts";

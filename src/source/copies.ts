@@ -17,13 +17,14 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { replaceFile } from "../files/atomic.ts";
+import { HeldError, hold, OWNER_ENDING } from "../files/ownership.ts";
 import { makeFolder } from "../folders.ts";
 import { isObject } from "../json.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../snapshot/manifest.ts";
 import { Problems } from "../snapshot/problems.ts";
 import { hashOf, type SentManifest } from "./ask-manifest.ts";
-import { waitForTurn } from "./exclusive.ts";
 import { currentVersion, publishVersion, versionsOf } from "./publish.ts";
 
 const RECORD = "copy.json";
@@ -123,9 +124,7 @@ export class Copies {
     const path = join(folder, RECORD);
     try {
       if (newEtag !== etag) {
-        const next = `${path}.${process.pid}`;
-        await writeFile(next, this.#record(sha256, newEtag));
-        await rename(next, path);
+        await replaceFile(path, this.#record(sha256, newEtag));
       } else if (Math.abs(Date.now() - confirmed) > CONFIRM_MS) {
         const now = new Date();
         await utimes(path, now, now);
@@ -188,13 +187,23 @@ export class Copies {
     return JSON.stringify({ url: this.#address, sha256, etag });
   }
 
+  /** Ends the turn that it takes; undefined when another process has had the files for all of {@link TURN_PATIENCE_MS}. */
+  async #takeTurn(): Promise<(() => Promise<void>) | undefined> {
+    try {
+      return (await hold(this.#files + OWNER_ENDING, { patienceMs: TURN_PATIENCE_MS })).release;
+    } catch (error) {
+      if (error instanceof HeldError) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Links the files of a copy in the making.
    *
    * @returns those that are not here; the others stay from now on, since whoever clears up sees the links
    */
   async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
-    const endTurn = await waitForTurn(this.#files, TURN_PATIENCE_MS);
+    const endTurn = await this.#takeTurn();
     try {
       const missing: [string, Listed][] = [];
       for (const [name, listed] of files) {
@@ -209,7 +218,7 @@ export class Copies {
 
   /** Removes the files that no copy links to, whole or in the making. */
   async #clearUp(): Promise<void> {
-    const endTurn = await waitForTurn(this.#files, TURN_PATIENCE_MS);
+    const endTurn = await this.#takeTurn();
     // The process that has the turn clears up, too.
     if (endTurn === undefined) return;
     const began = performance.now();

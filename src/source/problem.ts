@@ -26,6 +26,11 @@ interface SourceErrorOptions {
   readonly status?: number | undefined;
 }
 
+/** A text of another server without the token that it was sent. To be called before the text is cut short. */
+export function withoutToken(text: string, token: string): string {
+  return token === "" ? text : text.replaceAll(token, "…");
+}
+
 /** A file is not what the manifest says of it: one of the two may be of another snapshot. */
 export class MismatchError extends SourceError {
   override name = "MismatchError";

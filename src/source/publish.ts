@@ -6,11 +6,12 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
+import { lstat, mkdir, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { syncToDisk } from "../files/atomic.ts";
+import { hold, OWNER_ENDING, ownershipOf } from "../files/ownership.ts";
 import { makeFolder } from "../folders.ts";
 import { codeOf } from "../system-error.ts";
-import { claim, OWNER_ENDING, ownershipOf } from "./owner.ts";
 
 /** The place is taken by what this program did not make; nothing was changed. */
 export class OccupiedError extends Error {
@@ -80,7 +81,7 @@ async function listVersions(versions: string): Promise<Versions> {
   const complete: string[] = [];
   const dead: string[] = [];
   for (const name of names) {
-    const ownership = await ownershipOf(join(versions, name));
+    const ownership = await ownershipOf(join(versions, name + OWNER_ENDING));
     // One that is given up loses its folder first and its mark then: without both it never was complete.
     if (ownership === "none" && (await isThere(join(versions, name)))) complete.push(name);
     else if (ownership === "dead") dead.push(name);
@@ -107,19 +108,10 @@ async function prune(place: string, previous?: string): Promise<void> {
   }
 }
 
-async function syncPlace(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /** Brings a folder and its files to the disk. */
 async function syncFolder(folder: string): Promise<void> {
-  for (const entry of await readdir(folder)) await syncPlace(join(folder, entry));
-  await syncPlace(folder);
+  for (const entry of await readdir(folder)) await syncToDisk(join(folder, entry));
+  await syncToDisk(folder);
 }
 
 /** Makes the link lead to another version, by one rename. */
@@ -129,7 +121,7 @@ async function switchLink(dir: string, folder: string): Promise<void> {
   const link = folder + LINK_ENDING;
   await symlink(join(basename(versions), basename(folder)), link);
   try {
-    await syncPlace(versions);
+    await syncToDisk(versions);
     const there = await lstat(dir).catch(() => undefined);
     // Succeeds only where it is empty.
     if (there?.isDirectory()) await rmdir(dir);
@@ -166,7 +158,7 @@ export async function publishVersion<Result>(
   try {
     await prune(place);
     const folder = join(versions, newName());
-    const release = await claim(folder);
+    const { release } = await hold(folder + OWNER_ENDING);
     try {
       await mkdir(folder);
       const result = await fill(folder, before === undefined ? undefined : join(versions, before));
@@ -175,7 +167,7 @@ export async function publishVersion<Result>(
       const previous = await readCurrent(place);
       await switchLink(place, folder);
       isPublished = true;
-      await syncPlace(dirname(place));
+      await syncToDisk(dirname(place));
       await release();
       await prune(place, previous);
       return result;

@@ -12,8 +12,7 @@ import { askManifest, readSent, type SentManifest } from "./ask-manifest.ts";
 import type { Patience } from "./attempts.ts";
 import { Copies, type Copy } from "./copies.ts";
 import { download } from "./download.ts";
-import { createHider } from "./hide-token.ts";
-import { MismatchError, SourceError } from "./problem.ts";
+import { MismatchError, SourceError, withoutToken } from "./problem.ts";
 import { OccupiedError } from "./publish.ts";
 import { pauseAfter, TIMING, type Timing, wait } from "./timing.ts";
 import { readToken } from "./token.ts";
@@ -96,8 +95,8 @@ export function createUrlSource(options: UrlSourceOptions): Source {
   /** When the source last confirmed the copy, while it cannot be used; milliseconds since the epoch. */
   let confirmed: number | undefined;
   let isCleared = false;
-  /** Takes the token that was sent last out of a message, which may say where the host redirects to. */
-  let hide = (text: string): string => text;
+  /** The token that was sent last: a message may name the host that a redirect leads to. */
+  let lastToken = "";
 
   /** Brings what a manifest lists. */
   async function fetchFiles(
@@ -120,7 +119,7 @@ export function createUrlSource(options: UrlSourceOptions): Source {
   async function update(copy: Copy | undefined, patience: Patience): Promise<void> {
     const { tokenFile, tokenName = TOKEN_OPTION } = options;
     const token = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
-    if (token !== undefined) hide = createHider(token);
+    lastToken = token ?? "";
     const isPatient = copy === undefined ? {} : { attempts: ATTEMPTS_WITH_COPY };
     let sent = await askManifest(base, token, copy?.etag, { ...patience, ...isPatient });
     for (let round = 1; sent?.sha256 !== copy?.sha256 && sent !== undefined; round++) {
@@ -178,7 +177,7 @@ export function createUrlSource(options: UrlSourceOptions): Source {
       }
     } catch (error) {
       signal.throwIfAborted();
-      failed(hide(problemOf(error, copies.place)), error, copy, occasion);
+      failed(withoutToken(problemOf(error, copies.place), lastToken), error, copy, occasion);
     }
     if (copy !== undefined) return copy.folder;
     throw new SourceError(`${failing.problem} (no whole copy in ${copies.place})`);

@@ -213,7 +213,6 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
       ["data/sample/manifest.json", ["demo", "--port", "0"], undefined],
       ["package.json", ["--version"], DAMAGED],
       ["dist", ["--version"], DAMAGED],
-      ["node_modules", ["keys", "list", "--keys", "keys.json"], DAMAGED],
     ] as const) {
       const outcome = await whileBroken(file, () => run(args));
       assert.equal(outcome === undefined, line === undefined, file);

@@ -121,18 +121,13 @@ describe("a kill", { skip: noTracing }, () => {
     });
   }
 
-  it("is waited for by the next command for some seconds, which says so", async (t) => {
+  it("is noticed by the next command, which waits for nobody", async (t) => {
     const folder = temporaryFolder(t);
     const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
     assert.notEqual(runKilled("rename", 1, [...CREATE, keys]).status, 0);
     assert.ok(existsSync(`${keys}.lock`));
-    const began = Date.now();
     const { stderr } = await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
-    assert.match(
-      stderr,
-      /^orrery: another command is changing [^\n]*; waiting [^\n]*\n(?:orrery: warning: [^\n]*\n)?orrery: disabled key_c_sk_1\n$/,
-    );
-    assert.ok(Date.now() - began > 2000);
+    assert.match(stderr, /^(?:orrery: warning: [^\n]*\n)?orrery: disabled key_c_sk_1\n$/);
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
 });

@@ -267,11 +267,7 @@ describe("a server that is not what it should be", () => {
   const { id: worldId, status: _, ...fields } = world(1);
   const row = { id: worldId, ...fields };
   const cases: readonly [name: string, reply: Reply, problem: RegExp][] = [
-    [
-      "HTML",
-      send(200, { "content-type": "text/html" }, "<!DOCTYPE html><p>Hello"),
-      /not JSON of this API; it begins with "<!DOCTYPE/,
-    ],
+    ["HTML", send(200, { "content-type": "text/html" }, "<!DOCTYPE html><p>Hello"), /not JSON of this API$/],
     [
       "a redirect",
       send(302, { location: "http://elsewhere.example/x?y" }, ""),
@@ -328,6 +324,11 @@ describe("a server that is not what it should be", () => {
       /total must be a whole number from 0/,
     ],
     ["the token in an error", send(400, {}, `{"error":"what is ${CLI_TOKEN}"}`), /answered 400: what is …$/],
+    [
+      "a long error",
+      send(400, {}, JSON.stringify({ error: "x".repeat(500), more: "y" })),
+      /answered 400: x{200}…$/,
+    ],
     ["terminal codes in an error", send(400, {}, '{"error":"\\u001b[2J\\nred"}'), /answered 400: \[2J red$/],
     [
       "a reply cut off",

@@ -213,15 +213,14 @@ describe("the package", () => {
     if (error === undefined && status !== 128) assert.equal(status, 0, name);
   });
 
-  it("is small: 3 MB packed; installed with all that it needs 15 MB on disk, and 40 packages", () => {
+  it("is small: 3 MB packed; installed with all that it needs 15 MB on disk, and no other package", () => {
     assert.ok(statSync(packed).size <= 3e6, `${statSync(packed).size} bytes packed`);
     const modules = join(npmProject, "node_modules");
     assert.ok(bytesOnDisk(modules) <= 15e6, `${bytesOnDisk(modules)} bytes installed`);
     const lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8")) as {
       packages: object;
     };
-    const count = Object.keys(lock.packages).length;
-    assert.ok(count > 4 && count <= 40, `${count} packages`);
+    assert.deepEqual(Object.keys(lock.packages), ["node_modules/orrery"]);
   });
 
   it("names the packages that an export needs, which it does not bring", () => {
@@ -402,7 +401,6 @@ describe("the package", () => {
 
 describe("the package in pnpm's layout, where a package sees its own dependencies alone", () => {
   it("is a library, with its threads", async () => {
-    assert.equal(existsSync(join(pnpmProject, "node_modules/proper-lockfile")), false);
     assert.equal(await run(pnpmProject, "node", ["program.js"]), "200 true\n200 true\n");
   });
 

@@ -32,7 +32,6 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "state-refused": "warn",
   "state-failed": "error",
   "state-recovered": "info",
-  "state-shared": "info",
   "limits-away": "error",
   "limits-back": "info",
   request: "info",
@@ -113,8 +112,6 @@ function messageOf(observation: Observation): string {
       return "counts cannot be saved, trying again";
     case "state-recovered":
       return "counts are saved again";
-    case "state-shared":
-      return "another server writes the file of counts, taking over what it counts";
     case "limits-away":
       return observation.alone
         ? "the server of shared limits cannot be asked, counting alone within this replica's share"

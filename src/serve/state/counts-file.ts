@@ -1,11 +1,10 @@
 /** Reading and writing a file of counts, in parts, so that neither holds up requests or fills memory. */
 
-import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
+import { replaceFile } from "../../files/atomic.ts";
 import { ForeignFileError, isForeign } from "../../foreign.ts";
 import { type Counters, type Usage, usageOf } from "../../gate/limit.ts";
 import { codeOf } from "../../system-error.ts";
@@ -129,22 +128,6 @@ export async function readCounts(
   }
 }
 
-const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
-/** A temporary file older than this is abandoned: writing one takes far less. */
-const LEFT_OVER_MS = 60_000;
-
-/** Removes what servers that were killed while they wrote left beside a file. */
-export async function removeLeftOvers(file: string): Promise<void> {
-  const folder = dirname(file);
-  const name = basename(file);
-  for (const found of await readdir(folder).catch(() => [])) {
-    if (!found.startsWith(name) || !TEMPORARY.test(found.slice(name.length))) continue;
-    const path = join(folder, found);
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-    if (Date.now() - mtimeMs > LEFT_OVER_MS) await rm(path, { force: true }).catch(() => {});
-  }
-}
-
 /** Looks at the counts of all keys, a few at a time, so that requests get their turn. */
 async function visitCounts(
   counters: Counters,
@@ -238,20 +221,5 @@ export async function refuseForeign(file: string): Promise<void> {
  */
 export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {
   await refuseForeign(file);
-  const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
-  try {
-    const handle = await open(temporary, "wx", 0o600);
-    try {
-      // The mode given to open is cut by the umask, which may take away too much.
-      await handle.chmod(0o600);
-      await writeTo(handle, head, counters);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {});
-    throw error;
-  }
+  await replaceFile(file, (handle) => writeTo(handle, head, counters), { mode: 0o600 });
 }

@@ -9,11 +9,12 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { removeLeftovers } from "../../files/atomic.ts";
 import { behindLinks, ForeignFileError } from "../../foreign.ts";
 import { type Counters, windowAt } from "../../gate/limit.ts";
 import type { Observe } from "../../observe.ts";
 import { codeOf, systemErrorText } from "../../system-error.ts";
-import { readHead, removeLeftOvers, sumOfCounts, writeCounts } from "./counts-file.ts";
+import { readHead, sumOfCounts, writeCounts } from "./counts-file.ts";
 import { CountsFileError, type CountsHead } from "./counts-format.ts";
 import { createTaker } from "./take-counts.ts";
 
@@ -23,6 +24,9 @@ const EVERY_MS = 4500;
 const FOLLOW_MS = 50;
 /** How long a stop waits for the last file. */
 const LAST_MS = 2000;
+/** A temporary file older than this is abandoned: writing one takes far less. */
+const LEFTOVER_MS = 60_000;
+
 /** The keeper of one file. */
 export interface CountsKeeper {
   /** From now on writes the file; to be called when requests are accepted. */
@@ -49,11 +53,6 @@ function problemOf(error: unknown): string {
   return systemErrorText(error) ?? String(error);
 }
 
-/** Whether a server that has the file was started before another. */
-function isOlder(one: CountsHead, other: Pick<CountsHead, "started" | "writer">): boolean {
-  return one.started < other.started || (one.started === other.started && one.writer < other.writer);
-}
-
 /**
  * Takes up the counts of a file and makes its keeper.
  *
@@ -67,8 +66,8 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   const followMs = Math.min(FOLLOW_MS, everyMs);
   const take = createTaker(counters, windowClock);
   let sequence = 0;
-  /** The newest file of another server that was looked at. */
-  let seen = "";
+  /** First line of the newest file of another server that was taken up. */
+  let seen: CountsHead | undefined;
   /** Since when, in milliseconds of the monotonic clock. */
   let seenAt = 0;
   /** Window and sum of what was written last. */
@@ -77,27 +76,23 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
 
-  const nameOf = ({ writer, sequence: number, last }: CountsHead): string => `${writer} ${number} ${last}`;
+  const isSeen = ({ writer, sequence: number }: CountsHead): boolean =>
+    seen?.writer === writer && seen.sequence === number;
 
-  /** Takes up what another server wrote; gives its first line when it goes on writing. */
-  async function follow(): Promise<CountsHead | undefined> {
+  /** Takes up what a server that was started earlier has written; says whether that one goes on writing. */
+  async function follow(): Promise<boolean> {
     const head = await readHead(file).catch(() => undefined);
-    if (head === undefined) {
-      // Gone, or damaged: it must be written again.
-      saved = "";
-      return undefined;
+    // Gone, damaged or of another server: it must be written again.
+    if (head?.writer !== self.writer) saved = "";
+    if (head === undefined || head.started >= self.started) return false;
+    if (!isSeen(head)) {
+      seenAt = performance.now();
+      seen = await take(file).then(
+        (found) => found.head,
+        () => undefined,
+      );
     }
-    if (head.writer === self.writer) return undefined;
-    const mayGoOn = !head.last && isOlder(head, self);
-    if (nameOf(head) === seen) return mayGoOn && performance.now() - seenAt < everyMs ? head : undefined;
-    saved = "";
-    seen = nameOf(head);
-    seenAt = performance.now();
-    if (!isOlder(head, self)) return undefined;
-    const found = await take(file).catch(() => undefined);
-    if (found === undefined) return undefined;
-    seen = nameOf(found.head);
-    return found.head.last ? undefined : found.head;
+    return seen?.last === false && performance.now() - seenAt < everyMs;
   }
 
   async function write(last: boolean): Promise<void> {
@@ -109,18 +104,12 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
     saved = sum;
   }
 
-  let followed = "";
   /** Whether another server writes the file, or may be about to. */
   let isFollowing = false;
   async function save(last: boolean): Promise<void> {
     try {
-      const other = await follow();
-      isFollowing = other !== undefined;
-      if (other !== undefined && !last) {
-        if (followed !== other.writer) observe({ kind: "state-shared", file });
-        followed = other.writer;
-        return;
-      }
+      isFollowing = await follow();
+      if (isFollowing && !last) return;
       await write(last);
       if (problem !== "") observe({ kind: "state-recovered", file });
       problem = "";
@@ -149,7 +138,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
 
   try {
     const { head, keys } = await take(file);
-    seen = nameOf(head);
+    seen = head;
     seenAt = performance.now();
     isFollowing = !head.last;
     const reset = (windowAt(counters, windowClock()) + 1) * counters.windowSeconds;
@@ -160,7 +149,7 @@ export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeep
       observe({ kind: "state-refused", file, problem: problemOf(error), ...(isOld ? { isOld } : {}) });
     }
   }
-  await removeLeftOvers(file);
+  await removeLeftovers(file, LEFTOVER_MS);
   return {
     begin() {
       timer = setTimeout(tick, isFollowing ? followMs : 0);

@@ -1,9 +1,10 @@
 /** Writing a prepared snapshot: complete on disk beside its place, then renamed into it. */
 
-import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../folders.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import { FORMAT } from "../manifest.ts";
@@ -13,9 +14,6 @@ import type { PreparedContents } from "./layout.ts";
 
 /** What is written at once, while its checksum is taken. */
 const CHUNK_BYTES = 4 * 1_048_576;
-
-/** Names of files that builds have begun. */
-const TEMPORARY = /^(generation\.orrery|manifest\.json)\.[0-9a-f]{16}\.tmp$/;
 
 /** What to write beside the arrays. */
 export type Described = Pick<Head, "createdAt" | "sources">;
@@ -118,22 +116,6 @@ async function writeContents(
   await writeAll(handle, headOf(checked), 0);
 }
 
-/** Opens a new file, has it written, and returns once it is on the disk. A file that was begun and failed is removed. */
-async function writeNew(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  try {
-    const handle = await open(path, "wx+");
-    try {
-      await write(handle);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    await rm(path, { force: true }).catch(() => {});
-    throw error;
-  }
-}
-
 async function hashOf(handle: FileHandle): Promise<string> {
   const hash = createHash("sha256");
   const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
@@ -156,12 +138,6 @@ function describe(
   return `${JSON.stringify({ format: FORMAT, generation: id, createdAt, files }, null, 2)}\n`;
 }
 
-/** Makes renames last over a power cut, where the system can. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
-}
-
 /**
  * Writes a prepared snapshot into a folder, which is made when missing. What killed or overtaken builds left there is
  * removed.
@@ -178,34 +154,33 @@ export async function writePrepared(
 ): Promise<number> {
   await makeFolder(folder);
   const names = await readdir(folder);
-  // A build that was killed may have taken the manifest away and not have put its own there yet.
-  const withManifest = manifest || names.some((name) => (TEMPORARY.exec(name)?.[1] ?? name) === MANIFEST);
-  for (const name of names) if (TEMPORARY.test(name)) await rm(join(folder, name), { force: true });
-
-  const suffix = `.${randomBytes(8).toString("hex")}.tmp`;
   const place = (name: string): string => join(folder, name);
+  // A build that was killed may have taken the manifest away and not have put its own there yet.
+  const withManifest = manifest || names.some((name) => (targetOfTemporary(name) ?? name) === MANIFEST);
+  for (const name of [PREPARED, MANIFEST]) await removeLeftovers(place(name));
+
   let bytes = 0;
   let sha256 = "";
+  const written: NewFile[] = [];
   try {
-    await writeNew(place(PREPARED + suffix), async (handle) => {
+    const prepared = await writeNewFile(place(PREPARED), async (handle) => {
       await writeContents(handle, contents, described, onProgress);
       bytes = (await handle.stat()).size;
       if (withManifest) sha256 = await hashOf(handle);
     });
+    written.push(prepared);
     if (withManifest) {
       const text = describe(contents.store.id, described, { bytes, sha256 });
-      await writeNew(place(MANIFEST + suffix), (handle) => handle.writeFile(text));
+      written.push(await writeNewFile(place(MANIFEST), text));
       // Whenever the process ends, what is there fits together: either file does without a manifest.
       await rm(place(MANIFEST), { force: true });
     }
-    await rename(place(PREPARED + suffix), place(PREPARED));
-    if (withManifest) await rename(place(MANIFEST + suffix), place(MANIFEST));
+    for (const file of written) await file.commit();
   } catch (error) {
-    for (const name of [PREPARED, MANIFEST]) await rm(place(name + suffix), { force: true }).catch(() => {});
+    for (const file of written) await file.discard();
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" || syscall !== "rename") throw error;
     throw new OvertakenError("another build began to write here meanwhile");
   }
-  await syncFolder(folder).catch(() => {});
   return bytes;
 }

@@ -8,8 +8,9 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { removeLeftovers, replaceFile } from "../../files/atomic.ts";
 import { isObject } from "../../json.ts";
 import { codeOf } from "../../system-error.ts";
 import { SourceError } from "../problem.ts";
@@ -142,10 +143,8 @@ export async function openJournal(
   async function begin(): Promise<void> {
     await handle?.close();
     handle = undefined;
-    const fresh = `${path}.new`;
-    await rm(fresh, { force: true });
-    await writeFile(fresh, lineOf({ format: FORMAT, from, sentAt: sentAt.slice(-MOST_TIMES) }));
-    await rename(fresh, path);
+    await removeLeftovers(path);
+    await replaceFile(path, lineOf({ format: FORMAT, from, sentAt: sentAt.slice(-MOST_TIMES) }));
     handle = await open(path, "a");
   }
 

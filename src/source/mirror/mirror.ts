@@ -5,8 +5,8 @@
  */
 
 import { dirname, resolve } from "node:path";
+import { hold, OWNER_ENDING } from "../../files/ownership.ts";
 import { makeFolder } from "../../folders.ts";
-import { holdAlone } from "../exclusive.ts";
 import { currentVersion } from "../publish.ts";
 import type { Timing } from "../timing.ts";
 import { readToken } from "../token.ts";
@@ -119,7 +119,7 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
   await currentVersion(out);
   const folder = workFolderOf(out);
   await makeFolder(dirname(folder));
-  const release = await holdAlone(folder);
+  const { release } = await hold(folder + OWNER_ENDING);
   try {
     await makeFolder(folder, 0o700);
     const journal = await openJournal(folder, from, tell);

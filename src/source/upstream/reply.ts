@@ -6,8 +6,8 @@ import { type Answer, retryAfterOf } from "../request.ts";
 
 const MOST_BODY_BYTES = 67_108_864;
 
-/** A text from elsewhere, short and without what would change a terminal. */
-export function shown(text: string): string {
+/** The `error` of another server, at most 200 characters and without what would change a terminal. */
+function shown(text: string): string {
   const clean = text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
   return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
 }

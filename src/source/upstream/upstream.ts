@@ -5,12 +5,11 @@
 
 import { isObject } from "../../json.ts";
 import { tryAgain } from "../attempts.ts";
-import { createHider } from "../hide-token.ts";
-import { SourceError } from "../problem.ts";
+import { SourceError, withoutToken } from "../problem.ts";
 import { ask } from "../request.ts";
 import { type Timing, wait } from "../timing.ts";
 import { type Budget, createPace, type Pace, type PaceOptions } from "./pace.ts";
-import { parseJson, readText, refusalOf, shown } from "./reply.ts";
+import { parseJson, readText, refusalOf } from "./reply.ts";
 
 /** How to ask. */
 export interface UpstreamOptions extends Pick<PaceOptions, "perHour" | "agesOfSent"> {
@@ -62,8 +61,6 @@ export interface Upstream {
 
 const MOST_ATTEMPTS = 5;
 const MOST_REFUSALS = 10;
-/** So much of a reply that is no JSON is shown. */
-const SHOWN_UNITS = 60;
 /** Shorter waits are not reported. */
 const TELL_MS = 2000;
 /** Longest sleep at a time: timers have a limit, and the machine may have been suspended meanwhile. */
@@ -143,8 +140,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     }
     const { status, headers } = reply!;
     const json = parseJson(text);
-    const body = status < 400 ? json : withoutToken(json);
-    if (asked.statuses.includes(status)) return answerOf(url.href, status, headers, body, text);
+    const body = status < 400 ? json : toldBody(json);
+    if (asked.statuses.includes(status)) return answerOf(url.href, status, headers, body);
     if (status !== 429) throw refusalOf(url.href, status, headers, body);
     if (pace.refusals() >= MOST_REFUSALS) {
       throw new SourceError(`${url.href}: refused ${MOST_REFUSALS} times in a row: rate limit exceeded`, {
@@ -155,15 +152,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     return undefined;
   }
 
-  let hider = { token: "", hide: (text: string): string => text };
-  function hide(text: string): string {
-    const current = token();
-    if (hider.token !== current) hider = { token: current, hide: createHider(current) };
-    return hider.hide(text);
-  }
+  const hide = (text: string): string => withoutToken(text, token());
 
   /** An error body without the token, should the server repeat it. */
-  function withoutToken(body: unknown): unknown {
+  function toldBody(body: unknown): unknown {
     if (!isObject(body) || typeof body.error !== "string") return body;
     return { ...body, error: hide(body.error) };
   }
@@ -173,21 +165,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     return error instanceof SourceError ? new SourceError(hide(error.message), error) : error;
   }
 
-  function answerOf(
-    url: string,
-    status: number,
-    headers: Headers,
-    body: unknown,
-    text: string,
-  ): UpstreamReply {
+  function answerOf(url: string, status: number, headers: Headers, body: unknown): UpstreamReply {
     if (status !== 304 && !isObject(body)) {
-      const begin = shown(hide(text).slice(0, SHOWN_UNITS));
-      throw new SourceError(
-        `${url}: the reply is not JSON of this API; it begins with ${JSON.stringify(begin)}`,
-        {
-          isLasting: true,
-        },
-      );
+      throw new SourceError(`${url}: the reply is not JSON of this API`, { isLasting: true });
     }
     const tag = headers.get("etag") ?? "";
     return { status, headers, body, etag: /^"[^"]+"$/.test(tag) ? tag : undefined, at: Date.now() };
