@@ -211,12 +211,16 @@ describe("hostile peers of the admin listener", () => {
     void token.send(requestHead("/status", [...HOST, `Authorization: Bearer ${"x".repeat(1_000_000)}`]));
     assert.equal((await token.response()).status, 431);
     token.destroy();
-    const body = ["X-Orrery-Admin: 1", "Content-Length: 100000000", "Expect: 100-continue"];
-    assert.equal((await send("POST", "/reload", body)).status, 413);
+    // A body is never read: the answer is there before it, and ends the connection.
+    for (const more of [[], ["Expect: 100-continue"]]) {
+      const headers = [...HOST, "X-Orrery-Admin: 1", "Content-Length: 100000000", ...more];
+      const response = await lastWord(admin, requestHead("/reload", headers, "POST"), "POST");
+      assert.deepEqual([response.status, header(response, "Connection")], [200, "close"]);
+    }
     assert.equal((await send("GET", "/livez", ["Content-Length: 5"])).status, 400);
   });
 
-  test("pipelined requests are answered in order, but not without end", async () => {
+  test("pipelined requests are answered in order, and others between them", async () => {
     const some = await dial(admin);
     const heads = ["/livez", "/status", "/readyz", "/none"].map((path) => requestHead(path, HOST));
     void some.send(heads.join(""));
@@ -225,12 +229,10 @@ describe("hostile peers of the admin listener", () => {
     assert.deepEqual(statuses, [200, 200, 200, 404]);
     some.destroy();
     const many = await dial(admin);
-    void many.send(requestHead("/livez", HOST).repeat(2000));
-    let last = await many.response();
-    let answers = 1;
-    for (; last.status === 200; answers++) last = await many.response();
-    assert.equal(last.status, 429);
-    assert.ok(answers <= 100, `${answers} answers`);
+    void many.send(requestHead("/livez", HOST).repeat(2000) + requestHead("/none", HOST));
+    assert.equal((await ask("/livez")).text, "ok");
+    for (let at = 0; at < 2000; at++) assert.equal((await many.response()).body, "ok");
+    assert.equal((await many.response()).status, 404);
     many.destroy();
   });
 

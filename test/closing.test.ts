@@ -184,6 +184,24 @@ describe("what a peer can make pending", () => {
     for (let at = 0; at <= pages; at++) assert.equal((await wire.response()).status, 200);
   });
 
+  test("a stop: half a request after a slow answer is waited for", async () => {
+    const { finish, search } = pendingSearches();
+    const server = await open({}, search);
+    const wire = await dial(server.port);
+    void wire.send(SEARCH + SMALL.slice(0, 10));
+    await until(() => finish.length === 1, "the search");
+    const stopped = server.stop();
+    const other = await dial(server.port).catch(() => undefined);
+    other?.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    finish[0]!();
+    assert.equal(header(await wire.response(), "Connection"), "keep-alive");
+    void wire.send(SMALL.slice(10));
+    assert.equal(header(await wire.response(), "Connection"), "close");
+    await wire.closed();
+    await within(stopped, "the stop");
+  });
+
   test("a pipeline whose peer half-closes is answered whole", async () => {
     const { port } = main;
     const wire = await dial(port);

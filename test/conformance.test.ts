@@ -40,6 +40,7 @@ import { IS_LONG, part } from "./support/long.ts";
 import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
 import { judged, judgeReply } from "./support/openapi-replies.ts";
 import { IS_GIVEN } from "./support/program.ts";
+import { Recording } from "./support/recorded.ts";
 import { removeFolder, temporaryFolder, writeSnapshot } from "./support/snapshot.ts";
 
 const NASTY_GROUPS: Readonly<Record<string, Group>> = {
@@ -74,10 +75,20 @@ function fits(door: DoorName, { doors, steps }: Case): boolean {
   return door !== "fetch" || steps.every(fitsFetch);
 }
 
-async function runCase(door: Door, model: Model, { steps }: Case): Promise<void> {
+/** Headers whose values are those of a moment. */
+const MOMENTARY = new Set(["date", "x-ratelimit-reset", "retry-after", "x-request-id"]);
+const recording = new Recording("replies");
+
+function record(group: string, { status, headers, body }: Got): void {
+  const lines = headers.map(([name, value]) => `${name}: ${MOMENTARY.has(name) ? "" : value}`);
+  recording.add(group, `${status}\n${lines.join("\n")}\n\n${body}`);
+}
+
+async function runCase(door: Door, model: Model, group: string, { steps }: Case): Promise<void> {
   for (const { status, error, check, ...step } of steps) {
     const got = await askAndCompare(door, model, step);
     judgeReply(step, got);
+    if (!IS_GIVEN) record(group, got);
     if (status !== undefined) assert.equal(got.status, status, "status that the case expects");
     if (error !== undefined && step.method !== "HEAD") assert.equal(got.body, JSON.stringify({ error }));
     check?.(got);
@@ -113,12 +124,13 @@ const triedOf = (cases: readonly Case[]): readonly Case[] =>
   IS_LONG || IS_GIVEN || cases.length < 100 ? cases : cases.filter((_, at) => at % 3 === 0);
 
 /** Runs cases and tells of the first few that fail. */
-async function runGroup(door: Door, model: Model, cases: readonly Case[]): Promise<void> {
+async function runGroup(door: Door, model: Model, name: string, cases: readonly Case[]): Promise<void> {
+  const group = `${IS_LONG ? "long" : "short"} ${door.name} ${name}`;
   const failures: string[] = [];
   for (const item of cases) {
     if (!fits(door.name, item)) continue;
     try {
-      await runCase(door, model, item);
+      await runCase(door, model, group, item);
     } catch (error) {
       failures.push(`${item.name}: ${(error as Error).message}`);
     }
@@ -246,13 +258,16 @@ for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch"
         model = new Model(rows, keys, settings);
       });
       for (const [name, group] of Object.entries(groups)) {
-        test(`${what}: ${name}`, () => runGroup(opened().doors[door], model, triedOf(group(opened().world))));
+        test(`${what}: ${name}`, () =>
+          runGroup(opened().doors[door], model, `${what} ${name}`, triedOf(group(opened().world))));
       }
     }
 
     test("every planned case was run", () => assert.equal(ran[door], PLANNED[door]));
   });
 }
+
+test("replies are those recorded, byte for byte", { skip: IS_GIVEN }, () => recording.check());
 
 test("replies of every status were judged by the OpenAPI document", (t) => {
   const [most, ...statuses] = [200, 304, 400, 401, 403, 404, 412, 429].map(

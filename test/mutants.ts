@@ -185,20 +185,19 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an answer ends its connection although others follow it",
-    file: "src/edge/connection.ts",
-    text: "if (connection.newest === response && isDrained(connection)) endBehind",
-    becomes: "endBehind",
-    tests: [
-      ["test/all/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"],
-    ],
+    file: "src/http/connection.ts",
+    text: "closes = this.#at === this.#text.length;",
+    becomes: "closes = true;",
+    tests: [["test/closing.test.ts", "a stop: half a request after a slow answer is waited for"]],
   },
   {
     breaks: "clients are not told to leave when the server stops",
-    file: "src/edge/connection.ts",
-    text: 'if (connection.state !== "draining") return;',
-    becomes: "return;",
+    file: "src/http/connection.ts",
+    text: "return this.#hasEnded || this.#host.isDraining;",
+    becomes: "return this.#hasEnded;",
     tests: [
       ["test/all/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"],
+      ["test/closing.test.ts", "a stop: all that arrived before it is answered"],
     ],
   },
   {
@@ -224,10 +223,38 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a peer that reads nothing is sent any number of bytes",
-    file: "src/edge/flow.ts",
-    text: "connection.begun < MAX_BEGUN && connection.unsent < MAX_UNSENT_BYTES",
-    becomes: "connection.begun < MAX_BEGUN",
+    file: "src/http/connection.ts",
+    text: "this.#writer.unsent + this.#heldBytes >= MAX_UNSENT_BYTES",
+    becomes: "this.#writer.unsent >= MAX_UNSENT_BYTES",
     tests: [["test/closing.test.ts", "of many large answers few are made while the first is not sent"]],
+  },
+  {
+    breaks: "a peer has any number of requests worked at",
+    file: "src/http/connection.ts",
+    text: "this.#answers.length >= MAX_ANSWERS || ",
+    becomes: "",
+    tests: [
+      ["test/closing.test.ts", "of a read full of requests few are made while the first is not answered"],
+    ],
+  },
+  {
+    breaks: "bytes after an answer that ends its connection are requests",
+    file: "src/http/connection.ts",
+    text: "if (closes) this.#stopReading();",
+    becomes: "",
+    tests: [["test/closing.test.ts", "a search that ends its connection: no request is made"]],
+  },
+  {
+    breaks: "a write that the system has not taken is overwritten by the next reply",
+    file: "src/http/write.ts",
+    text: "if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);",
+    becomes: "",
+    tests: [
+      [
+        "test/parts.test.ts",
+        "peers that read slowly get every byte while others are answered (our own HTTP)",
+      ],
+    ],
   },
   {
     breaks: "a slow older reading of the keys has the last word",

@@ -16,11 +16,6 @@ const INTERIM = "HTTP/1.1 102 Processing\r\n\r\n";
 /** How often a peer is tried, in milliseconds. */
 const PROBE_MS = 15;
 
-/** Makes a check of nothing but what node says. */
-export function watchSocket(socket: Socket): () => boolean {
-  return () => socket.destroyed;
-}
-
 /**
  * Makes a check that also tries a peer that sent its FIN. For connections on
  * which responses are written whole, one behind the other: whatever is written

@@ -20,8 +20,9 @@ after(killAll);
 
 /** As many replies as are compared; less on a slow machine, but not less than the second number. */
 const [MOST, LEAST] = [1_000_000, 100_000];
-const MOST_MS = 75_000;
+const MOST_MS = 60_000;
 const RELOAD_MS = 500;
+const LARGE_BYTES = 8192;
 
 const BASE = "/api/public/v1";
 const CLI = "svcx_crossed";
@@ -130,6 +131,7 @@ interface Habit {
   readonly clients: number;
   readonly most: number;
   readonly bytesAtOnce?: number;
+  /** Whether it asks for large things alone and stops reading for a while: more than the system takes is on its way. */
   readonly stalls?: true;
   readonly aborts?: true;
 }
@@ -137,25 +139,28 @@ interface Habit {
 const HABITS: readonly Habit[] = [
   { clients: 24, most: 100 },
   { clients: 4, most: 1 },
-  { clients: 8, most: 200, stalls: true },
+  { clients: 8, most: 600, stalls: true },
   { clients: 8, most: 60, aborts: true },
   { clients: 3, most: 20, bytesAtOnce: 512 },
+  { clients: 1, most: 600, bytesAtOnce: 512, stalls: true },
 ];
 
 /** One connection after the other, until it is over. */
 async function behave(crowd: Crowd, { most, bytesAtOnce, stalls, aborts }: Habit): Promise<void> {
-  const { port, all, random, isOver, count } = crowd;
+  const { port, random, isOver, count } = crowd;
+  const isLarge = ({ replies }: Asked): boolean => replies.every(({ bytes }) => bytes.length > LARGE_BYTES);
+  const all = stalls ? crowd.all.filter(isLarge) : crowd.all;
   while (!isOver()) {
     let rounds = aborts ? random.below(5) : 50;
     let seen = 0;
     const { socket, comparison, over } = visit(port, bytesAtOnce, () => {
       count(comparison.replies - seen);
       seen = comparison.replies;
-      if (aborts && rounds === 0 && random.chance(0.2)) socket.destroy();
+      if (isOver() || (aborts && rounds === 0 && random.chance(0.2))) socket.destroy();
       else if (comparison.open === 0) send();
-      else if (stalls && random.chance(0.05)) {
+      else if (stalls && random.chance(0.02)) {
         socket.pause();
-        setTimeout(() => socket.resume(), random.below(200));
+        setTimeout(() => socket.resume(), random.below(1000));
       }
     });
     const send = (): void => {

@@ -18,7 +18,7 @@ import {
   STATS,
   slowSearches,
 } from "../support/hostile.ts";
-import { SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "../support/http-server.ts";
+import { BASE, SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "../support/http-server.ts";
 import { assertInTime, within } from "../support/patience.ts";
 import { dial, header, Wire } from "../support/raw.ts";
 
@@ -240,5 +240,32 @@ test("connections that are on their way when a stop begins are taken, and their 
     isStats(response);
     await wire.closed();
   }
+  await within(stopped, "the stop");
+});
+
+// By itself, since its replies are many.
+test("20 pipelined requests each of 200 peers that do not read: all are answered, none but the last answer says close", async () => {
+  const server = await serve({ http: { headersTimeout: 300_000, requestTimeout: 300_000 } });
+  const silent = await dial(server.port);
+  const wires = await Promise.all(Array.from({ length: 200 }, () => dial(server.port)));
+  for (const wire of wires) void wire.send(good(STATS));
+  for (const wire of wires) isStats(await wire.response());
+  for (const wire of wires) wire.socket.pause();
+  const bytes = good(`${BASE}/worlds?limit=5`).repeat(20);
+  await Promise.all(wires.map((wire) => wire.send(bytes)));
+  const stopped = server.stop();
+  await sleep(50);
+  for (const wire of wires) wire.socket.resume();
+  for (const wire of wires) {
+    for (let at = 1; at <= 20; at++) {
+      const response = await wire.response();
+      assert.equal(response.status, 200);
+      // One that was answered before the stop began was not told.
+      if (at < 20) assert.equal(header(response, "Connection"), "keep-alive");
+    }
+    await wire.closed();
+  }
+  // A connection that never sent a byte is closed without one.
+  await silent.closed();
   await within(stopped, "the stop");
 });

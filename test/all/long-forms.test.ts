@@ -1,13 +1,18 @@
 /** Suites of which `npm test` runs a part (`test/support/long.ts`), all of them. */
 
 import { describe, test } from "node:test";
-import { assertPassesOn } from "../support/runtimes.ts";
+import { assertPassesOn, findNode } from "../support/runtimes.ts";
+
+/** Its parser of heads is another one. */
+const other = findNode(24);
 
 /** The files, and how many tests each has at least. */
 const FILES = {
   commands: 8,
   conformance: 101,
   generate: 38,
+  head: 120,
+  "http-splits": 60,
   "prepared-damage": 40,
   prepared: 8,
   property: 10,
@@ -26,4 +31,9 @@ describe("the long forms", () => {
       await assertPassesOn({ path: process.execPath }, `test/${name}.test.ts`, { variables, atLeast });
     });
   }
+
+  test("head, beside another node:http", { skip: "missing" in other && other.missing }, async () => {
+    const variables = { ORRERY_TEST_LONG: "1" };
+    await assertPassesOn(other, "test/head.test.ts", { variables, atLeast: FILES.head });
+  });
 });

@@ -1,0 +1,40 @@
+/** Texts that a refactoring must not change: help, the OpenAPI document, names and labels of metrics. */
+
+import { after, it } from "node:test";
+import { COMMANDS } from "../src/cli/commands.ts";
+import { helpFor, overview } from "../src/cli/help.ts";
+import { createOpenApi } from "../src/derive/openapi.ts";
+import { ROUTES } from "../src/routes.ts";
+import { cleanUp, serve } from "./support/http-server.ts";
+import { get } from "./support/process.ts";
+import { Recording } from "./support/recorded.ts";
+
+after(cleanUp);
+
+it("help texts are those recorded", () => {
+  const recording = new Recording("help");
+  recording.add("overview", overview());
+  for (const row of COMMANDS) recording.add(row.name, helpFor(row));
+  recording.check();
+});
+
+it("the OpenAPI document is the one recorded", () => {
+  const recording = new Recording("openapi");
+  recording.add("document", JSON.stringify(createOpenApi(ROUTES)));
+  recording.check();
+});
+
+/** A line of the metrics without its value, and without the figures of this runtime and this moment. */
+function nameOf(line: string): string {
+  return line.replace(/ [^ ]+$/, "").replace(/(version|major|minor|patch|generation)="[^"]*"/g, '$1=""');
+}
+
+it("names, types and labels of metrics are those recorded", async () => {
+  const server = await serve({ admin: { address: { host: "127.0.0.1", port: 0 }, maxAgeSeconds: 0 } });
+  const { text } = await get(`http://127.0.0.1:${server.adminPort}/metrics`);
+  const lines = text.split("\n").map((line) => (line.startsWith("#") ? line : nameOf(line)));
+  const recording = new Recording("metrics");
+  // Which resources are active, and which kinds of garbage were collected, is the runtime's business.
+  recording.add("text", lines.filter((line) => !/^nodejs_(active|gc)/.test(line)).join("\n"));
+  recording.check();
+});
