@@ -73,7 +73,8 @@ export class KeyRing {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
     const key = this.byHash.get(hashToken(token));
-    if (key !== undefined) this.#used.set(token, key);
+    // Text of its own: a part of the request's head would keep all of that.
+    if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
   }
 }

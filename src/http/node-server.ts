@@ -49,6 +49,8 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
     // The door judges it, in the API's words.
     requireHostHeader: false,
   });
+  // A peer that half-closes has asked everything; it is still answered. The types do not know the property.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.timeout = limits.socketTimeout;
   // Node drops fields past this count without a word, Authorization too; the door counts them.
   server.maxHeadersCount = 0;

@@ -1,0 +1,76 @@
+/** What is kept of a request must not keep the bytes that came with it. */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { hashToken, type Key, KeyRing } from "../src/gate/keys.ts";
+import { bearer } from "./support/hostile.ts";
+import { cleanUp, serveHere } from "./support/http-server.ts";
+import { closeWires, dial, requestHead } from "./support/raw.ts";
+import { SEARCH, STATS } from "./support/requests.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+after(async () => {
+  closeWires();
+  await cleanUp();
+});
+
+/** Of one head, in bytes. */
+const PADDING = 14_000;
+const COUNT = 2000;
+
+function heapBytes(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+const KINDS: Readonly<Record<string, (at: number) => string>> = {
+  "searches that are kept": (at) =>
+    requestHead(`${SEARCH}-of-which-there-is-none-${at}&limit=1`, [
+      bearer("cli"),
+      `x: ${"x".repeat(PADDING)}`,
+    ]),
+  "searches of other letters": (at) =>
+    requestHead(`${SEARCH}%E3%81%8B-of-which-there-is-none-${at}&limit=1`, [
+      bearer("cli"),
+      `x: ${"x".repeat(PADDING)}`,
+    ]),
+  "tokens that are unknown": (at) =>
+    requestHead(STATS, [`Authorization: Bearer svcx_unknown_and_long_${at}`, `x: ${"x".repeat(PADDING)}`]),
+};
+
+for (const [name, make] of Object.entries(KINDS)) {
+  test(`of ${name} the rest of the head is let go`, async () => {
+    const { port } = await serveHere({ searchCacheBytes: 16_000_000 });
+    const wire = await dial(port);
+    async function ask(from: number, to: number): Promise<void> {
+      for (let at = from; at < to; at += 4) {
+        void wire.send(make(at) + make(at + 1) + make(at + 2) + make(at + 3));
+        for (let answer = 0; answer < 4; answer++) await wire.response();
+      }
+    }
+    await ask(0, 200);
+    const before = heapBytes();
+    await ask(200, 200 + COUNT);
+    const each = (heapBytes() - before) / COUNT;
+    assert.ok(each < PADDING / 4, `${each} bytes each`);
+  });
+}
+
+test("of tokens that are known the rest of the head is let go", () => {
+  const token = (at: number): string => `svcx_known_and_long_${at}`;
+  const key = {} as Key;
+  const ring = new KeyRing(
+    new Map(Array.from({ length: COUNT }, (_, at) => [hashToken(token(at)), key] as const)),
+  );
+  const before = heapBytes();
+  for (let at = 0; at < COUNT; at++) {
+    const head = Buffer.from(`${token(at)} ${"x".repeat(PADDING)}`).toString("latin1");
+    assert.equal(ring.find(head.slice(0, head.indexOf(" "))), key);
+  }
+  const each = (heapBytes() - before) / COUNT;
+  assert.ok(ring.size === COUNT && each < PADDING / 4, `${each} bytes each`);
+});
