@@ -1,12 +1,14 @@
 /** `orrery.handle` in servers of others: node:http, and hosts that call one handler after the other, as Express does. */
 
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { place, TOKEN } from "./support/place.ts";
+import { until } from "./support/process.ts";
 
 const API = "/api/public/v1";
 const headers = { authorization: `Bearer ${TOKEN}` };
@@ -112,4 +114,33 @@ test("a third argument that is no function is ignored", async (t) => {
     const expected = { ...OWN, "/openapi.json": 200, "/shop": 404 };
     assert.deepEqual(await statusesOf(origin, Object.keys(expected)), expected, String(third));
   }
+});
+
+test("what a pipelined request causes is observed in that request's own context", async (t) => {
+  const context = new AsyncLocalStorage<number>();
+  const seen: (number | undefined)[] = [];
+  const orrery = await open(t, {
+    accessLog: true,
+    observe: ({ kind }) => {
+      if (kind === "request") seen.push(context.getStore());
+    },
+  });
+  let request = 0;
+  const origin = await serve(t, (incoming, response) =>
+    context.run(request++, () => orrery.handle(incoming, response)),
+  );
+  const count = 40;
+  const targets = Array.from({ length: count }, (_, at) => `${API}/worlds/search?q=${at}`);
+  const lines = targets.map(
+    (target) => `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+  );
+  const socket = connect(Number(new URL(origin).port), "127.0.0.1");
+  socket.resume();
+  socket.write(lines.join(""));
+  await until(() => seen.length === count, "all observations");
+  socket.destroy();
+  assert.deepEqual(
+    [...seen].sort((a, b) => a! - b!),
+    targets.map((_, at) => at),
+  );
 });
