@@ -10,6 +10,10 @@ import { after, before, test } from "node:test";
 import { createRandom } from "../src/generate/random.ts";
 import { openOrrery, SnapshotError } from "../src/mod.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
+import { loadSnapshot } from "../src/snapshot/load.ts";
+import { misfitRows } from "../src/snapshot/prepared/packed-rows.ts";
+import { encodeInstance, encodeUser, encodeWorld, encodeWorldStats } from "../src/store/encode.ts";
+import { type Block, rowObject } from "../src/store/table.ts";
 import {
   id,
   instance,
@@ -20,6 +24,7 @@ import {
   worldStats,
   writeSnapshot,
 } from "./support/folders.ts";
+import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { type Entry, forgeArray, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
@@ -27,7 +32,19 @@ const folder = temporaryFolder({ after });
 const TOKEN = "svcx_damage";
 let parts: ReturnType<typeof partsOf>;
 
-const NAMES = ["sea moon", "moon", "moon", "moon", "moo", "月の光", "aaaa", "bananana", 'q"x', "abcabc"];
+const NAMES = [
+  "sea moon",
+  "moon",
+  "moon",
+  "moon",
+  "moo",
+  "月の光",
+  "aaaa",
+  "bananana",
+  'q"x',
+  "abcabc",
+  "a\n\u0001\ud800",
+];
 const many = (count: number, row: (n: number) => RawRow): RawRow[] =>
   Array.from({ length: count }, (_, at) => row(at + 1));
 
@@ -187,4 +204,74 @@ test("says which part it is that cannot be sent", async () => {
     await valueLine("store.platformStats", '{"totalUsers":1,"totalPublicWorlds":1,"totalPublicInstances":1}'),
     "generation.orrery: impossible layout: store.platformStats does not count its rows",
   );
+});
+
+/** The functions that encode rows, by table. */
+const ENCODERS = {
+  users: encodeUser,
+  worlds: encodeWorld,
+  worldStats: encodeWorldStats,
+  instances: encodeInstance,
+} as const;
+const CHANGED = Buffer.from('\0\x1f"\\},\x80\xc3{7', "latin1");
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** What a row is after a change: as it is encoded, at least JSON of the right fields, or neither. */
+function judge(block: Block, row: number, encode: (row: never) => string): "encoded" | "JSON" | "neither" {
+  const stored = block.bytes.subarray(block.starts[row]!, block.starts[row + 1]!);
+  try {
+    const object = rowObject<Record<string, unknown>>(block, row);
+    for (const [name, value] of Object.entries(object)) {
+      if (/id$/i.test(name)) assert.match(String(value), ID);
+      if (name.endsWith("At")) assert.match(String(value), TIME);
+    }
+    const encoded = encode(object as never);
+    if (stored.equals(Buffer.from(`${encoded},`))) return "encoded";
+    // An escape that is not needed, or good UTF-8: all else is as it is encoded.
+    assert.equal(stored.toString().replaceAll(/\\u[0-9a-f]{4}/g, "?").length, stored.toString().length - 5);
+    assert.deepEqual(Buffer.from(stored.toString()), Buffer.from(stored));
+    return "JSON";
+  } catch {
+    return "neither";
+  }
+}
+
+test("of any one byte of a row", async () => {
+  const { store } = mustLoad(await loadSnapshot(join(folder, "good")));
+  const counts = { taken: 0, refused: 0, held: 0 };
+  for (const [name, encode] of Object.entries(ENCODERS)) {
+    const table = name as keyof typeof ENCODERS;
+    const block: Block = store[table];
+    const escaped = block.starts.findIndex((start) => start > block.bytes.indexOf("\\u")) - 1;
+    for (const row of new Set([2, Math.max(0, escaped)])) {
+      const from = block.starts[row]!;
+      const to = block.starts[row + 1]!;
+      for (let at = from; at < to; at++) {
+        const own = block.bytes[at]!;
+        for (const byte of CHANGED) {
+          block.bytes[at] = byte;
+          const misfit = await misfitRows(store, () => {});
+          const what = `${table} ${row}: ${block.bytes.toString("latin1", from, to)}`;
+          const judged = judge(block, row, encode);
+          if (misfit === undefined) assert.notEqual(judged, "neither", what);
+          else assert.deepEqual([misfit, judged === "encoded"], [`store.${table}.bytes`, false], what);
+          const isTaken = misfit === undefined;
+          // The whole way through a file takes a thousand times as long.
+          if (isTaken ? counts.taken++ % 800 === 0 : counts.refused++ % 4000 === 0) {
+            const forged = forgeArray(
+              parts,
+              `store.${table}.bytes`,
+              (bytes) => void bytes.writeUInt8(byte, at),
+            );
+            assert.equal(await hold(forged, what), isTaken, what);
+            counts.held++;
+          }
+        }
+        block.bytes[at] = own;
+      }
+    }
+  }
+  const { taken, refused, held } = counts;
+  assert.ok(taken > 1000 && refused > 8000 && held > 3, JSON.stringify(counts));
 });

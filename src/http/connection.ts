@@ -73,8 +73,6 @@ export interface ConnectionHost {
   readonly clock: number;
   /** Whether the server stops: the answer after which nothing waits says that it is the last. */
   readonly isDraining: boolean;
-  /** Whether every answer is the last: the grace of a stop is over. */
-  readonly isLeaving: boolean;
   /** Whether requests that take work are treated as if their peers were gone. */
   readonly givesUpWork: boolean;
 }
@@ -140,7 +138,11 @@ export class Connection {
     this.#writer = new ReplyWriter(socket, host.keepAlive);
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
-    socket.on("drain", () => this.#makeRoom());
+    socket.on("drain", () => {
+      // As many bytes of later answers may wait at the next look.
+      this.#unsent = 0;
+      this.#makeRoom();
+    });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#close());
   }
@@ -313,7 +315,7 @@ export class Connection {
       if (answer === undefined || reply === undefined) return;
       let { closes } = answer;
       if (!closes && this.#answers.length === 1 && this.#mayBeLast() && this.#wait === undefined) {
-        const isKnown = this.#hasEnded || this.#host.isLeaving || answer === settled;
+        const isKnown = this.#hasEnded || answer === settled;
         if (!isKnown) {
           this.#settle(answer);
           return;

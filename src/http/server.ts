@@ -175,7 +175,6 @@ export class HttpServer implements ConnectionHost, Listener {
   readonly aborted: ConnectionHost["aborted"];
   clock = performance.now();
   isDraining = false;
-  isLeaving = false;
   givesUpWork = false;
   readonly connections = new Set<Connection>();
   readonly #app: HttpApp;
@@ -308,7 +307,6 @@ export class HttpServer implements ConnectionHost, Listener {
       this.givesUpWork = performance.now() - since > GIVE_UP_MS;
       if (performance.now() - began < GRACE_MS) continue;
       await readArrived();
-      this.isLeaving = true;
       for (const connection of this.connections) if (connection.isIdle) connection.finish();
     }
     for (const { socket } of this.connections) socket.destroy();
@@ -318,7 +316,6 @@ export class HttpServer implements ConnectionHost, Listener {
     this.#server.close();
     clearInterval(this.#sweeper);
     this.isDraining = true;
-    this.isLeaving = true;
     const began = performance.now();
     const isBusy = ({ state }: Connection): boolean => state === "busy" || state === "closing";
     while ([...this.connections].some(isBusy) && performance.now() - began < graceMs) await sleep(10);

@@ -2,65 +2,256 @@
  * Whether packed tables hold rows as the encoder writes them, so that replies made of them are JSON, whoever made
  * the file.
  *
- * Looked at are rows at equal distances: to look at all bytes of a large table would take as long as half of the
- * load. So what was changed by hand in one row of many may be missed.
+ * Every byte of every row is judged. The schemas give the form of a table's rows: names, ids and times have a fixed length
+ * and are compared four bytes at a time, texts and counts are followed to their ends.
  */
 
-import { encodeInstance, encodeUser, encodeWorld, encodeWorldStats } from "../../store/encode.ts";
+import { isUtf8 } from "node:buffer";
+import { setImmediate as turn } from "node:timers/promises";
+import { type ObjectSchema, SCHEMAS } from "../../model.ts";
 import type { Store } from "../../store/generation.ts";
-import { type Block, rowObject } from "../../store/table.ts";
+import type { Block } from "../../store/table.ts";
+import { TIME_BYTES } from "../../time.ts";
 
-/** Rows of which both ends are looked at, and rows that are encoded again, which takes some two microseconds each. */
-const MOST_ENDS = 1024;
-const MOST_ENCODED = 64;
+/** Bytes that are judged in one turn of the event loop, and that stay in the processor's cache between two looks. */
+const PIECE_BYTES = 2 ** 19;
 
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-const COMMA = 0x2c;
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const ZERO = 0x30;
+const NINE = 0x39;
+const ONES = 0x01010101;
+const ZEROS = 0x30303030;
+const HIGH_BITS = 0x80808080;
 
-/** Whether a row begins and ends as an object and its comma do. */
-function hasEnds({ bytes, starts }: Block, row: number): boolean {
-  const from = starts[row]!;
-  const to = starts[row + 1]!;
-  return (
-    bytes[from] === OPENING_BRACE &&
-    bytes[from + 1] === QUOTE &&
-    bytes[to - 2] === CLOSING_BRACE &&
-    bytes[to - 1] === COMMA
-  );
+const ID_BYTES = 36;
+
+/** Kinds of values. */
+const ID = 0;
+const TIME = 1;
+const TEXT = 2;
+const COUNT = 3;
+
+/** Some bytes that are the same in all rows of a table, and the kind of the value after them. */
+interface Part {
+  /** The bytes as words, of which the last may overlap the one before it. */
+  readonly literal: Int32Array;
+  readonly length: number;
+  readonly next: number;
 }
 
-/** Whether a row is what its values are encoded to. */
-function isEncoded<Row extends object>(block: Block, row: number, encode: (row: Row) => string): boolean {
-  try {
-    const { bytes, starts } = block;
-    const encoded = Buffer.from(encode(rowObject<Row>(block, row)));
-    return encoded.equals(bytes.subarray(starts[row], starts[row + 1]! - 1));
-  } catch {
-    return false;
+/** The form of a table's rows. */
+interface Shape {
+  readonly parts: readonly Part[];
+  /** The bytes after the last value: their number, and themselves as a number of at most three bytes. */
+  readonly endBytes: number;
+  readonly end: number;
+}
+
+function partOf(text: string, next: number): Part {
+  const bytes = Buffer.from(text);
+  const words = Array.from({ length: Math.ceil(bytes.length / 4) }, (_, word) =>
+    bytes.readInt32LE(Math.min(word * 4, bytes.length - 4)),
+  );
+  return { literal: Int32Array.from(words), length: bytes.length, next };
+}
+
+function kindOf({ type, format }: { type: string; format?: string }): number {
+  if (type === "integer") return COUNT;
+  if (format === undefined) return TEXT;
+  return format === "uuid" ? ID : TIME;
+}
+
+/** The form of the rows of a schema. What is true or false is true: a visible world is public. */
+function shapeOf({ properties }: ObjectSchema): Shape {
+  const parts: Part[] = [];
+  let text = "{";
+  let quote = "";
+  for (const [name, value] of Object.entries(properties)) {
+    text += `"${name}":`;
+    if (value.type === "boolean") text += "true,";
+    else {
+      const kind = kindOf(value);
+      quote = kind === COUNT ? "" : '"';
+      parts.push(partOf(text + quote, kind));
+      text = `${quote},`;
+    }
+  }
+  const end = Buffer.from(`${quote}},`);
+  return { parts, endBytes: end.length, end: end.readUIntLE(0, end.length) };
+}
+
+function isLiteral(view: DataView, at: number, { literal, length }: Part): boolean {
+  const last = literal.length - 1;
+  let bits = literal[last]! ^ view.getInt32(at + length - 4, true);
+  for (let word = 0; word < last; word++) bits |= literal[word]! ^ view.getInt32(at + word * 4, true);
+  return bits === 0;
+}
+
+/**
+ * High bits where four bytes are no lower-case hex digits. Digits become 0 to 9 and letters 0 to 5; what is added sets the high
+ * bit of all that is larger. A byte that is wrong may make the next ones look wrong, too.
+ */
+function unlikeHex(bytes: number): number {
+  const letters = (bytes >>> 6) & ONES;
+  const values = ((bytes ^ ZEROS) - Math.imul(letters, 0x51)) | 0;
+  return values | (values + 0x76767676 + (letters << 2));
+}
+
+function isId(view: DataView, at: number): boolean {
+  // -xxx x-xx xx-x xxx-
+  const a = view.getInt32(at + 8, true);
+  const b = view.getInt32(at + 12, true);
+  const c = view.getInt32(at + 16, true);
+  const d = view.getInt32(at + 20, true);
+  const dashes = (a & 0xff) | (b & 0xff00) | (c & 0xff0000) | (d & 0xff000000);
+  // A dash becomes the digit 0.
+  const bits =
+    unlikeHex(view.getInt32(at, true)) |
+    unlikeHex(view.getInt32(at + 4, true)) |
+    unlikeHex(a ^ 0x1d) |
+    unlikeHex(b ^ 0x1d00) |
+    unlikeHex(c ^ 0x1d0000) |
+    unlikeHex(d ^ 0x1d000000) |
+    unlikeHex(view.getInt32(at + 24, true)) |
+    unlikeHex(view.getInt32(at + 28, true)) |
+    unlikeHex(view.getInt32(at + 32, true));
+  return dashes === 0x2d2d2d2d && (bits & HIGH_BITS) === 0;
+}
+
+/** High bits where four bytes are not as wanted: any digit where 0x30 is wanted and 0x76 added, itself where 0x7f is added. */
+function unlike(bytes: number, wanted: number, add: number): number {
+  const values = bytes ^ wanted;
+  return values | (values + add);
+}
+
+/** Whether a time stands there, of any digits. */
+function isTime(view: DataView, at: number): boolean {
+  const bits =
+    unlike(view.getInt32(at, true), 0x30303030, 0x76767676) |
+    unlike(view.getInt32(at + 4, true), 0x2d30302d, 0x7f76767f) |
+    unlike(view.getInt32(at + 8, true), 0x30543030, 0x767f7676) |
+    unlike(view.getInt32(at + 12, true), 0x30303a30, 0x76767f76) |
+    unlike(view.getInt32(at + 16, true), 0x2e30303a, 0x7f76767f) |
+    unlike(view.getInt32(at + 20, true), 0x5a303030, 0x7f767676);
+  return (bits & HIGH_BITS) === 0;
+}
+
+/** Bytes of an escape by the letter after its backslash, of those that `JSON.stringify` writes. */
+const ESCAPE_BYTES = new Uint8Array(256);
+for (const letter of '"\\bfnrt') ESCAPE_BYTES[letter.charCodeAt(0)] = 2;
+ESCAPE_BYTES["u".charCodeAt(0)] = 6;
+
+/** The place after an escape, or -1. */
+function escapeEnd(view: DataView, at: number, to: number): number {
+  if (at + 6 > to) return -1;
+  const length = ESCAPE_BYTES[view.getUint8(at + 1)]!;
+  if (length === 2) return at + 2;
+  return length === 6 && (unlikeHex(view.getInt32(at + 2, true)) & HIGH_BITS) === 0 ? at + 6 : -1;
+}
+
+/**
+ * High bits at the first of four bytes that ends a run of plain characters, and perhaps at later ones. Control characters
+ * and the quote become bytes below 0x21, all others stay above; a backslash becomes 0.
+ */
+function stopsIn(bytes: number): number {
+  const low = bytes ^ 0x02020202;
+  const slash = bytes ^ 0x5c5c5c5c;
+  return (((low - 0x21212121) & ~low) | ((slash - ONES) & ~slash)) & HIGH_BITS;
+}
+
+/** The place of the quote after the characters of a text, or -1. */
+function textEnd(view: DataView, from: number, to: number): number {
+  let at = from;
+  for (;;) {
+    while (at + 8 <= to && (stopsIn(view.getInt32(at, true)) | stopsIn(view.getInt32(at + 4, true))) === 0)
+      at += 8;
+    if (at + 4 > to) return -1;
+    const stops = stopsIn(view.getInt32(at, true));
+    if (stops === 0) {
+      at += 4;
+      continue;
+    }
+    at += (31 - Math.clz32(stops & -stops)) >> 3;
+    const byte = view.getUint8(at);
+    if (byte === QUOTE) return at;
+    if (byte !== BACKSLASH) return -1;
+    at = escapeEnd(view, at, to);
+    if (at < 0) return -1;
   }
 }
 
-/** Whether a test holds for so many rows at equal distances. */
-function holdsAt(rows: number, most: number, test: (row: number) => boolean): boolean {
-  const count = Math.min(rows, most);
-  for (let at = 0; at < count; at++) if (!test(Math.floor((at / count) * rows))) return false;
+/** The place after the digits of a count, or -1. */
+function countEnd(view: DataView, from: number, to: number): number {
+  let at = from;
+  for (; at < to; at++) {
+    const byte = view.getUint8(at);
+    if (byte < ZERO || byte > NINE) break;
+  }
+  const isCount = at === from + 1 || (at > from && view.getUint8(from) !== ZERO);
+  return isCount ? at : -1;
+}
+
+/** The place after a value, or -1. */
+function valueEnd(view: DataView, at: number, to: number, kind: number): number {
+  if (kind === TEXT) return textEnd(view, at, to);
+  if (kind === COUNT) return countEnd(view, at, to);
+  const end = at + (kind === ID ? ID_BYTES : TIME_BYTES);
+  return end <= to && (kind === ID ? isId(view, at) : isTime(view, at)) ? end : -1;
+}
+
+function isRow(view: DataView, from: number, to: number, { parts, endBytes, end }: Shape): boolean {
+  let at = from;
+  for (const part of parts) {
+    if (at + part.length > to || !isLiteral(view, at, part)) return false;
+    at = valueEnd(view, at + part.length, to, part.next);
+    if (at < 0) return false;
+  }
+  return at + endBytes === to && view.getInt32(to - 4, true) >>> (32 - 8 * endBytes) === end;
+}
+
+/** The row after those that are judged together with one. */
+function pieceEnd({ rows, starts }: Block, from: number): number {
+  const end = starts[from]! + PIECE_BYTES;
+  let row = from + 1;
+  while (row < rows && starts[row]! < end) row++;
+  return row;
+}
+
+/** Whether neighbouring rows are as they must be. Between two bytes of ASCII that stand where they must, good UTF-8 stays so. */
+function areRows({ bytes, starts }: Block, from: number, to: number, shape: Shape): boolean {
+  const first = starts[from]!;
+  const piece = bytes.subarray(first, starts[to]);
+  if (!isUtf8(piece)) return false;
+  const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
+  for (let row = from; row < to; row++)
+    if (!isRow(view, starts[row]! - first, starts[row + 1]! - first, shape)) return false;
   return true;
 }
 
-function areRows<Row extends object>(block: Block, encode: (row: Row) => string): boolean {
-  return (
-    holdsAt(block.rows, MOST_ENDS, (row) => hasEnds(block, row)) &&
-    holdsAt(block.rows, MOST_ENCODED, (row) => isEncoded(block, row, encode))
-  );
-}
+const TABLES = [
+  ["users", shapeOf(SCHEMAS.user)],
+  ["worlds", shapeOf(SCHEMAS.world)],
+  ["worldStats", shapeOf(SCHEMAS.worldStats)],
+  ["instances", shapeOf(SCHEMAS.instance)],
+] as const;
 
-/** The path of the first block that holds something else; undefined where all are as they must be. */
-export function misfitRows({ users, worlds, worldStats, instances }: Store): string | undefined {
-  if (!areRows(users, encodeUser)) return "store.users.bytes";
-  if (!areRows(worlds, encodeWorld)) return "store.worlds.bytes";
-  if (!areRows(worldStats, encodeWorldStats)) return "store.worldStats.bytes";
-  if (!areRows(instances, encodeInstance)) return "store.instances.bytes";
+/**
+ * The path of the first block that holds something else; undefined where all are as they must be.
+ *
+ * @param store its starts must ascend to the ends of its blocks
+ * @param onPiece called between turns; a throw ends the check
+ */
+export async function misfitRows(store: Store, onPiece: () => void): Promise<string | undefined> {
+  for (const [name, shape] of TABLES) {
+    const block = store[name];
+    for (let from = 0; from < block.rows; ) {
+      const to = pieceEnd(block, from);
+      if (!areRows(block, from, to, shape)) return `store.${name}.bytes`;
+      from = to;
+      await turn();
+      onPiece();
+    }
+  }
   return undefined;
 }

@@ -22,7 +22,7 @@ export interface ReadOptions {
   readonly maxBytes: number;
   /** Whether the file's hash is wanted. */
   readonly hash: boolean;
-  /** Told how many bytes were read, as they are; a throw ends the reading. */
+  /** Told how many bytes were read, as they are, and 0 while rows are checked; a throw ends the reading. */
   readonly onBytes: (bytes: number) => void;
 }
 
@@ -177,11 +177,14 @@ async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   return Buffer.concat([prefix, json]);
 }
 
-function checkContents({ store, letters, folding }: PreparedContents): void {
+async function checkContents(
+  { store, letters, folding }: PreparedContents,
+  { onBytes }: ReadOptions,
+): Promise<void> {
   if (!isGenerationName(store.id)) throw new BadFileError("impossible layout: store.id is no generation");
   if (store.platformStats !== platformStatsOf(store))
     throw new BadFileError("impossible layout: store.platformStats does not count its rows");
-  const misfit = misfitRows(store);
+  const misfit = await misfitRows(store, () => onBytes(0));
   if (misfit !== undefined) throw new BadFileError(`impossible layout: ${misfit} holds other than rows`);
   if (foldingOf(letters) !== folding) {
     throw new BadFileError(
@@ -220,6 +223,6 @@ export async function readPrepared(handle: FileHandle, options: ReadOptions): Pr
   end();
   const values = new Map(Object.entries(head.values));
   const contents = putTogether({ values, arrays }) as PreparedContents;
-  checkContents(contents);
+  await checkContents(contents, options);
   return { head, contents, bytes, sha256: hash?.digest("hex") };
 }

@@ -1,0 +1,56 @@
+/** Peers that read slowly, and those that are still reading when a server stops. */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { GRACE_MS } from "../src/http/server.ts";
+import { slowSearches } from "./support/hostile.ts";
+import { cleanUp, serve, serveOpen } from "./support/http-server.ts";
+import { until } from "./support/process.ts";
+import { closeWires, dial, header } from "./support/raw.ts";
+import { good, PAGE, SEARCH, STATS } from "./support/requests.ts";
+
+after(async () => {
+  closeWires();
+  await cleanUp();
+});
+
+test("a steady reader of a long pipeline is not cut, though as many bytes wait at each look", async () => {
+  const { port } = await serve({ http: { socketTimeout: 1000, checkInterval: 100 } });
+  const { socket } = await dial(port);
+  socket.removeAllListeners("data");
+  socket.pause();
+  socket.write(good(PAGE).repeat(400));
+  let taken = 0;
+  socket.on("data", (bytes) => {
+    taken += bytes.length;
+    if (taken > 120_000) socket.pause();
+  });
+  // For longer than a peer that takes nothing has.
+  for (let reads = 0; reads < 80; reads++) {
+    await sleep(100);
+    taken = 0;
+    socket.resume();
+    assert.equal(socket.readableEnded || socket.destroyed, false, `the end after ${reads} reads`);
+  }
+});
+
+test("requests that a stop finds unread are answered, though they are read after its grace", async () => {
+  const { finish, later, finishAll } = slowSearches();
+  const server = await serveOpen({}, { users: later, worlds: later });
+  const wire = await dial(server.port);
+  // As many as wait at once, and one that is read with them.
+  await wire.send(good(SEARCH).repeat(32) + good(STATS));
+  await until(() => finish.length === 32, "the searches to begin");
+  await wire.send(good(STATS).repeat(3));
+  const stopped = server.stop();
+  await sleep(GRACE_MS + 300);
+  finishAll();
+  for (let at = 0; at < 36; at++) {
+    const response = await wire.response();
+    assert.equal(response.status, 200);
+    assert.equal(header(response, "Connection"), at < 35 ? "keep-alive" : "close", `answer ${at}`);
+  }
+  await wire.closed();
+  await stopped;
+});
