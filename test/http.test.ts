@@ -16,18 +16,25 @@ import {
   SEARCH,
   STATS,
 } from "./support/hostile.ts";
-import { BASE, HIDDEN_WORLD, USER, WORLD } from "./support/http-server.ts";
+import { BASE, exceptOverNodeHttp, HIDDEN_WORLD, USER, WORLD } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
 import { dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
 import { MALFORMED } from "./support/requests.ts";
 
+/** Over node:http the connection may be reset while the peer goes on sending after the answer that ends it. */
+const GOES_ON = { skip: exceptOverNodeHttp("resets while the peer sends") };
+
+/** Of what is no HTTP/1, node:http serves one and swallows the other. */
+const NO_HTTP_1 = new Set(["RTSP", "half of the preface of HTTP/2"]);
+
 describe("malformed requests", AT_ONCE, () => {
   for (const [name, bytes] of Object.entries(MALFORMED)) {
-    test(`${name}: one 400, then the end`, async () => {
+    const known = { skip: NO_HTTP_1.has(name) && exceptOverNodeHttp("takes what is no HTTP/1") };
+    test(`${name}: one 400, then the end`, known, async () => {
       isBadRequest(await lastWord(main.port, bytes));
     });
 
-    test(`${name}: no reset although the peer goes on sending`, async () => {
+    test(`${name}: no reset although the peer goes on sending`, GOES_ON, async () => {
       const wire = await dial(main.port);
       void wire.send(bytes);
       isBadRequest(await wire.response());
@@ -38,7 +45,7 @@ describe("malformed requests", AT_ONCE, () => {
       await wire.closed();
     });
 
-    test(`${name}: one 400 behind good requests`, async () => {
+    test(`${name}: one 400 behind good requests`, known, async () => {
       const wire = await dial(main.port);
       void wire.send(
         Buffer.concat([Buffer.from(good(SEARCH) + good(STATS)), Buffer.from(bytes as string, "latin1")]),
@@ -208,7 +215,8 @@ describe("bodies", AT_ONCE, () => {
   for (const [frame, [framing, body]] of Object.entries(FRAMES)) {
     for (const [method, target, status, error] of CASES) {
       for (const apart of [false, true]) {
-        test(`${method} ${target} with ${frame}${apart ? ", sent later" : ""}: one ${status}, then the end`, async () => {
+        const name = `${method} ${target} with ${frame}${apart ? ", sent later" : ""}`;
+        test(`${name}: one ${status}, then the end`, apart ? GOES_ON : {}, async () => {
           const wire = await dial(main.port);
           const head = requestHead(target, [bearer("cli"), framing], method);
           void wire.send(apart ? head : head + body);
@@ -225,16 +233,20 @@ describe("bodies", AT_ONCE, () => {
   }
 
   for (const method of ["GET", "HEAD", "POST"]) {
-    test(`${method} with 8 MB that are sent before the answer is read: the answer is there`, async () => {
-      const wire = await dial(main.port);
-      wire.socket.pause();
-      const bytes = Buffer.alloc(8_000_000, "GET / HTTP/1.1\r\n\r\n");
-      await wire.send(requestHead(STATS, [`Content-Length: ${bytes.length}`], method));
-      await within(wire.send(bytes), "the body to be taken");
-      wire.socket.resume();
-      assert.equal((await wire.response(method)).status, method === "POST" ? 405 : 400);
-      await wire.closed();
-    });
+    test(
+      `${method} with 8 MB that are sent before the answer is read: the answer is there`,
+      GOES_ON,
+      async () => {
+        const wire = await dial(main.port);
+        wire.socket.pause();
+        const bytes = Buffer.alloc(8_000_000, "GET / HTTP/1.1\r\n\r\n");
+        await wire.send(requestHead(STATS, [`Content-Length: ${bytes.length}`], method));
+        await within(wire.send(bytes), "the body to be taken");
+        wire.socket.resume();
+        assert.equal((await wire.response(method)).status, method === "POST" ? 405 : 400);
+        await wire.closed();
+      },
+    );
   }
 
   test("Content-Length: 0 is no body", async () => {

@@ -238,13 +238,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    breaks: "bytes after an answer that ends its connection are requests",
-    file: "src/http/connection.ts",
-    text: "if (closes) this.#stopReading();",
-    becomes: "",
-    tests: [["test/closing.test.ts", "a search that ends its connection: no request is made"]],
-  },
-  {
     breaks: "a write that the system has not taken is overwritten by the next reply",
     file: "src/http/write.ts",
     text: "if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);",

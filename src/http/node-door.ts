@@ -85,7 +85,8 @@ function endsConnection(head: Head | FaultName): boolean {
 
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {
   const headers = splitHeaders(lines);
-  if (closes) headers.push("Connection", "close");
+  // Set by its name, so that the server can read later that nothing follows this response.
+  if (closes) response.setHeader("Connection", "close");
   response.writeHead(status, headers);
   if (typeof body === "string") response.end(body, "latin1");
   else response.end(body.isShared ? body.slices.bytes : bodyBytes(body));

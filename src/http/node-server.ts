@@ -94,7 +94,7 @@ function takeRequests(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   refusalOf: (fault: FaultName, socket: Socket) => string,
 ): void {
-  /** The newest response of a connection; "none" after a refusal. */
+  /** The newest response of a connection; "refused" after a refusal. */
   const newest = new WeakMap<Duplex, ServerResponse | "refused">();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     newest.set(request.socket, response);
@@ -109,6 +109,11 @@ function takeRequests(
       return;
     }
     newest.set(socket, "refused");
+    // A connection that never sent a byte ends without one.
+    if (socket.bytesRead === 0) {
+      socket.end();
+      return;
+    }
     const send = (): void => {
       if (socket.writable) socket.end(refusalOf(fault, socket), "latin1");
     };

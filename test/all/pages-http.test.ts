@@ -18,7 +18,7 @@ after(async () => {
 describe("the pages of a server", () => {
   it("are answered as they should be", async () => {
     const { port } = await serve({ docs: true });
-    await assertPages(port);
+    await assertPages(port, "1,000,000 in 365 days");
     await assertPipelines(port);
   });
 

@@ -12,7 +12,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/answer.ts";
 import { createApiApp } from "../../src/http/api.ts";
-import { DEFAULT_HTTP, type HttpKind, type HttpOptions, HttpServer } from "../../src/http/server.ts";
+import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
 import type { Ask, Reply } from "../../src/message.ts";
 import type { Observation } from "../../src/observe.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
@@ -124,9 +124,17 @@ const RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
 /** Whether that is Deno. */
 export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "deno";
 
-/** How the servers speak HTTP unless a test says it. */
-const HTTP: Partial<HttpOptions> =
-  process.env.ORRERY_TEST_HTTP === undefined ? {} : { kind: process.env.ORRERY_TEST_HTTP as HttpKind };
+/** Whether the servers speak HTTP through node:http unless a test says otherwise. */
+export const IS_NODE_HTTP = process.env.ORRERY_TEST_HTTP === "node";
+
+const HTTP: Partial<HttpOptions> = IS_NODE_HTTP ? { kind: "node" } : {};
+
+/** Why a test is skipped over node:http, or false: docs/runtimes.md lists the reasons. */
+export function exceptOverNodeHttp(
+  why: "resets while the peer sends" | "takes what is no HTTP/1",
+): string | false {
+  return IS_NODE_HTTP && `node:http: ${why}`;
+}
 
 let folder: Promise<string> | undefined;
 

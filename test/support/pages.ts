@@ -60,8 +60,8 @@ function isUncounted(response: RawResponse): void {
   );
 }
 
-/** Asserts that a server answers what is beside the API as it should. */
-export async function assertPages(port: number): Promise<void> {
+/** Asserts that a server serves the pages beside the API. @param limit as its document words the limit of a key; the default one if absent */
+export async function assertPages(port: number, limit?: string): Promise<void> {
   const ask = (target: string, headers?: readonly string[], method?: string): Promise<RawResponse> =>
     askOne(port, target, headers, method);
 
@@ -81,7 +81,7 @@ export async function assertPages(port: number): Promise<void> {
   }
   const document = await ask("/openapi.json", ["Range: bytes=0-9"]);
   assert.equal(document.status, 200);
-  assert.equal(JSON.stringify(JSON.parse(document.body)), JSON.stringify(createOpenApi(ROUTES)));
+  assert.equal(JSON.stringify(JSON.parse(document.body)), JSON.stringify(createOpenApi(ROUTES, limit)));
 
   for (const target of ["/", "/docs", "/openapi.json", ...assets]) {
     const plain = await ask(target);

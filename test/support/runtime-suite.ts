@@ -290,7 +290,7 @@ export function describeSameAsOnNode(name: string, runtime: Runtime, missing: st
     });
 
     test("the pages beside the API", async () => {
-      await assertPages(under.port);
+      await assertPages(under.port, "1,000 in 365 days");
       await assertPipelines(under.port);
     });
 
