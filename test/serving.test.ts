@@ -296,8 +296,8 @@ it("without servers that share a port more than one thread is a wrong call", {
 });
 
 it("the setting takes a number of threads or auto", async () => {
-  assert.equal(threadsFrom("1"), 1);
-  assert.equal(threadsFrom(String(MOST_THREADS)), MOST_THREADS);
+  assert.equal(threadsFrom(1), 1);
+  assert.equal(threadsFrom(MOST_THREADS), MOST_THREADS);
   assert.ok(threadsFrom("auto") >= 1 && threadsFrom("auto") <= MOST_THREADS);
   assert.equal(whyNoSharing({ node: "22.12.0" }, "linux"), undefined);
   assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);

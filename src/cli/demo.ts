@@ -35,10 +35,10 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 
 /** Runs the command. */
-export async function demo(options: Options, world: World): Promise<void> {
+export async function demo(options: Options<"demo">, world: World): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
-  const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
-  const console = await openConsole(options.optional("log-file"));
+  const { keys, token, sample } = await makePlace(options.values.apiKeyPrefix);
+  const console = await openConsole(options.values.logFile);
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);

@@ -16,6 +16,7 @@ import {
 import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
 import { refuseForeign } from "../serve/state/counts-file.ts";
 import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
+import type { Settings } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
@@ -28,7 +29,7 @@ import { reportUnknownVariables } from "./variables.ts";
 
 /** The server's options from the command's settings, for any snapshot and keys. */
 export function serverOptions(
-  options: Options,
+  options: Options<"serve" | "demo">,
   snapshot: string,
   keys: string,
   observe: Observe,
@@ -38,28 +39,28 @@ export function serverOptions(
     snapshot,
     keys,
     prefixes,
-    host: options.text("host"),
-    port: options.integer("port"),
-    rateLimit: options.integer("rate-limit"),
-    rateWindow: options.integer("rate-window"),
-    cors: options.flag("cors"),
-    docs: options.flag("docs"),
-    watch: options.number("watch"),
-    maxSnapshotBytes: options.integer("max-snapshot-bytes"),
-    searchCacheBytes: options.integer("search-cache-bytes"),
-    maxPendingSearches: options.integer("max-pending-searches"),
-    allowShrink: options.flag("allow-shrink"),
-    similar: options.flag("similar"),
-    accessLog: options.flag("access-log"),
-    accessSampling: { every: options.integer("access-log-sample"), slowMs: options.number("slow-ms") },
-    http: limitsFrom((flag) => options.number(flag)),
+    host: options.values.host,
+    port: options.values.port,
+    rateLimit: options.values.rateLimit,
+    rateWindow: options.values.rateWindow,
+    cors: options.values.cors,
+    docs: options.values.docs,
+    watch: options.values.watch,
+    maxSnapshotBytes: options.values.maxSnapshotBytes,
+    searchCacheBytes: options.values.searchCacheBytes,
+    maxPendingSearches: options.values.maxPendingSearches,
+    allowShrink: options.values.allowShrink,
+    similar: options.values.similar,
+    accessLog: options.values.accessLog,
+    accessSampling: { every: options.values.accessLogSample, slowMs: options.values.slowMs },
+    http: limitsFrom(options.values),
     observe,
   };
 }
 
 /** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
-export function openLog(options: Options, { log, isOneTerminal }: Console): Observe {
-  return createLog(options.text("log-level"), log, new Set(isOneTerminal ? (["listening"] as const) : []));
+export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal }: Console): Observe {
+  return createLog(options.values.logLevel, log, new Set(isOneTerminal ? (["listening"] as const) : []));
 }
 
 /** Starts a server, or says in one line (or a line a problem) why not. */
@@ -164,50 +165,40 @@ export function listeningLine(server: RunningServer): string {
 }
 
 /** How many threads are to serve, if that many can. */
-function servingThreads(options: Options): number {
-  const count = threadsFrom(options.text("threads"));
+function servingThreads(options: Options<"serve">): number {
+  const count = threadsFrom(options.values.threads);
   const why = count > 1 ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`${options.nameOf("threads")}: more than one ${why}`);
+  if (why !== undefined) throw new UsageError(`${options.names.threads}: more than one ${why}`);
   return count;
 }
 
 /** Whether the port may be shared with other processes, if that can be. */
-function sharesPort(options: Options): boolean {
-  const shares = options.flag("share-port");
+function sharesPort(options: Options<"serve">): boolean {
+  const shares = options.values.sharePort;
   const why = shares ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`${options.nameOf("share-port")}: ${why}`);
+  if (why !== undefined) throw new UsageError(`${options.names.sharePort}: ${why}`);
   return shares;
 }
 
 /** Settings of what `Bun.serve` does in ways of its own. */
 const WITHOUT_EFFECT_ON_BUN = [
-  "headers-timeout",
-  "request-timeout",
-  "timeout-check-interval",
-  "socket-timeout",
-  "max-requests-per-socket",
-] as const;
-
-/** Settings that say how another one works, which is off where it is not given. */
-const WITHOUT_EFFECT_ALONE = {
-  admin: ["admin-token-file", "max-age"],
-  "access-log": ["access-log-sample", "slow-ms"],
-  "shared-limits": ["shared-limits-password-file", "replicas", "limits-when-away"],
-} as const;
+  "headersTimeout",
+  "requestTimeout",
+  "timeoutCheckInterval",
+  "socketTimeout",
+  "maxRequestsPerSocket",
+] as const satisfies readonly (keyof Settings)[];
 
 /** Tells of settings that somebody relies on and that do nothing here. */
 export function reportWithoutEffect(
-  options: Options,
+  { names, given, withoutEffect }: Options<"serve" | "demo">,
   observe: Observe,
   isBun: boolean = process.versions.bun !== undefined,
 ): void {
-  const report = (flags: readonly string[], why: string): void => {
-    const settings = flags.filter((flag) => options.isGiven(flag)).map((flag) => options.nameOf(flag));
-    if (settings.length > 0) observe({ kind: "settings-without-effect", settings, why });
-  };
-  if (isBun) report(WITHOUT_EFFECT_ON_BUN, "on Bun");
-  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE))
-    if (!options.isGiven(needed)) report(flags, `without --${needed}`);
+  const onBun = isBun ? WITHOUT_EFFECT_ON_BUN.filter((name) => given.has(name)) : [];
+  const settings = onBun.map((name) => names[name]);
+  if (settings.length > 0) observe({ kind: "settings-without-effect", settings, why: "on Bun" });
+  for (const found of withoutEffect) observe({ kind: "settings-without-effect", ...found });
 }
 
 /**
@@ -215,23 +206,23 @@ export function reportWithoutEffect(
  *
  * @throws {CommandError} when it is a file of something else. What cannot be read yet is the log's matter.
  */
-async function countsFile(options: Options): Promise<string | undefined> {
-  const file = options.optional("state");
+async function countsFile(options: Options<"serve">): Promise<string | undefined> {
+  const file = options.values.state;
   if (file === undefined) return undefined;
   await refuseForeign(file).catch((error: unknown) => {
     if (!(error instanceof ForeignFileError)) return;
-    throw new CommandError(`${options.nameOf("state")}: ${file}: ${error.message}; name a file of its own`);
+    throw new CommandError(`${options.names.state}: ${file}: ${error.message}; name a file of its own`);
   });
   return file;
 }
 
 /** Runs the command. */
-export async function serve(options: Options, world: World): Promise<void> {
-  const console = await openConsole(options.optional("log-file"));
+export async function serve(options: Options<"serve">, world: World): Promise<void> {
+  const console = await openConsole(options.values.logFile);
   const observe = openLog(options, console);
   const settings = {
-    ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
-    ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
+    ...serverOptions(options, options.values.snapshot, options.values.keys, observe),
+    ...readSourceSettings(options, world, options.names.snapshot, options.values.snapshot),
     servingThreads: servingThreads(options),
     sharePort: sharesPort(options),
     countsFile: await countsFile(options),

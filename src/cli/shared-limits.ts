@@ -10,23 +10,23 @@ import { CommandError, type Options, UsageError } from "./options.ts";
  * @returns undefined where limits are not shared
  * @throws {UsageError} {@link CommandError} naming the setting, and the file, at fault, without the URL
  */
-export async function readSharedLimits(options: Options): Promise<SharedLimitsSettings | undefined> {
-  const text = options.optional("shared-limits");
+export async function readSharedLimits(options: Options<"serve">): Promise<SharedLimitsSettings | undefined> {
+  const text = options.values.sharedLimits;
   if (text === undefined) return undefined;
   let target: SharedLimitsSettings["target"];
   try {
     target = readRedisUrl(text);
   } catch (error) {
     if (!(error instanceof RedisUrlError)) throw error;
-    throw new UsageError(`${options.nameOf("shared-limits")}: ${error.message}`);
+    throw new UsageError(`${options.names.sharedLimits}: ${error.message}`);
   }
-  const file = options.optional("shared-limits-password-file");
+  const file = options.values.sharedLimitsPasswordFile;
   try {
     if (file !== undefined) target = { ...target, password: await readPassword(file) };
   } catch (error) {
     if (!(error instanceof RedisUrlError)) throw error;
-    throw new CommandError(`${options.nameOf("shared-limits-password-file")}: ${error.message}`);
+    throw new CommandError(`${options.names.sharedLimitsPasswordFile}: ${error.message}`);
   }
-  const replicas = options.integer("replicas");
-  return { target, replicas, denies: options.text("limits-when-away") === "deny" };
+  const replicas = options.values.replicas;
+  return { target, replicas, denies: options.values.limitsWhenAway === "deny" };
 }

@@ -23,17 +23,20 @@ export interface SourceSettings {
  * @throws {UsageError} when the snapshot is a URL that will not do
  */
 export function readSourceSettings(
-  options: Options,
+  options: Options<"serve" | "check">,
   { environment }: World,
   name: string,
   snapshot: string,
 ): SourceSettings {
-  const flag = "snapshot-token-file";
-  const token = { snapshotTokenFile: options.optional(flag), snapshotTokenName: options.nameOf(flag) };
+  const { values, names } = options;
+  const token = {
+    snapshotTokenFile: values.snapshotTokenFile,
+    snapshotTokenName: names.snapshotTokenFile,
+  };
   if (!isAddress(snapshot)) return { cache: undefined, ...token };
   const problem = problemWithAddress(snapshot);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
-  const cache = options.optional("cache") ?? defaultCache(environment.XDG_CACHE_HOME);
+  const cache = values.cache ?? defaultCache(environment.XDG_CACHE_HOME);
   if (cache === undefined) throw new UsageError("--cache is required: there is no home folder for copies");
   return { cache, ...token };
 }
@@ -56,7 +59,11 @@ export interface Fetched {
  * @throws {UsageError} when the URL will not do
  * @throws {CommandError} when it cannot be downloaded: an older copy is not what was asked for
  */
-export async function fetchSnapshot(options: Options, world: World, snapshot: string): Promise<Fetched> {
+export async function fetchSnapshot(
+  options: Options<"serve" | "check">,
+  world: World,
+  snapshot: string,
+): Promise<Fetched> {
   const settings = readSourceSettings(options, world, "URL", snapshot);
   if (!isAddress(snapshot)) return { folder: snapshot, repair: async () => undefined };
   const { createUrlSource } = await import("../source/url.ts");
@@ -67,7 +74,7 @@ export async function fetchSnapshot(options: Options, world: World, snapshot: st
     cache: settings.cache!,
     tokenFile: settings.snapshotTokenFile,
     tokenName: settings.snapshotTokenName,
-    maxBytes: options.integer("max-snapshot-bytes"),
+    maxBytes: options.values.maxSnapshotBytes,
     onProgress: bar.show,
     observe(observation) {
       if (observation.kind === "source-failed") problem = observation.problem;

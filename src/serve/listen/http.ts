@@ -11,7 +11,7 @@ import { LeanRequest } from "../../edge/lean-request.ts";
 import { createNodeAdapter, type NodeAdapter } from "../../edge/node.ts";
 import { IS_NODE, respondAs } from "../../edge/respond.ts";
 import type { Observe } from "../../observe.ts";
-import { defaultOf } from "../../settings.ts";
+import { DEFAULTS, type Values } from "../../settings.ts";
 import { collectGarbage } from "../process/collect.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 
@@ -30,27 +30,24 @@ export interface HttpLimits {
   readonly maxConnections?: number | undefined;
 }
 
-/**
- * The limits by their settings.
- *
- * @param read the number behind a flag; times there are seconds
- */
-export function limitsFrom(read: (flag: string) => number): HttpLimits {
-  const milliseconds = (flag: string): number => Math.round(read(flag) * 1000);
+/** The limits by their settings, whose times are seconds. */
+export function limitsFrom(settings: Values<"demo">): HttpLimits {
+  const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
+  const { headersTimeout, requestTimeout, maxHeadBytes, maxRequestsPerSocket } = settings;
   return {
     // Node takes no longer one than that of the whole request.
-    headersTimeout: Math.min(milliseconds("headers-timeout"), milliseconds("request-timeout")),
-    requestTimeout: milliseconds("request-timeout"),
-    checkInterval: milliseconds("timeout-check-interval"),
-    keepAliveTimeout: milliseconds("keep-alive-timeout"),
-    socketTimeout: milliseconds("socket-timeout"),
-    maxHeadBytes: read("max-head-bytes"),
-    maxRequestsPerSocket: read("max-requests-per-socket"),
+    headersTimeout: milliseconds(Math.min(headersTimeout, requestTimeout)),
+    requestTimeout: milliseconds(requestTimeout),
+    checkInterval: milliseconds(settings.timeoutCheckInterval),
+    keepAliveTimeout: milliseconds(settings.keepAliveTimeout),
+    socketTimeout: milliseconds(settings.socketTimeout),
+    maxHeadBytes,
+    maxRequestsPerSocket,
   };
 }
 
 /** The limits of a server that is told nothing else. */
-export const DEFAULT_LIMITS: HttpLimits = limitsFrom((flag) => Number(defaultOf(flag)));
+export const DEFAULT_LIMITS: HttpLimits = limitsFrom(DEFAULTS);
 
 /** A server of one thread, whatever the runtime. */
 export interface Listener {

@@ -14,7 +14,7 @@ import { forgetThread } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import { MOST_THREADS } from "../../settings.ts";
+import { MOST_THREADS, type Settings } from "../../settings.ts";
 import type { Generation } from "../../store/generation.ts";
 import type { Sharing } from "../listen/port.ts";
 import { causeOfDeath, startWorker } from "../process/worker-options.ts";
@@ -29,8 +29,8 @@ import type { CacheQuestion } from "./thread-figures.ts";
 const RETRY_MS = 500;
 
 /** A number of threads from the value of its setting. */
-export function threadsFrom(value: string): number {
-  return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : Number(value);
+export function threadsFrom(value: Settings["threads"]): number {
+  return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : value;
 }
 
 /** A thread died before it listened. */
