@@ -27,11 +27,12 @@ import { hashToken, type KeyRecord } from "./gate/keys.ts";
 import type { GivenKey } from "./given-keys.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
-import { type CheckedOptions, checkOptions, type OpenOptions } from "./open-options.ts";
+import { checkOptions, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import type { SharedLimitsSettings } from "./serve/limits/keep-shared.ts";
-import { RedisUrlError, readPassword } from "./serve/limits/redis-url.ts";
+import { RedisUrlError, readPassword, readRedisUrl } from "./serve/limits/redis-url.ts";
 import { openState } from "./serve/state/open.ts";
+import type { Settings } from "./settings.ts";
 import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./supported.mjs";
@@ -119,13 +120,10 @@ function nameMissingClient(error: unknown): never {
 }
 
 /** Where and how limits are shared. */
-async function sharedLimitsOf({
-  sharedLimits: target,
-  sharedLimitsPasswordFile: file,
-  replicas,
-  limitsWhenAway,
-}: CheckedOptions): Promise<SharedLimitsSettings | undefined> {
-  if (target === undefined) return undefined;
+async function sharedLimitsOf(settings: Settings): Promise<SharedLimitsSettings | undefined> {
+  const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
+  if (url === undefined) return undefined;
+  const target = readRedisUrl(url);
   const password = file === undefined ? target.password : await passwordIn(file);
   return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
 }
@@ -139,17 +137,17 @@ async function sharedLimitsOf({
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const checked = checkOptions(options);
-  const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checked;
+  const { settings, keys, threads, observe } = checkOptions(options);
+  const { snapshot, cache } = settings;
   const opening = openState({
-    ...settings,
-    // Not asked for otherwise: some hosts ask their user before they tell.
-    cache:
-      settings.cache ?? (isAddress(settings.snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
+    settings: {
+      ...settings,
+      // Not asked for otherwise: some hosts ask their user before they tell.
+      cache: cache ?? (isAddress(snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
+    },
     snapshotTokenName: 'option "snapshotTokenFile"',
-    keys: typeof keys === "string" ? keys : keys.map(recordOf),
-    prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
-    sharedLimits: await sharedLimitsOf(checked),
+    records: keys?.map(recordOf),
+    sharedLimits: await sharedLimitsOf(settings),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });

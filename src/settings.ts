@@ -728,14 +728,6 @@ export function readsVariable(command: Command, flag: string): boolean {
   return SERVING.some((name) => name === command) || flag === "keys";
 }
 
-/** The default of a setting, as it would be written. Asking for one that has none is a defect. */
-export function defaultOf(flag: string): string {
-  const setting = SETTINGS.find((row) => row.flag === flag);
-  const value = setting?.default ?? (setting?.kind === "flag" ? "off" : undefined);
-  if (value === undefined) throw new TypeError(`there is no default of ${flag}`);
-  return value;
-}
-
 const ON = new Set(["on", "true", "1", "yes"]);
 const OFF = new Set(["off", "false", "0", "no"]);
 

@@ -10,7 +10,6 @@ import { limitsFrom } from "../src/serve/listen/http.ts";
 import {
   type Command,
   DEFAULTS,
-  defaultOf,
   nameOf,
   problemWith,
   readBoolean,
@@ -45,6 +44,12 @@ function problem(command: Command, args: readonly string[], environment: Environ
 /** The value of a setting by its flag. */
 function valueIn({ values }: Options, flag: string): unknown {
   return new Map<string, unknown>(Object.entries(values)).get(nameOf(flag));
+}
+
+/** The default of a setting as text. */
+function defaultOf(flag: string): string {
+  const setting = SETTINGS.find((row) => row.flag === flag);
+  return setting?.default ?? (setting?.kind === "flag" ? "off" : assert.fail(`${flag} has no default`));
 }
 
 /** A value for each setting that is not its default. */

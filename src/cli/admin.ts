@@ -41,5 +41,5 @@ export async function readAdminSettings(
     );
   }
   const token = file === undefined ? undefined : await tokenIn(file, options.names.adminTokenFile);
-  return { address, token, maxAgeSeconds: options.values.maxAge };
+  return { address, token };
 }

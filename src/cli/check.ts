@@ -71,7 +71,7 @@ async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loa
 
 /** Runs the command. */
 export async function check(options: Options<"check">, world: World): Promise<void> {
-  const { folder, repair } = await fetchSnapshot(options, world, options.positionals[0]!);
+  const { folder, repair } = await fetchSnapshot(options, world);
   const bar = startProgress(world, "reading");
   const load = options.values.noIndex ? loadSnapshot : loadAsServed;
   const loadOptions = { maxBytes: options.values.maxSnapshotBytes, onProgress: bar.show };

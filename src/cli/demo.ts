@@ -5,13 +5,15 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sampleFolder } from "../package.ts";
+import { limitsFrom } from "../serve/listen/http.ts";
+import { DEFAULTS } from "../settings.ts";
 import { systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { makeKey } from "./new-key.ts";
-import { CommandError, type Options } from "./options.ts";
-import { listeningLine, openLog, reportWithoutEffect, serverOptions, start, takeSignals } from "./serve.ts";
+import { CommandError, type Options, readPrefixes } from "./options.ts";
+import { listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
@@ -37,14 +39,16 @@ const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 /** Runs the command. */
 export async function demo(options: Options<"demo">, world: World): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
-  const { keys, token, sample } = await makePlace(options.values.apiKeyPrefix);
-  const console = await openConsole(options.values.logFile);
+  const { values } = options;
+  const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
+  const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   reportWithoutEffect(options, observe);
-  const settings = { ...serverOptions(options, sample, keys, observe), admin };
-  const server = await start(settings, world, console);
+  readPrefixes(options);
+  const settings = { ...DEFAULTS, ...values, snapshot: sample, keys };
+  const server = await start({ settings, admin, http: limitsFrom(values), observe }, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);

@@ -13,9 +13,15 @@ import {
   releaseSignals,
   STOP_SIGNALS,
 } from "../serve/process/early-signals.ts";
-import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import {
+  AdminListenError,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+  threadsFrom,
+} from "../serve/server.ts";
 import { refuseForeign } from "../serve/state/counts-file.ts";
-import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
+import { ServingThreadError } from "../serve/threads/serving-threads.ts";
 import type { Settings } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
@@ -24,39 +30,8 @@ import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { readSharedLimits } from "./shared-limits.ts";
-import { readSourceSettings } from "./source.ts";
+import { cacheFor } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
-
-/** The server's options from the command's settings, for any snapshot and keys. */
-export function serverOptions(
-  options: Options<"serve" | "demo">,
-  snapshot: string,
-  keys: string,
-  observe: Observe,
-): ServerOptions {
-  const prefixes = readPrefixes(options);
-  return {
-    snapshot,
-    keys,
-    prefixes,
-    host: options.values.host,
-    port: options.values.port,
-    rateLimit: options.values.rateLimit,
-    rateWindow: options.values.rateWindow,
-    cors: options.values.cors,
-    docs: options.values.docs,
-    watch: options.values.watch,
-    maxSnapshotBytes: options.values.maxSnapshotBytes,
-    searchCacheBytes: options.values.searchCacheBytes,
-    maxPendingSearches: options.values.maxPendingSearches,
-    allowShrink: options.values.allowShrink,
-    similar: options.values.similar,
-    accessLog: options.values.accessLog,
-    accessSampling: { every: options.values.accessLogSample, slowMs: options.values.slowMs },
-    http: limitsFrom(options.values),
-    observe,
-  };
-}
 
 /** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
 export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal }: Console): Observe {
@@ -70,8 +45,8 @@ export async function start(
   console: Console,
 ): Promise<RunningServer> {
   const place = { isTerminal: console.log.isTTY, complain: console.status, columns };
-  const download = startProgress(place, `downloading ${options.snapshot}`, "checking");
-  const bar = startProgress(place, `loading ${options.snapshot}`);
+  const download = startProgress(place, `downloading ${options.settings.snapshot}`, "checking");
+  const bar = startProgress(place, `loading ${options.settings.snapshot}`);
   let isOver = false;
   try {
     return await startServer({
@@ -95,8 +70,9 @@ export async function start(
     }
     const words = systemErrorText(error);
     if (words !== undefined) {
+      const { host, port } = options.settings;
       const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
-      throw new CommandError(`cannot listen on ${options.host} port ${options.port}: ${why}`);
+      throw new CommandError(`cannot listen on ${host} port ${port}: ${why}`);
     }
     throw error;
   } finally {
@@ -164,20 +140,12 @@ export function listeningLine(server: RunningServer): string {
   return `orrery listening on ${server.url} generation=${server.generation()}\n`;
 }
 
-/** How many threads are to serve, if that many can. */
-function servingThreads(options: Options<"serve">): number {
-  const count = threadsFrom(options.values.threads);
-  const why = count > 1 ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`${options.names.threads}: more than one ${why}`);
-  return count;
-}
-
-/** Whether the port may be shared with other processes, if that can be. */
-function sharesPort(options: Options<"serve">): boolean {
-  const shares = options.values.sharePort;
-  const why = shares ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`${options.names.sharePort}: ${why}`);
-  return shares;
+/** Refuses to share a port where that cannot be. @throws {UsageError} */
+function checkSharing({ values, names }: Options<"serve">): void {
+  const why = whyNoSharing();
+  if (why === undefined) return;
+  if (threadsFrom(values.threads) > 1) throw new UsageError(`${names.threads}: more than one ${why}`);
+  if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
 }
 
 /** Settings of what `Bun.serve` does in ways of its own. */
@@ -201,38 +169,36 @@ export function reportWithoutEffect(
   for (const found of withoutEffect) observe({ kind: "settings-without-effect", ...found });
 }
 
-/**
- * The file of counts.
- *
- * @throws {CommandError} when it is a file of something else. What cannot be read yet is the log's matter.
- */
-async function countsFile(options: Options<"serve">): Promise<string | undefined> {
-  const file = options.values.state;
-  if (file === undefined) return undefined;
+/** Refuses a file of counts that is a file of something else. What cannot be read yet is the log's matter. @throws {CommandError} */
+async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
+  if (file === undefined) return;
   await refuseForeign(file).catch((error: unknown) => {
     if (!(error instanceof ForeignFileError)) return;
-    throw new CommandError(`${options.names.state}: ${file}: ${error.message}; name a file of its own`);
+    throw new CommandError(`${names.state}: ${file}: ${error.message}; name a file of its own`);
   });
-  return file;
 }
 
 /** Runs the command. */
 export async function serve(options: Options<"serve">, world: World): Promise<void> {
-  const console = await openConsole(options.values.logFile);
+  const { values, names } = options;
+  const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
-  const settings = {
-    ...serverOptions(options, options.values.snapshot, options.values.keys, observe),
-    ...readSourceSettings(options, world, options.names.snapshot, options.values.snapshot),
-    servingThreads: servingThreads(options),
-    sharePort: sharesPort(options),
-    countsFile: await countsFile(options),
+  readPrefixes(options);
+  const cache = cacheFor(values.snapshot, names.snapshot, values, world);
+  checkSharing(options);
+  await checkCountsFile(options);
+  const started: ServerOptions = {
+    settings: { ...values, cache },
+    snapshotTokenName: names.snapshotTokenFile,
     sharedLimits: await readSharedLimits(options),
     admin: await readAdminSettings(options),
+    http: limitsFrom(values),
+    observe,
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   reportWithoutEffect(options, observe);
-  const server = await start(settings, world, console);
+  const server = await start(started, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await stopped;

@@ -8,6 +8,7 @@ import { observeNothing } from "../observe.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { STOP_SIGNALS } from "../serve/process/early-signals.ts";
 import { type OpenState, openState } from "../serve/state/open.ts";
+import { DEFAULTS } from "../settings.ts";
 import type { MirrorNote } from "../source/mirror/snapshot.ts";
 import { readManifestOf } from "../source/row-folder.ts";
 import { TIMING } from "../source/timing.ts";
@@ -35,10 +36,15 @@ async function openSnapshot(folder: string, token: string, options: Options<"ver
   };
   try {
     return await openState({
-      ...{ snapshot: folder, keys: [record], prefixes: PREFIXES, observe: observeNothing },
-      ...{ rateLimit: 1, rateWindow: 1, cors: true, watch: 0, accessLog: false, searchCacheBytes: 0 },
-      maxSnapshotBytes: options.values.maxSnapshotBytes,
+      settings: {
+        ...DEFAULTS,
+        ...{ snapshot: folder, keys: "", docs: false, watch: 0, searchCacheBytes: 0 },
+        ...{ apiKeyPrefix: PREFIXES.api, cliTokenPrefix: PREFIXES.cli },
+        maxSnapshotBytes: options.values.maxSnapshotBytes,
+      },
+      records: [record],
       threads: false,
+      observe: observeNothing,
     });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);

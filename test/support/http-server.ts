@@ -20,6 +20,7 @@ import {
 } from "../../src/serve/listen/http.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 import { openState } from "../../src/serve/state/open.ts";
+import { DEFAULTS, type Settings } from "../../src/settings.ts";
 import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */
@@ -135,33 +136,41 @@ function fixture(): Promise<string> {
   return folder;
 }
 
-export interface TestOptions extends Partial<Omit<ServerOptions, "http">> {
+type Others = Omit<ServerOptions, "http" | "settings">;
+
+/** Settings and what else a server is started with, together. */
+export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others>> {
+  readonly servingThreads?: number;
   readonly http?: Partial<HttpLimits>;
 }
 
 /** The options of a server on a free port of the loopback interface. */
 export async function testOptions(options: TestOptions, observations: Observation[]): Promise<ServerOptions> {
   const made = await fixture();
-  return {
+  const { servingThreads = SERVING_THREADS, threads = false, http, admin, sharedLimits, ...others } = options;
+  const settings: Settings = {
+    ...DEFAULTS,
     snapshot: join(made, "snapshot"),
     keys: join(made, "keys.json"),
-    prefixes: { api: "svc_sk_", cli: "svcx_" },
-    host: "127.0.0.1",
     port: 0,
     // No test runs into a limit unless it uses a key made for it, or crosses the end of a window.
     rateLimit: 1_000_000,
     rateWindow: 31_536_000,
-    cors: true,
+    docs: false,
     watch: 0,
     maxSnapshotBytes: 1 << 30,
     searchCacheBytes: 1 << 20,
-    accessLog: false,
-    // Threads take their time to start; a server whose searches are to be answered later asks for them.
-    threads: false,
-    servingThreads: SERVING_THREADS,
+    ...Object.fromEntries(Object.entries(others).filter(([name]) => name in DEFAULTS)),
+    threads: servingThreads,
+  };
+  return {
     observe: (observation) => observations.push(observation),
-    ...options,
-    http: { ...DEFAULT_LIMITS, ...options.http },
+    ...others,
+    settings,
+    // Threads take their time to start; a server whose searches are to be answered later asks for them.
+    threads,
+    ...{ admin, sharedLimits },
+    http: { ...DEFAULT_LIMITS, ...http },
   };
 }
 
@@ -218,7 +227,7 @@ export async function serveOpen(
   const { state, stop, close } = await openState(complete);
   if (search !== undefined) state.generation = { ...state.generation, search };
   const http = createHttpServer(state, complete.http);
-  const { port } = await listen(http, complete.host, complete.port);
+  const { port } = await listen(http, complete.settings.host, complete.settings.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();
     return stopListening(http)
