@@ -29,10 +29,8 @@ import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
 import { checkOptions, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
-import type { SharedLimitsSettings } from "./serve/limits/keep-shared.ts";
-import { RedisUrlError, readPassword, readRedisUrl } from "./serve/limits/redis-url.ts";
+import { PasswordFileError, readSharedLimits } from "./serve/limits/redis-url.ts";
 import { openState } from "./serve/state/open.ts";
-import type { Settings } from "./settings.ts";
 import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./supported.mjs";
@@ -102,16 +100,6 @@ function guarded(observe: Observe): Observe {
   };
 }
 
-/** Reads the file of an option. @throws {Error} naming both */
-async function passwordIn(file: string): Promise<string> {
-  try {
-    return await readPassword(file);
-  } catch (error) {
-    if (!(error instanceof RedisUrlError)) throw error;
-    throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
-  }
-}
-
 /** Names the option that wants the missing package; passes on any other error. @throws {Error} */
 function nameMissingClient(error: unknown): never {
   // By its name, as its module is loaded only where limits are shared.
@@ -119,13 +107,10 @@ function nameMissingClient(error: unknown): never {
   throw new Error(`option "sharedLimits" ${error.message}`);
 }
 
-/** Where and how limits are shared. */
-async function sharedLimitsOf(settings: Settings): Promise<SharedLimitsSettings | undefined> {
-  const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
-  if (url === undefined) return undefined;
-  const target = readRedisUrl(url);
-  const password = file === undefined ? target.password : await passwordIn(file);
-  return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
+/** Names the option of the password's file; passes on any other error. @throws {Error} */
+function namePasswordFile(error: unknown): never {
+  if (!(error instanceof PasswordFileError)) throw error;
+  throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
 }
 
 /**
@@ -147,7 +132,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     },
     snapshotTokenName: 'option "snapshotTokenFile"',
     records: keys?.map(recordOf),
-    sharedLimits: await sharedLimitsOf(settings),
+    sharedLimits: await readSharedLimits(settings).catch(namePasswordFile),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });

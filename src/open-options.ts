@@ -9,7 +9,7 @@ import { DEFAULTS, nameOf, problemWith, problemWithPrefixes, type Settings, sett
 import { isAddress, problemWithAddress } from "./source/address.ts";
 
 /** How to open. What is a setting of `serve`, too, has its default and bounds. */
-export interface OpenOptions {
+export interface OpenOptions extends Partial<Pick<Settings, (typeof SETTING_OPTIONS)[number]>> {
   /** Folder of the snapshot: its path or a `file:` URL; or an `http:` or `https:` URL that ends with a slash. */
   readonly snapshot: string | URL;
   /** Folder for copies of a snapshot by URL; `orrery` in the user's cache folder when absent. */
@@ -83,7 +83,7 @@ export const SETTING_OPTIONS = [
   "cliTokenPrefix",
   "similar",
   "accessLog",
-] as const satisfies readonly (keyof OpenOptions & keyof Settings)[];
+] as const satisfies readonly (keyof Settings)[];
 
 /** Options that are settings of files, too, and have no default. */
 export const PATH_OPTIONS = [
@@ -104,6 +104,7 @@ const OPTIONS: readonly string[] = [
   ...PATH_OPTIONS,
   ...SETTING_OPTIONS,
 ];
+
 /** Options as settings; those that a server has beside are at their defaults. */
 export interface CheckedOptions extends Pick<OpenOptions, "threads" | "observe"> {
   /** Paths for URLs; the keys file is empty where keys are given. */

@@ -8,7 +8,7 @@ import { readAdminSettings } from "../src/cli/admin.ts";
 import type { World } from "../src/cli/command.ts";
 import { mirror } from "../src/cli/mirror.ts";
 import { type Environment, readOptions } from "../src/cli/options.ts";
-import { readSharedLimits } from "../src/cli/shared-limits.ts";
+import { sharedLimitsOf } from "../src/cli/shared-limits.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
 import { verify } from "../src/cli/verify.ts";
 import { openOrrery } from "../src/mod.ts";
@@ -35,7 +35,7 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
   "admin-token-file": (args, environment) =>
     readAdminSettings(serving(["--admin", "1", ...args], environment)),
   "shared-limits-password-file": (args, environment) =>
-    readSharedLimits(serving(["--shared-limits", "redis://a.example", ...args], environment)),
+    sharedLimitsOf(serving(["--shared-limits", "redis://a.example", ...args], environment)),
   async "snapshot-token-file"(args, environment, folder) {
     const options = serving(["--cache", folder, ...args], environment);
     const { values: settings, names } = options;

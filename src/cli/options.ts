@@ -132,10 +132,11 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   }
 }
 
-type Read = Pick<Options, "given"> & {
-  readonly values: object;
+/** As long as the command is any. */
+interface Read extends Pick<Options, "given"> {
+  readonly values: Readonly<Record<string, unknown>>;
   readonly names: Readonly<Record<string, string>>;
-};
+}
 
 /** Checks what settings say of each other. @throws {UsageError} */
 function checkRelations(settings: readonly Setting[], { values, names, given }: Read): WithoutEffect[] {
@@ -143,12 +144,7 @@ function checkRelations(settings: readonly Setting[], { values, names, given }: 
   for (const { flag, needs, notWith } of settings) {
     const name = nameOf(flag);
     if (!given.has(name)) continue;
-    if (
-      notWith !== undefined &&
-      Object.entries(values).some(
-        ([other, value]) => other === nameOf(notWith.flag) && value === notWith.value,
-      )
-    )
+    if (notWith !== undefined && values[nameOf(notWith.flag)] === notWith.value)
       throw new UsageError(`${names[name]}: ${notWith.why}`);
     if (needs !== undefined && !given.has(nameOf(needs)))
       found.set(needs, [...(found.get(needs) ?? []), names[name]!]);

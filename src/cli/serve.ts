@@ -29,7 +29,7 @@ import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
-import { readSharedLimits } from "./shared-limits.ts";
+import { sharedLimitsOf } from "./shared-limits.ts";
 import { cacheFor } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
@@ -190,7 +190,7 @@ export async function serve(options: Options<"serve">, world: World): Promise<vo
   const started: ServerOptions = {
     settings: { ...values, cache },
     snapshotTokenName: names.snapshotTokenFile,
-    sharedLimits: await readSharedLimits(options),
+    sharedLimits: await sharedLimitsOf(options),
     admin: await readAdminSettings(options),
     http: limitsFrom(values),
     observe,
