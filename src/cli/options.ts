@@ -132,7 +132,7 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   }
 }
 
-/** As long as the command is any. */
+/** The options while they are made, of whichever command. */
 interface Read extends Pick<Options, "given"> {
   readonly values: Readonly<Record<string, unknown>>;
   readonly names: Readonly<Record<string, string>>;
