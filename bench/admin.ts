@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { startServer } from "../src/serve/server.ts";
+import { DEFAULTS } from "../src/settings.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { machine, markdown } from "./support/output.ts";
@@ -55,21 +56,14 @@ const keys = Array.from({ length: KEYS }, (_, key) => ({
 writeFileSync(join(folder, "keys.json"), JSON.stringify({ keys }));
 
 const server = await startServer({
-  snapshot: "data/sample",
-  keys: join(folder, "keys.json"),
-  prefixes: { api: "svc_sk_", cli: "svcx_" },
-  host: "127.0.0.1",
-  port: 0,
-  rateLimit: 1000,
-  rateWindow: 31_536_000,
-  cors: true,
-  watch: 0,
-  maxSnapshotBytes: 2 ** 30,
-  searchCacheBytes: 2 ** 20,
-  accessLog: false,
+  settings: {
+    ...DEFAULTS,
+    ...{ snapshot: "data/sample", keys: join(folder, "keys.json"), port: 0, docs: false, watch: 0 },
+    ...{ rateWindow: 31_536_000, searchCacheBytes: 2 ** 20 },
+  },
   http: DEFAULT_HTTP,
   threads: false,
-  admin: { address: { host: "127.0.0.1", port: 0 }, maxAgeSeconds: 0 },
+  admin: { address: { host: "127.0.0.1", port: 0 } },
   observe() {},
 });
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -20,6 +20,7 @@ import { addKey } from "../src/cli/keysfile.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
 import { openState } from "../src/serve/state/open.ts";
+import { DEFAULTS } from "../src/settings.ts";
 import { NODE_OPTIONS, ROOT, visibleWorlds } from "./support/child.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
@@ -45,16 +46,11 @@ const authorization = `Bearer ${token}`;
 
 async function openWith(setting: Setting): Promise<{ state: State; close: () => void }> {
   const { state, stop, close } = await openState({
-    ...{ snapshot: SAMPLE, keys, prefixes: { api: "svc_sk_", cli: "svcx_" }, docs: setting === "on" },
-    ...{
-      rateLimit: 1000,
-      rateWindow: 3600,
-      cors: true,
-      watch: 0,
-      maxSnapshotBytes: 1e9,
-      searchCacheBytes: 0,
+    settings: {
+      ...{ ...DEFAULTS, snapshot: SAMPLE, keys, docs: setting === "on" },
+      ...{ watch: 0, searchCacheBytes: 0 },
     },
-    ...{ accessLog: false, threads: false, observe: observeNothing },
+    ...{ threads: false, observe: observeNothing },
   });
   return {
     state,

@@ -11,7 +11,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPrepared } from "../src/serve/load/build-prepared.ts";
-import { defaultOf } from "../src/settings.ts";
+import { DEFAULTS } from "../src/settings.ts";
 import { type ExportOptions, exportOnce } from "../src/source/export.ts";
 import { readPostgresUrl } from "../src/source/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../src/source/queries.ts";
@@ -81,7 +81,7 @@ async function run(): Promise<void> {
         gzip: false,
         onlyChanges: false,
       },
-      ...{ out: "", maxBytes: Number(defaultOf("max-snapshot-bytes")), signal: new AbortController().signal },
+      ...{ out: "", maxBytes: DEFAULTS.maxSnapshotBytes, signal: new AbortController().signal },
     };
     const kinds: readonly (readonly [string, Partial<ExportOptions>])[] = [
       ["rows", {}],

@@ -27,10 +27,9 @@ import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
 import { SCOPES } from "./model.ts";
 import { type Observe, observeNothing } from "./observe.ts";
-import { type CheckedOptions, checkOptions, type OpenOptions } from "./open-options.ts";
+import { checkOptions, type OpenOptions } from "./open-options.ts";
 import type { CacheCounts } from "./search/cache.ts";
-import type { SharedLimitsSettings } from "./serve/limits/keep-shared.ts";
-import { RedisUrlError, readPassword } from "./serve/limits/redis-url.ts";
+import { PasswordFileError, readSharedLimits } from "./serve/limits/redis-url.ts";
 import { openState } from "./serve/state/open.ts";
 import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
@@ -101,16 +100,6 @@ function guarded(observe: Observe): Observe {
   };
 }
 
-/** Reads the file of an option. @throws {Error} naming both */
-async function passwordIn(file: string): Promise<string> {
-  try {
-    return await readPassword(file);
-  } catch (error) {
-    if (!(error instanceof RedisUrlError)) throw error;
-    throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
-  }
-}
-
 /** Names the option that wants the missing package; passes on any other error. @throws {Error} */
 function nameMissingClient(error: unknown): never {
   // By its name, as its module is loaded only where limits are shared.
@@ -118,16 +107,10 @@ function nameMissingClient(error: unknown): never {
   throw new Error(`option "sharedLimits" ${error.message}`);
 }
 
-/** Where and how limits are shared. */
-async function sharedLimitsOf({
-  sharedLimits: target,
-  sharedLimitsPasswordFile: file,
-  replicas,
-  limitsWhenAway,
-}: CheckedOptions): Promise<SharedLimitsSettings | undefined> {
-  if (target === undefined) return undefined;
-  const password = file === undefined ? target.password : await passwordIn(file);
-  return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
+/** Names the option of the password's file; passes on any other error. @throws {Error} */
+function namePasswordFile(error: unknown): never {
+  if (!(error instanceof PasswordFileError)) throw error;
+  throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
 }
 
 /**
@@ -139,17 +122,17 @@ async function sharedLimitsOf({
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const checked = checkOptions(options);
-  const { keys, apiKeyPrefix, cliTokenPrefix, threads, observe, ...settings } = checked;
+  const { settings, keys, threads, observe } = checkOptions(options);
+  const { snapshot, cache } = settings;
   const opening = openState({
-    ...settings,
-    // Not asked for otherwise: some hosts ask their user before they tell.
-    cache:
-      settings.cache ?? (isAddress(settings.snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
+    settings: {
+      ...settings,
+      // Not asked for otherwise: some hosts ask their user before they tell.
+      cache: cache ?? (isAddress(snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
+    },
     snapshotTokenName: 'option "snapshotTokenFile"',
-    keys: typeof keys === "string" ? keys : keys.map(recordOf),
-    prefixes: { api: apiKeyPrefix, cli: cliTokenPrefix },
-    sharedLimits: await sharedLimitsOf(checked),
+    records: keys?.map(recordOf),
+    sharedLimits: await readSharedLimits(settings).catch(namePasswordFile),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });

@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "./given-keys.ts";
 import { isObject } from "./json.ts";
 import type { Observe } from "./observe.ts";
-import { type RedisTarget, RedisUrlError, readRedisUrl } from "./serve/limits/redis-url.ts";
-import { defaultOf, problemWith, problemWithPrefixes, readBoolean, SETTINGS } from "./settings.ts";
+import { RedisUrlError, readRedisUrl } from "./serve/limits/redis-url.ts";
+import { DEFAULTS, nameOf, problemWith, problemWithPrefixes, type Settings, settingsOf } from "./settings.ts";
 import { isAddress, problemWithAddress } from "./source/address.ts";
 
 /** How to open. What is a setting of `serve`, too, has its default and bounds. */
-export interface OpenOptions {
+export interface OpenOptions extends Partial<Pick<Settings, (typeof SETTING_OPTIONS)[number]>> {
   /** Folder of the snapshot: its path or a `file:` URL; or an `http:` or `https:` URL that ends with a slash. */
   readonly snapshot: string | URL;
   /** Folder for copies of a snapshot by URL; `orrery` in the user's cache folder when absent. */
@@ -83,17 +83,17 @@ export const SETTING_OPTIONS = [
   "cliTokenPrefix",
   "similar",
   "accessLog",
-] as const satisfies readonly (keyof OpenOptions)[];
+] as const satisfies readonly (keyof Settings)[];
 
 /** Options that are settings of files, too, and have no default. */
 export const PATH_OPTIONS = [
   "cache",
   "snapshotTokenFile",
   "sharedLimitsPasswordFile",
-] as const satisfies readonly (keyof OpenOptions)[];
+] as const satisfies readonly (keyof OpenOptions & keyof Settings)[];
 
 /** An option that is a setting, too, and has no default. */
-export const URL_OPTION = "sharedLimits" satisfies keyof OpenOptions;
+export const URL_OPTION = "sharedLimits" satisfies keyof OpenOptions & keyof Settings;
 
 const OPTIONS: readonly string[] = [
   "snapshot",
@@ -104,19 +104,14 @@ const OPTIONS: readonly string[] = [
   ...PATH_OPTIONS,
   ...SETTING_OPTIONS,
 ];
-/** Options with a value each, and paths for URLs. */
-export type CheckedOptions = Omit<
-  OpenOptions,
-  "snapshot" | "keys" | typeof URL_OPTION | (typeof PATH_OPTIONS)[number]
-> &
-  Required<Pick<OpenOptions, (typeof SETTING_OPTIONS)[number]>> & {
-    readonly snapshot: string;
-    readonly cache?: string;
-    readonly snapshotTokenFile?: string;
-    readonly sharedLimits?: RedisTarget;
-    readonly sharedLimitsPasswordFile?: string;
-    readonly keys: string | readonly GivenKey[];
-  };
+
+/** Options as settings; those that a server has beside are at their defaults. */
+export interface CheckedOptions extends Pick<OpenOptions, "threads" | "observe"> {
+  /** Paths for URLs; the keys file is empty where keys are given. */
+  readonly settings: Settings;
+  /** Given in place of a file. */
+  readonly keys: readonly GivenKey[] | undefined;
+}
 
 /** The path behind a `file:` URL; what is no URL stays as it is. */
 function pathOf(name: "snapshot" | "keys" | (typeof PATH_OPTIONS)[number], given: unknown): unknown {
@@ -138,44 +133,46 @@ function snapshotOf(given: unknown): unknown {
   return problem === undefined ? address : fail(`option "snapshot": ${problem}`);
 }
 
-function checkPath(name: (typeof PATH_OPTIONS)[number], given: unknown): Record<string, unknown> {
-  if (given === undefined) return {};
+function checkPath(name: (typeof PATH_OPTIONS)[number], given: unknown): string {
   const path = pathOf(name, given);
   if (typeof path !== "string" || path === "") fail(`option "${name}" must be a path, is ${kindOf(path)}`);
-  return { [name]: path };
+  return path;
 }
 
 /** Where limits are shared. Messages never quote the URL, which may hold a password. */
-function checkSharedLimits(given: unknown): Record<string, unknown> {
-  if (given === undefined) return {};
+function checkSharedLimits(given: unknown): string {
   if (typeof given !== "string") fail(`option "${URL_OPTION}" must be a URL as text, is a ${typeof given}`);
   try {
-    return { [URL_OPTION]: readRedisUrl(given) };
+    readRedisUrl(given);
+    return given;
   } catch (error) {
     if (!(error instanceof RedisUrlError)) throw error;
     return fail(`option "${URL_OPTION}" ${error.message}`);
   }
 }
 
-/** A setting's value as given, or its default. */
-function settingValue(name: string, given: unknown): string | number | boolean {
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const setting = SETTINGS.find((row) => row.flag === flag);
-  if (setting === undefined) throw new Error(`no setting ${flag}`);
-  const isNumber = setting.kind === "integer" || setting.kind === "number";
-  const type = isNumber ? "number" : setting.kind === "flag" ? "boolean" : "string";
-  if (given === undefined) {
-    const text = defaultOf(flag);
-    return isNumber ? Number(text) : type === "boolean" ? readBoolean(text)! : text;
-  }
+/** A setting's value as given. */
+function checkSetting(name: (typeof SETTING_OPTIONS)[number], given: unknown): unknown {
+  const setting = settingsOf("serve").find(({ flag }) => nameOf(flag) === name)!;
+  const type = typeof DEFAULTS[name];
   if (typeof given !== type) fail(`option "${name}" must be a ${type}, is ${kindOf(given)}`);
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}, is ${kindOf(given)}`);
-  return given as string | number | boolean;
+  return given;
+}
+
+/** The options of some names that are given, each as its check returns it. */
+function checkEach<Name extends string>(
+  given: Readonly<Record<string, unknown>>,
+  names: readonly Name[],
+  check: (name: Name, value: unknown) => unknown,
+): Partial<Settings> {
+  const those = names.filter((name) => given[name] !== undefined);
+  return Object.fromEntries(those.map((name) => [name, check(name, given[name])]));
 }
 
 /**
- * Checks the options and fills in the defaults.
+ * Checks the options and makes settings of them.
  *
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
@@ -200,15 +197,20 @@ export function checkOptions(given: unknown): CheckedOptions {
   if (observe !== undefined && typeof observe !== "function") {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
-  const settings = Object.fromEntries(SETTING_OPTIONS.map((name) => [name, settingValue(name, given[name])]));
-  const paths = Object.assign({}, ...PATH_OPTIONS.map((name) => checkPath(name, given[name]))) as object;
-  const shared = checkSharedLimits(given.sharedLimits);
-  const checked = { ...given, ...settings, ...paths, ...shared, snapshot, keys } as unknown as CheckedOptions;
+  const settings: Settings = {
+    ...DEFAULTS,
+    ...checkEach(given, SETTING_OPTIONS, checkSetting),
+    ...checkEach(given, PATH_OPTIONS, checkPath),
+    ...checkEach(given, [URL_OPTION], (_, url) => checkSharedLimits(url)),
+    snapshot,
+    keys: typeof keys === "string" ? keys : "",
+  };
+  const { apiKeyPrefix: api, cliTokenPrefix: cli } = settings;
   const problem = problemWithPrefixes(
-    { prefix: checked.apiKeyPrefix, name: 'option "apiKeyPrefix"' },
-    { prefix: checked.cliTokenPrefix, name: 'option "cliTokenPrefix"' },
+    { prefix: api, name: 'option "apiKeyPrefix"' },
+    { prefix: cli, name: 'option "cliTokenPrefix"' },
   );
   if (problem !== undefined) fail(problem);
-  if (Array.isArray(keys)) checkKeys(keys, { api: checked.apiKeyPrefix, cli: checked.cliTokenPrefix });
-  return checked;
+  if (typeof keys !== "string") checkKeys(keys, { api, cli });
+  return { settings, keys: typeof keys === "string" ? undefined : keys, threads, observe } as CheckedOptions;
 }

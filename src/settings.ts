@@ -52,6 +52,10 @@ export interface Setting {
   readonly path?: "read" | "written";
   /** Words that are values; of a list those that can be offered, which its command checks. */
   readonly choices?: readonly string[];
+  /** Flag of a setting without which this one does nothing; whoever gives it alone is told. */
+  readonly needs?: string;
+  /** The value of another setting that this one must not be given with, and why. */
+  readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
   readonly meaning: string;
   readonly commands: readonly Command[];
 }
@@ -59,11 +63,13 @@ export interface Setting {
 /** Most threads that can be asked for. */
 export const MOST_THREADS = 64;
 
-const SERVING: readonly Command[] = ["serve", "demo"];
-const KEYS: readonly Command[] = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"];
+const SERVING = ["serve", "demo"] as const;
+const KEYS = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"] as const;
 
-/** The table. */
-export const SETTINGS: readonly Setting[] = [
+/** Of settings that mean nothing for one kind of keys. */
+const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
+
+const ROWS = [
   {
     flag: "snapshot",
     kind: "text",
@@ -132,6 +138,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "admin-token-file",
     kind: "text",
+    needs: "admin",
     path: "read",
     value: "FILE",
     meaning:
@@ -141,6 +148,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "max-age",
     kind: "number",
+    needs: "admin",
     value: "SECONDS",
     default: "0",
     min: 0,
@@ -182,6 +190,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "shared-limits-password-file",
     kind: "text",
+    needs: "shared-limits",
     path: "read",
     value: "FILE",
     meaning: "File with the password for `--shared-limits`.",
@@ -190,6 +199,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "replicas",
     kind: "integer",
+    needs: "shared-limits",
     value: "N",
     default: "1",
     min: 1,
@@ -200,6 +210,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "limits-when-away",
     kind: "choice",
+    needs: "shared-limits",
     choices: ["share", "deny"],
     default: "share",
     meaning:
@@ -325,6 +336,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "access-log-sample",
     kind: "integer",
+    needs: "access-log",
     value: "N",
     default: "1",
     min: 1,
@@ -336,6 +348,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "slow-ms",
     kind: "number",
+    needs: "access-log",
     value: "MS",
     default: "500",
     min: 0,
@@ -456,6 +469,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "scope",
     kind: "list",
+    notWith: CLI,
     value: "SCOPE",
     choices: SCOPES,
     meaning:
@@ -465,6 +479,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: "limit",
     kind: "integer",
+    notWith: CLI,
     value: "N",
     min: 1,
     meaning: "Requests per window for this key. Default: the server's `--rate-limit`.",
@@ -663,7 +678,54 @@ export const SETTINGS: readonly Setting[] = [
     meaning: "Print the result as JSON.",
     commands: ["check", "diff", "keys list", "verify"],
   },
-];
+] as const satisfies readonly Setting[];
+
+/** The table. */
+export const SETTINGS: readonly Setting[] = ROWS;
+
+type Row = (typeof ROWS)[number];
+
+type RowOf<C extends Command, R = Row> = R extends { readonly commands: readonly (infer Of)[] }
+  ? C extends Of
+    ? R
+    : never
+  : never;
+
+type Named<Flag extends string> = Flag extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Named<Rest>>}`
+  : Flag;
+
+type WordOf<R> = R extends { readonly choices: readonly (infer Word)[] } ? Word : never;
+
+type ValueOf<R extends Setting> = R["kind"] extends "integer" | "number"
+  ? number | WordOf<R>
+  : { text: string; choice: WordOf<R>; flag: boolean; list: readonly string[] }[Exclude<
+      R["kind"],
+      "integer" | "number"
+    >];
+
+type MissingOf<R> = R extends { default: string } | { required: true } | { kind: "flag" | "list" }
+  ? never
+  : undefined;
+
+/** The settings of a command by name: `rate-limit` is `rateLimit`, undefined where it is not given and has no default. */
+export type Values<C extends Command> = C extends Command
+  ? { readonly [R in RowOf<C> as Named<R["flag"]>]: ValueOf<R> | MissingOf<R> }
+  : never;
+
+/** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
+export function nameOf(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The value of a setting from its texts, which were checked; of all but a list there is one at most. */
+export function readValue({ kind, choices = [] }: Setting, texts: readonly string[]): unknown {
+  const [text] = texts;
+  if (kind === "list") return texts;
+  if (kind === "flag") return text !== undefined && readBoolean(text);
+  const isNumber = kind === "integer" || kind === "number";
+  return isNumber && text !== undefined && !choices.includes(text) ? Number(text) : text;
+}
 
 /** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */
 export function variableOf(flag: string): string {
@@ -672,15 +734,7 @@ export function variableOf(flag: string): string {
 
 /** Whether a command reads the variable of a setting. Only servers do, lest what is meant for one changes what a short command does; the keys file is the same for all. */
 export function readsVariable(command: Command, flag: string): boolean {
-  return SERVING.includes(command) || flag === "keys";
-}
-
-/** The default of a setting, as it would be written. Asking for one that has none is a defect. */
-export function defaultOf(flag: string): string {
-  const setting = SETTINGS.find((row) => row.flag === flag);
-  const value = setting?.default ?? (setting?.kind === "flag" ? "off" : undefined);
-  if (value === undefined) throw new TypeError(`there is no default of ${flag}`);
-  return value;
+  return SERVING.some((name) => name === command) || flag === "keys";
 }
 
 const ON = new Set(["on", "true", "1", "yes"]);
@@ -696,6 +750,17 @@ export function readBoolean(text: string): boolean | undefined {
 export function settingsOf(command: Command): Setting[] {
   return SETTINGS.filter((setting) => setting.commands.includes(command));
 }
+
+/** The settings of a server. */
+export type Settings = Values<"serve">;
+
+/** A server's settings where nothing is said. */
+export const DEFAULTS = Object.fromEntries(
+  settingsOf("serve").map((setting) => [
+    nameOf(setting.flag),
+    readValue(setting, [setting.default ?? []].flat()),
+  ]),
+) as unknown as Omit<Settings, "snapshot" | "keys">;
 
 /**
  * Checks one value against its row.

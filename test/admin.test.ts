@@ -20,7 +20,7 @@ import { assertInTime, within } from "./support/patience.ts";
 import { get, type Response, until } from "./support/process.ts";
 import { closeWires, dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
 
-const ADMIN = { address: { host: "127.0.0.1", port: 0 }, maxAgeSeconds: 0 } as const;
+const ADMIN = { address: { host: "127.0.0.1", port: 0 } } as const;
 
 let server: TestServer;
 let admin: number;
@@ -307,6 +307,6 @@ test("a server that cannot start leaves no admin listener behind", async () => {
     startServer(clash),
     /cannot listen for --admin on 127\.0\.0\.1 port \d+: the port is in use/,
   );
-  const keys = join(options.keys, "none");
-  await assert.rejects(startServer({ ...options, keys }));
+  const keys = join(options.settings.keys, "none");
+  await assert.rejects(startServer({ ...options, settings: { ...options.settings, keys } }));
 });

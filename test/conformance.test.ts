@@ -11,6 +11,7 @@ import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
 import { ROUTES } from "../src/routes.ts";
 import { type RunningServer, startServer } from "../src/serve/server.ts";
+import { DEFAULTS } from "../src/settings.ts";
 import {
   at,
   bearer,
@@ -159,16 +160,13 @@ interface Shared {
 
 function startHere({ settings }: World, shared: Shared): Promise<RunningServer> {
   return startServer({
-    ...shared,
-    prefixes: { api: settings.apiPrefix, cli: settings.cliPrefix },
-    watch: 0,
-    maxSnapshotBytes: 1_000_000_000,
-    searchCacheBytes: 0,
-    docs: true,
-    accessLog: false,
+    settings: {
+      ...DEFAULTS,
+      ...shared,
+      ...{ apiKeyPrefix: settings.apiPrefix, cliTokenPrefix: settings.cliPrefix },
+      ...{ watch: 0, searchCacheBytes: 0, port: 0 },
+    },
     observe: observeNothing,
-    host: "127.0.0.1",
-    port: 0,
     http: { ...DEFAULT_HTTP, ...(IS_NODE_HTTP ? { kind: "node" } : {}) },
   });
 }

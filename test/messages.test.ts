@@ -20,7 +20,7 @@ import { until } from "./support/process.ts";
 const folder = mkdtempSync(join(tmpdir(), "orrery-messages-"));
 after(() => rmSync(folder, { recursive: true }));
 
-function serveOptions(args: readonly string[], environment: Environment = {}): Options {
+function serveOptions(args: readonly string[], environment: Environment = {}): Options<"serve"> {
   return readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []);
 }
 
@@ -39,15 +39,15 @@ describe("a value that is refused", () => {
       () => serveOptions([], { ORRERY_PORT: "tcp://10.0.0.1:8787" }),
       new UsageError('ORRERY_PORT: must be a whole number from 0 to 65535, is "tcp://10.0.0.1:8787"'),
     );
-    assert.equal(serveOptions(["--threads", "64"]).text("threads"), "64");
-    assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).text("threads"), "auto");
+    assert.equal(serveOptions(["--threads", "64"]).values.threads, 64);
+    assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
   });
 
   it("by the command itself has a name, too", () => {
-    assert.equal(serveOptions(["--threads", "2"]).nameOf("threads"), "--threads");
-    assert.equal(serveOptions([], { ORRERY_THREADS: "2" }).nameOf("threads"), "ORRERY_THREADS");
-    assert.equal(serveOptions(["--threads", "2"], { ORRERY_THREADS: "3" }).nameOf("threads"), "--threads");
-    assert.equal(serveOptions([], { ORRERY_THREADS: "" }).nameOf("threads"), "--threads");
+    assert.equal(serveOptions(["--threads", "2"]).names.threads, "--threads");
+    assert.equal(serveOptions([], { ORRERY_THREADS: "2" }).names.threads, "ORRERY_THREADS");
+    assert.equal(serveOptions(["--threads", "2"], { ORRERY_THREADS: "3" }).names.threads, "--threads");
+    assert.equal(serveOptions([], { ORRERY_THREADS: "" }).names.threads, "--threads");
   });
 });
 

@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "tokens that nobody has are kept",
     file: "src/gate/keys.ts",
-    text: "if (key !== undefined) this.#used.set(token, key);",
+    text: "if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);",
     becomes: "this.#used.set(token, key!);",
     tests: [["test/gate.test.ts", "that nobody has is not kept"]],
   },

@@ -31,10 +31,10 @@ function createCounterServer() {
 
 it("a keys file that cannot be read leaves no connection to the counter server behind", async () => {
   const { open, connections, opened } = createCounterServer();
-  const options = await testOptions({ rateWindow: 3600 }, []);
+  const options = await testOptions({ rateWindow: 3600, keys: "no/such/file" }, []);
   const target = readRedisUrl("redis://127.0.0.1");
   const sharedLimits = { target, replicas: 1, denies: false, open };
-  await assert.rejects(openState({ ...options, keys: "no/such/file", sharedLimits }), KeysFileError);
+  await assert.rejects(openState({ ...options, sharedLimits }), KeysFileError);
   assert.ok(opened() > 0);
   await until(() => connections() === 0, "the connection is closed");
 });

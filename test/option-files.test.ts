@@ -8,8 +8,8 @@ import { readAdminSettings } from "../src/cli/admin.ts";
 import type { World } from "../src/cli/command.ts";
 import { mirror } from "../src/cli/mirror.ts";
 import { type Environment, readOptions } from "../src/cli/options.ts";
-import { readSharedLimits } from "../src/cli/shared-limits.ts";
-import { fetchSnapshot, readSourceSettings } from "../src/cli/source.ts";
+import { sharedLimitsOf } from "../src/cli/shared-limits.ts";
+import { fetchSnapshot } from "../src/cli/source.ts";
 import { verify } from "../src/cli/verify.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe.ts";
@@ -35,12 +35,12 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
   "admin-token-file": (args, environment) =>
     readAdminSettings(serving(["--admin", "1", ...args], environment)),
   "shared-limits-password-file": (args, environment) =>
-    readSharedLimits(serving(["--shared-limits", "redis://a.example", ...args], environment)),
+    sharedLimitsOf(serving(["--shared-limits", "redis://a.example", ...args], environment)),
   async "snapshot-token-file"(args, environment, folder) {
     const options = serving(["--cache", folder, ...args], environment);
-    const settings = readSourceSettings(options, WORLD, "--snapshot", NOWHERE);
-    const more = { snapshot: NOWHERE, maxSnapshotBytes: 1e9, observe: observeNothing };
-    const source = await openSource({ ...settings, ...more });
+    const { values: settings, names } = options;
+    const snapshotTokenName = names.snapshotTokenFile;
+    const source = await openSource({ settings, snapshotTokenName, observe: observeNothing });
     return source!.refresh("start", new AbortController().signal);
   },
 };
@@ -50,7 +50,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
     "--snapshot-token-file",
     (args, environment, folder) => {
       const options = readOptions("check", ["--cache", folder, ...args, NOWHERE], environment, ["DIR"]);
-      return fetchSnapshot(options, WORLD, NOWHERE);
+      return fetchSnapshot(options, WORLD);
     },
   ],
   mirror: [

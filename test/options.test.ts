@@ -5,21 +5,28 @@ import { describe, it } from "node:test";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
-import { limitsFrom } from "../src/http/server.ts";
+import { httpFrom } from "../src/http/server.ts";
 import { nearest } from "../src/nearest.ts";
 import {
   type Command,
-  defaultOf,
+  DEFAULTS,
+  nameOf,
   problemWith,
+  readBoolean,
   readsVariable,
-  type SETTINGS,
+  SETTINGS,
   settingsOf,
   variableOf,
 } from "../src/settings.ts";
 
+const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 
-function read(command: Command, args: readonly string[], environment: Environment = {}): Options {
+function read<C extends Command>(
+  command: C,
+  args: readonly string[],
+  environment: Environment = {},
+): Options<C> {
   const { positionals } = COMMANDS.find(({ name }) => name === command)!;
   return readOptions(command, args, environment, positionals);
 }
@@ -34,12 +41,80 @@ function problem(command: Command, args: readonly string[], environment: Environ
   return "";
 }
 
+/** The value of a setting by its flag. */
+function valueIn({ values }: Options, flag: string): unknown {
+  return new Map<string, unknown>(Object.entries(values)).get(nameOf(flag));
+}
+
+/** The default of a setting as text. */
+function defaultOf(flag: string): string {
+  const setting = SETTINGS.find((row) => row.flag === flag);
+  return setting?.default ?? (setting?.kind === "flag" ? "off" : assert.fail(`${flag} has no default`));
+}
+
 /** A value for each setting that is not its default. */
 function otherValue({ flag, kind, choices }: (typeof SETTINGS)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices && kind !== "list") return choices.find((choice) => choice !== defaultOf(flag))!;
   return flag === "scope" ? "read:users" : "2001";
 }
+
+describe("values", () => {
+  it("have names and types that the compiler knows", () => {
+    const { values, names } = read("serve", [...SERVE, "--threads", "auto", "--watch", "0.5"]);
+    const typed: { host: string; port: number; watch: number; cors: boolean; threads: number | "auto" } =
+      values;
+    assert.deepEqual(
+      [typed.host, typed.port, typed.watch, typed.cors, typed.threads],
+      ["127.0.0.1", 8787, 0.5, true, "auto"],
+    );
+    const away: "share" | "deny" = values.limitsWhenAway;
+    const none: string | undefined = values.sharedLimits;
+    assert.deepEqual([away, none, names.watch], ["share", undefined, "--watch"]);
+    const lists: readonly string[] = read("mirror", [...MIRROR, "--users", "a,b"]).values.users;
+    const count: number = read("generate", ["--out", "x"]).values.users;
+    assert.deepEqual([lists, count], [["a", "b"], 2000]);
+
+    // @ts-expect-error: a name that is mistyped
+    assert.equal(values.rateLimt, undefined);
+    // @ts-expect-error: a setting of another command
+    assert.equal(values.users, undefined);
+    // @ts-expect-error: a name of none
+    assert.equal(names.rateLimt, undefined);
+    // @ts-expect-error: a word that is no choice
+    assert.ok(away !== "shares");
+    // @ts-expect-error: there may be none
+    assert.throws(() => values.admin.length, TypeError);
+  });
+
+  it("of a server where nothing is said are the defaults", () => {
+    const { snapshot, keys, ...others } = read("serve", SERVE).values;
+    assert.deepEqual([snapshot, keys], ["s", "k"]);
+    assert.deepEqual({ ...DEFAULTS }, { ...others, snapshot: undefined, keys: undefined });
+  });
+});
+
+describe("relations", () => {
+  it("name settings of the same commands", () => {
+    const related = SETTINGS.filter(({ needs, notWith }) => needs ?? notWith);
+    assert.ok(related.length > 5);
+    for (const { needs, notWith, commands } of related) {
+      for (const command of commands) {
+        const other = settingsOf(command).find(({ flag }) => flag === (needs ?? notWith?.flag));
+        assert.ok(other, `${needs ?? notWith?.flag} of ${command}`);
+        if (notWith) assert.ok(other.choices?.includes(notWith.value));
+      }
+    }
+  });
+
+  it("of two that must not be given together are refused", () => {
+    const made = ["--keys", "k", "--name", "n", "--kind", "cli"];
+    const why = "a CLI token has neither a limit nor scopes";
+    assert.equal(problem("keys create", [...made, "--limit", "5"]), `--limit: ${why}`);
+    assert.equal(problem("keys create", [...made, "--scope", "read:users"]), `--scope: ${why}`);
+    assert.equal(problem("keys create", [...made.slice(0, 4), "--limit", "5"]), "");
+  });
+});
 
 describe("booleans", () => {
   const booleans = settingsOf("serve").filter(({ kind }) => kind === "flag");
@@ -52,22 +127,29 @@ describe("booleans", () => {
     assert.ok(booleans.length >= 3);
     for (const { flag } of booleans) {
       for (const [word, value] of words) {
-        assert.equal(read("serve", [...SERVE, `--${flag}`, word]).flag(flag), value, `--${flag} ${word}`);
-        assert.equal(read("serve", [`--${flag}=${word}`, ...SERVE]).flag(flag), value, `--${flag}=${word}`);
+        assert.equal(valueIn(read("serve", [...SERVE, `--${flag}`, word]), flag), value, `--${flag} ${word}`);
         assert.equal(
-          read("serve", SERVE, { [variableOf(flag)]: word }).flag(flag),
+          valueIn(read("serve", [`--${flag}=${word}`, ...SERVE]), flag),
+          value,
+          `--${flag}=${word}`,
+        );
+        assert.equal(
+          valueIn(read("serve", SERVE, { [variableOf(flag)]: word }), flag),
           value,
           `${flag} by variable`,
         );
       }
       for (const more of [[], SERVE]) {
         const args = more.length > 0 ? [`--${flag}`, ...more] : [...SERVE, `--${flag}`];
-        assert.equal(read("serve", args).flag(flag), true, `--${flag} alone`);
+        assert.equal(valueIn(read("serve", args), flag), true, `--${flag} alone`);
       }
-      assert.equal(read("serve", [...SERVE, `--no-${flag}`]).flag(flag), false);
-      assert.equal(read("serve", SERVE).flag(flag), defaultOf(flag) === "on", "the default");
-      assert.equal(read("serve", [...SERVE, `--${flag}`], { [variableOf(flag)]: "off" }).flag(flag), true);
-      assert.equal(read("serve", SERVE, { [variableOf(flag)]: "" }).flag(flag), defaultOf(flag) === "on");
+      assert.equal(valueIn(read("serve", [...SERVE, `--no-${flag}`]), flag), false);
+      assert.equal(valueIn(read("serve", SERVE), flag), defaultOf(flag) === "on", "the default");
+      assert.equal(
+        valueIn(read("serve", [...SERVE, `--${flag}`], { [variableOf(flag)]: "off" }), flag),
+        true,
+      );
+      assert.equal(valueIn(read("serve", SERVE, { [variableOf(flag)]: "" }), flag), defaultOf(flag) === "on");
     }
   });
 
@@ -85,9 +167,9 @@ describe("booleans", () => {
 
   it("take no word that is the command's own", () => {
     const options = read("check", ["--json", "data/sample"]);
-    assert.deepEqual([options.flag("json"), options.positionals], [true, ["data/sample"]]);
+    assert.deepEqual([options.values.json, options.positionals], [true, ["data/sample"]]);
     const off = read("diff", ["a", "--json", "off", "b"]);
-    assert.deepEqual([off.flag("json"), off.positionals], [false, ["a", "b"]]);
+    assert.deepEqual([off.values.json, off.positionals], [false, ["a", "b"]]);
     assert.deepEqual(read("check", ["--", "--json"]).positionals, ["--json"]);
     // Nor the value of another option.
     assert.match(problem("serve", ["--snapshot", "--cors", "--keys", "k"]), /--snapshot/);
@@ -107,7 +189,9 @@ describe("variables", () => {
         const value = otherValue(setting);
         assert.equal(problemWith(setting, value), undefined, `${flag} ${value}`);
         const options = read(name, [...args, ...words], { [variableOf(flag)]: value });
-        const isRead = options.list(flag)[0] === value;
+        const isRead = options.given.has(nameOf(flag));
+        const is = String(valueIn(options, flag));
+        assert.equal(is === (setting.kind === "flag" ? String(readBoolean(value)) : value), isRead, flag);
         assert.equal(isRead, name === "serve" || name === "demo", `${name} --${flag}`);
         assert.equal(readsVariable(name, flag), isRead);
         // A value that would be wrong is not even looked at.
@@ -116,8 +200,8 @@ describe("variables", () => {
       }
     }
     assert.ok(seen > 50, `only ${seen} options`);
-    assert.equal(read("keys list", [], { ORRERY_KEYS: "file" }).text("keys"), "file");
-    assert.equal(read("keys list", ["--keys", "flag"], { ORRERY_KEYS: "file" }).text("keys"), "flag");
+    assert.equal(read("keys list", [], { ORRERY_KEYS: "file" }).values.keys, "file");
+    assert.equal(read("keys list", ["--keys", "flag"], { ORRERY_KEYS: "file" }).values.keys, "flag");
   });
 
   it("are named in messages and help where they count, and only there", () => {
@@ -166,7 +250,7 @@ describe("lists", () => {
   it("are given one by one or joined by commas", () => {
     const made = ["--keys", "k", "--name", "n"];
     const scopes = (...args: string[]): readonly string[] =>
-      read("keys create", [...made, ...args]).list("scope");
+      read("keys create", [...made, ...args]).values.scope;
     assert.deepEqual(scopes(), []);
     assert.deepEqual(scopes("--scope", "a,b", "--scope", " c"), ["a", "b", "c"]);
     for (const empty of ["", ",", "a,", "a,,b"]) {
@@ -194,7 +278,7 @@ describe("timeouts", () => {
   it("of the head is never longer than that of the whole request, which Node would refuse", () => {
     const limits = (...args: string[]) => {
       const options = read("serve", [...SERVE, ...args]);
-      return limitsFrom((flag) => options.number(flag));
+      return httpFrom(options.values);
     };
     assert.equal(limits().headersTimeout, 10_000);
     assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);

@@ -30,7 +30,7 @@ function nameOf(line: string): string {
 }
 
 it("names, types and labels of metrics are those recorded", async () => {
-  const server = await serve({ admin: { address: { host: "127.0.0.1", port: 0 }, maxAgeSeconds: 0 } });
+  const server = await serve({ admin: { address: { host: "127.0.0.1", port: 0 } } });
   const { text } = await get(`http://127.0.0.1:${server.adminPort}/metrics`);
   const lines = text.split("\n").map((line) => (line.startsWith("#") ? line : nameOf(line)));
   const recording = new Recording("metrics");

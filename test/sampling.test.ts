@@ -44,7 +44,7 @@ describe("a sample", () => {
 });
 
 it("a server logs one in N of its requests and all failures, and answers each with an id", async () => {
-  const server = await serve({ accessLog: true, accessSampling: { every: 10, slowMs: 3_600_000 } });
+  const server = await serve({ accessLog: true, accessLogSample: 10, slowMs: 3_600_000 });
   const agent = keepAlive(1);
   const ids = new Set<unknown>();
   for (let n = 0; n < 50; n++) {

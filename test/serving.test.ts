@@ -11,8 +11,7 @@ import { hashToken } from "../src/gate/keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe.ts";
-import { type RunningServer, startServer } from "../src/serve/server.ts";
-import { threadsFrom } from "../src/serve/threads/serving-threads.ts";
+import { type RunningServer, startServer, threadsFrom } from "../src/serve/server.ts";
 import { MOST_THREADS } from "../src/settings.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { run, until } from "./support/process.ts";
@@ -296,8 +295,8 @@ it("without servers that share a port more than one thread is a wrong call", {
 });
 
 it("the setting takes a number of threads or auto", async () => {
-  assert.equal(threadsFrom("1"), 1);
-  assert.equal(threadsFrom(String(MOST_THREADS)), MOST_THREADS);
+  assert.equal(threadsFrom(1), 1);
+  assert.equal(threadsFrom(MOST_THREADS), MOST_THREADS);
   assert.ok(threadsFrom("auto") >= 1 && threadsFrom("auto") <= MOST_THREADS);
   assert.equal(whyNoSharing({ node: "22.12.0" }, "linux"), undefined);
   assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);

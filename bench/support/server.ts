@@ -9,6 +9,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DEFAULT_HTTP } from "../../src/http/server.ts";
 import type { Observation } from "../../src/observe.ts";
 import { startServer } from "../../src/serve/server.ts";
+import { DEFAULTS } from "../../src/settings.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */
 export interface Report {
@@ -22,20 +23,11 @@ const [snapshot, keys, cacheBytes = "67108864", threads = "1", similar = ""] = p
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
 const server = await startServer({
-  snapshot: snapshot!,
-  keys: keys!,
-  prefixes: { api: "svc_sk_", cli: "svcx_" },
-  host: "127.0.0.1",
-  port: 0,
-  rateLimit: 1_000_000_000,
-  rateWindow: 3600,
-  cors: true,
-  watch: 0,
-  maxSnapshotBytes: 2 ** 34,
-  searchCacheBytes: Number(cacheBytes),
-  similar: similar !== "",
-  accessLog: false,
-  servingThreads: Number(threads),
+  settings: {
+    ...DEFAULTS,
+    ...{ snapshot: snapshot!, keys: keys!, port: 0, docs: false, watch: 0, rateLimit: 1_000_000_000 },
+    ...{ searchCacheBytes: Number(cacheBytes), similar: similar !== "", threads: Number(threads) },
+  },
   observe: (observation: Observation) => process.send!({ observation }),
   http: DEFAULT_HTTP,
 });

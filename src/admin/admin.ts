@@ -10,6 +10,7 @@ import { watchEventLoop } from "../serve/process/event-loop.ts";
 import type { OpenState } from "../serve/state/open.ts";
 import type { ServingThreads } from "../serve/threads/serving-threads.ts";
 import { type CacheQuestion, figuresOfThread } from "../serve/threads/thread-figures.ts";
+import type { Settings } from "../settings.ts";
 import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
@@ -28,21 +29,17 @@ import { type AskedThread, createStatus, measureMoment, type StatusSources } fro
 import { Timeline } from "./timeline.ts";
 import { createTokenCheck } from "./token.ts";
 
-/** Settings of the listener. */
+/** Where the listener is, and who may ask it. */
 export interface AdminSettings {
   readonly address: AdminAddress;
   /** Asked for where it is given; visible ASCII. */
   readonly token?: string | undefined;
-  /** Seconds until a generation that nothing confirmed is stale; 0 for never. */
-  readonly maxAgeSeconds: number;
 }
 
 /** What it is made with. */
 export interface AdminOptions extends AdminSettings {
+  readonly settings: Settings;
   readonly servingThreads: number;
-  readonly searchCacheBytes: number;
-  /** Seconds a window. */
-  readonly rateWindow: number;
   /** How limits are shared; undefined where they are not. */
   readonly sharedLimits: LimitsSettings | undefined;
   /** Where requests are counted. */
@@ -124,9 +121,9 @@ function createReload(
 }
 
 /** What is learnt of a server by being told of it. */
-function createFollowing({ sharedLimits, maxAgeSeconds, requestCells }: AdminOptions) {
+function createFollowing({ settings, sharedLimits, requestCells }: AdminOptions) {
   const history = new History();
-  const readiness = new ReadinessKeeper(history, maxAgeSeconds);
+  const readiness = new ReadinessKeeper(history, settings.maxAge);
   const limits = new LimitsHistory(sharedLimits);
   const problems = new Problems(readiness, limits);
   const observed = createObservedCounts();
@@ -196,8 +193,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ...following,
     opened: () => opened,
     servingThreads,
-    searchCacheBytes: options.searchCacheBytes,
-    windowSeconds: options.rateWindow,
+    searchCacheBytes: options.settings.searchCacheBytes,
+    windowSeconds: options.settings.rateWindow,
     askThreads: () => askThreads(),
   };
   const timeline = new Timeline(() => measureMoment(sources));

@@ -24,22 +24,22 @@ async function tokenIn(file: string, name: string): Promise<string> {
  * @throws {CommandError} naming setting and file, when there is no token in it
  */
 export async function readAdminSettings(
-  options: Options,
+  options: Options<"serve" | "demo">,
   spare?: AdminAddress,
 ): Promise<AdminSettings | undefined> {
-  const text = options.optional("admin");
-  const name = options.nameOf("admin");
+  const text = options.values.admin;
+  const name = options.names.admin;
   if (text === undefined ? spare === undefined : text === "off") return undefined;
   const address = text === undefined ? spare : parseAdminAddress(text);
   if (address === undefined) {
     throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
   }
-  const file = options.optional("admin-token-file");
+  const file = options.values.adminTokenFile;
   if (file === undefined && !isLoopback(address.host)) {
     throw new UsageError(
       `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
     );
   }
-  const token = file === undefined ? undefined : await tokenIn(file, options.nameOf("admin-token-file"));
-  return { address, token, maxAgeSeconds: options.number("max-age") };
+  const token = file === undefined ? undefined : await tokenIn(file, options.names.adminTokenFile);
+  return { address, token };
 }

@@ -11,10 +11,10 @@ import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
 
 /** Runs the command. */
-export async function build(options: Options, world: World): Promise<void> {
+export async function build(options: Options<"build">, world: World): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
-  const to = options.text("out");
+  const to = options.values.out;
   const cannotWrite = (error: unknown): never => {
     const why = error instanceof OvertakenError ? error.message : systemErrorText(error);
     if (why === undefined) throw error;
@@ -23,8 +23,8 @@ export async function build(options: Options, world: World): Promise<void> {
   const unclaim = await claimFolder(to).catch(cannotWrite);
   const bar = startProgress(world, "reading");
   const result = await buildPrepared(from, to, {
-    maxBytes: options.integer("max-snapshot-bytes"),
-    manifest: options.flag("manifest"),
+    maxBytes: options.values.maxSnapshotBytes,
+    manifest: options.values.manifest,
     onProgress: bar.show,
   })
     .catch(cannotWrite)

@@ -70,18 +70,18 @@ async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loa
 }
 
 /** Runs the command. */
-export async function check(options: Options, world: World): Promise<void> {
-  const { folder, repair } = await fetchSnapshot(options, world, options.positionals[0]!);
+export async function check(options: Options<"check">, world: World): Promise<void> {
+  const { folder, repair } = await fetchSnapshot(options, world);
   const bar = startProgress(world, "reading");
-  const load = options.flag("no-index") ? loadSnapshot : loadAsServed;
-  const loadOptions = { maxBytes: options.integer("max-snapshot-bytes"), onProgress: bar.show };
+  const load = options.values.noIndex ? loadSnapshot : loadAsServed;
+  const loadOptions = { maxBytes: options.values.maxSnapshotBytes, onProgress: bar.show };
   let result = await load(folder, loadOptions);
   if (!result.ok) {
     const repaired = await repair();
     if (repaired !== undefined) result = await load(repaired, loadOptions);
   }
   bar.end();
-  const json = options.flag("json");
+  const json = options.values.json;
   if (!result.ok) {
     if (json) world.print(`${JSON.stringify({ ok: false, problems: result.problems }, null, 2)}\n`);
     throw new ProblemsError(result.problems);

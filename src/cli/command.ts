@@ -26,14 +26,14 @@ export interface World {
 }
 
 /** One command. */
-export interface CommandRow {
+export interface CommandRow<C extends Command = Command> {
   /** Its words, in order. */
-  readonly name: Command;
+  readonly name: C;
   /** What stands behind the words, for help texts. */
   readonly usage: string;
   /** Words it takes beside its settings. */
   readonly positionals: readonly string[];
   readonly summary: string;
   /** Does the work; resolves when done. */
-  readonly run: (options: Options, world: World) => Promise<void>;
+  run(options: Options<C>, world: World): Promise<void>;
 }

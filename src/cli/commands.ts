@@ -3,10 +3,10 @@
  * file is imported when it runs, so that none waits for what another needs.
  */
 
+import type { Command } from "../settings.ts";
 import type { CommandRow } from "./command.ts";
 
-/** Every command. */
-export const COMMANDS: readonly CommandRow[] = [
+const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
   {
     name: "serve",
     usage: "--snapshot DIR|URL --keys FILE",
@@ -120,3 +120,6 @@ export const COMMANDS: readonly CommandRow[] = [
     run: async (options, world) => (await import("./completion.ts")).completion(options, world, COMMANDS),
   },
 ];
+
+/** Every command. */
+export const COMMANDS: readonly CommandRow[] = ROWS;

@@ -240,7 +240,7 @@ const SHELLS: Readonly<Record<string, (all: readonly Row[]) => string>> = { bash
 
 /** Runs the command. */
 export async function completion(
-  options: Options,
+  options: Options<"completion">,
   world: World,
   commands: readonly CommandRow[],
 ): Promise<void> {

@@ -4,14 +4,16 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../package.ts";
+import { DEFAULTS } from "../settings.ts";
 import { systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { makeKey } from "./new-key.ts";
-import { CommandError, type Options } from "./options.ts";
-import { listeningLine, openLog, reportWithoutEffect, serverOptions, start, takeSignals } from "./serve.ts";
+import { CommandError, type Options, readPrefixes } from "./options.ts";
+import { listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
@@ -35,16 +37,18 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 
 /** Runs the command. */
-export async function demo(options: Options, world: World): Promise<void> {
+export async function demo(options: Options<"demo">, world: World): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
-  const { keys, token, sample } = await makePlace(options.text("api-key-prefix"));
-  const console = await openConsole(options.optional("log-file"));
+  const { values } = options;
+  const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
+  const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   reportWithoutEffect(options, observe);
-  const settings = { ...serverOptions(options, sample, keys, observe), admin };
-  const server = await start(settings, world, console);
+  readPrefixes(options);
+  const settings = { ...DEFAULTS, ...values, snapshot: sample, keys };
+  const server = await start({ settings, admin, http: httpFrom(values), observe }, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);

@@ -9,14 +9,14 @@ import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
 
-async function load(folder: string, options: Options, world: World): Promise<Loaded> {
+async function load(folder: string, options: Options<"diff">, world: World): Promise<Loaded> {
   const bar = startProgress(world, `reading ${folder}`);
-  const maxBytes = options.integer("max-snapshot-bytes");
+  const maxBytes = options.values.maxSnapshotBytes;
   const result = await loadSnapshot(folder, { maxBytes, keepHiddenIds: true, onProgress: bar.show });
   bar.end();
   if (!result.ok) {
     const problems = result.problems.map((problem) => `${folder}: ${problem}`);
-    if (options.flag("json")) world.print(`${JSON.stringify({ ok: false, problems }, null, 2)}\n`);
+    if (options.values.json) world.print(`${JSON.stringify({ ok: false, problems }, null, 2)}\n`);
     throw new ProblemsError(problems);
   }
   return result;
@@ -50,7 +50,7 @@ function textOf({ from, to, refusals, tables, becomeHidden, moves }: SnapshotDif
 }
 
 /** Runs the command. */
-export async function diff(options: Options, world: World): Promise<void> {
+export async function diff(options: Options<"diff">, world: World): Promise<void> {
   const [from, to] = options.positionals;
   refuseAddress("FROM", from!);
   refuseAddress("TO", to!);
@@ -58,5 +58,5 @@ export async function diff(options: Options, world: World): Promise<void> {
   const after = await load(to!, options, world);
   const hidden = after.reports.find((report) => report.table === "worlds.ndjson")!.hiddenIds!;
   const found = diffStores(before.store, after.store, hidden);
-  world.print(options.flag("json") ? `${JSON.stringify(found, null, 2)}\n` : textOf(found));
+  world.print(options.values.json ? `${JSON.stringify(found, null, 2)}\n` : textOf(found));
 }

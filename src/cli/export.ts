@@ -25,12 +25,12 @@ async function readQueries(file: string | undefined): Promise<Queries> {
   }
 }
 
-function readUrl(options: Options): ReturnType<typeof readPostgresUrl> {
+function readUrl({ values, names }: Options<"export">): ReturnType<typeof readPostgresUrl> {
   try {
-    return readPostgresUrl(options.text("postgres"));
+    return readPostgresUrl(values.postgres);
   } catch (error) {
     if (!(error instanceof PostgresUrlError)) throw error;
-    throw new UsageError(`${options.nameOf("postgres")}: ${error.message}`);
+    throw new UsageError(`${names.postgres}: ${error.message}`);
   }
 }
 
@@ -61,11 +61,10 @@ function lineOf({ generation, rows, bytes, isNew }: Exported, began: number): st
 const prepare: Prepare = (from, to, maxBytes) => buildPrepared(from, to, { maxBytes, manifest: true });
 
 /** Runs the command. */
-export async function exportRows(options: Options, world: World): Promise<void> {
+export async function exportRows(options: Options<"export">, world: World): Promise<void> {
   const from = readUrl(options);
-  const out = options.text("out");
-  const every = options.optional("every");
-  const queries = await readQueries(options.optional("queries"));
+  const { out, every, gzip, build, maxSnapshotBytes: maxBytes } = options.values;
+  const queries = await readQueries(options.values.queries);
   await runRounds(options, world, {
     explain: (error) => explain(error, out),
     isPassing,
@@ -73,8 +72,7 @@ export async function exportRows(options: Options, world: World): Promise<void> 
       const began = performance.now();
       const task: ExportOptions = {
         ...{ from, out, queries, signal, onlyChanges: every !== undefined },
-        ...{ gzip: options.flag("gzip"), maxBytes: options.integer("max-snapshot-bytes") },
-        prepare: options.flag("build") ? prepare : undefined,
+        ...{ gzip, maxBytes, prepare: build ? prepare : undefined },
       };
       return lineOf(await exportOnce(task), began);
     },

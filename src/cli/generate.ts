@@ -7,18 +7,10 @@ import type { World } from "./command.ts";
 import { CommandError, type Options } from "./options.ts";
 
 /** Runs the command. */
-export async function generate(options: Options, world: World): Promise<void> {
-  const out = options.text("out");
+export async function generate(options: Options<"generate">, world: World): Promise<void> {
+  const { out } = options.values;
   try {
-    await generateSnapshot({
-      out,
-      users: options.integer("users"),
-      worlds: options.integer("worlds"),
-      instances: options.integer("instances"),
-      seed: options.integer("seed"),
-      gzip: options.flag("gzip"),
-      force: options.flag("force"),
-    });
+    await generateSnapshot(options.values);
   } catch (error) {
     const why = error instanceof OccupiedError ? error.message : systemErrorText(error);
     if (why === undefined) throw error;

@@ -1,6 +1,6 @@
 /** `orrery keys …`: making and managing keys. */
 
-import type { KeyKind, KeyRecord } from "../gate/keys.ts";
+import type { KeyRecord } from "../gate/keys.ts";
 import { SCOPES } from "../model.ts";
 import { nearest } from "../nearest.ts";
 import { systemErrorText } from "../system-error.ts";
@@ -47,8 +47,7 @@ function readExpiry(text: string, now: number): string {
 }
 
 /** The scopes asked for, each once; all when none was. */
-function readScopes(options: Options): readonly string[] {
-  const scopes = options.list("scope");
+function readScopes(scopes: readonly string[]): readonly string[] {
   for (const scope of scopes) {
     if (SCOPES.some((known) => known === scope)) continue;
     const meant = nearest(scope, SCOPES);
@@ -60,28 +59,21 @@ function readScopes(options: Options): readonly string[] {
 }
 
 /** What is to be made, checked. */
-function readAddedKey(options: Options): AddedKey {
+function readAddedKey(options: Options<"keys create">): AddedKey {
   const prefixes = readPrefixes(options);
-  const kind = options.text("kind") as KeyKind;
-  const limit = options.optional("limit");
-  if (kind === "cli" && (limit !== undefined || options.list("scope").length > 0)) {
-    throw new UsageError(
-      `--${limit !== undefined ? "limit" : "scope"}: a CLI token has neither a limit nor scopes`,
-    );
-  }
-  const expires = options.optional("expires");
+  const { name, kind, limit = null, expires } = options.values;
   return {
-    name: options.text("name"),
+    name,
     kind,
     prefix: prefixes[kind],
-    scopes: readScopes(options),
-    limit: limit === undefined ? null : Number(limit),
+    scopes: readScopes(options.values.scope),
+    limit,
     expiresAt: expires === undefined ? null : readExpiry(expires, Date.now()),
   };
 }
 
 /** `keys create` */
-export async function createKey(options: Options, world: World): Promise<void> {
+export async function createKey(options: Options<"keys create">, world: World): Promise<void> {
   const key = readAddedKey(options);
   let shown = false;
   const show = async (token: string): Promise<void> => {
@@ -94,7 +86,7 @@ export async function createKey(options: Options, world: World): Promise<void> {
     }
   };
   try {
-    await addKey(options.text("keys"), {
+    await addKey(options.values.keys, {
       ...key,
       show,
       onId: (id) => world.complain(`orrery: created ${id}; its token is not shown again\n`),
@@ -175,18 +167,18 @@ function listJson(records: readonly KeyRecord[], now: number): string {
 }
 
 /** `keys list` */
-export async function listKeys(options: Options, world: World): Promise<void> {
-  const records = await readRecords(options.text("keys"));
-  world.print((options.flag("json") ? listJson : listText)(records, Date.now()));
+export async function listKeys(options: Options<"keys list">, world: World): Promise<void> {
+  const records = await readRecords(options.values.keys);
+  world.print((options.values.json ? listJson : listText)(records, Date.now()));
 }
 
 async function changeOne(
-  options: Options,
+  options: Options<"keys disable" | "keys enable" | "keys delete">,
   world: World,
   done: string,
   change: (record: KeyRecord) => KeyRecord | undefined,
 ): Promise<void> {
-  const file = options.text("keys");
+  const file = options.values.keys;
   const id = options.positionals[0]!;
   const changeRecord = (records: KeyRecord[]): KeyRecord[] => {
     if (!records.some((record) => record.id === id)) {
@@ -201,16 +193,16 @@ async function changeOne(
 }
 
 /** `keys disable` */
-export function disableKey(options: Options, world: World): Promise<void> {
+export function disableKey(options: Options<"keys disable">, world: World): Promise<void> {
   return changeOne(options, world, "disabled", (record) => ({ ...record, active: false }));
 }
 
 /** `keys enable` */
-export function enableKey(options: Options, world: World): Promise<void> {
+export function enableKey(options: Options<"keys enable">, world: World): Promise<void> {
   return changeOne(options, world, "enabled", (record) => ({ ...record, active: true }));
 }
 
 /** `keys delete` */
-export function deleteKey(options: Options, world: World): Promise<void> {
+export function deleteKey(options: Options<"keys delete">, world: World): Promise<void> {
   return changeOne(options, world, "deleted", () => undefined);
 }

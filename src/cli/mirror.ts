@@ -9,7 +9,7 @@ import type { World } from "./command.ts";
 import type { Options } from "./options.ts";
 import { startRequestProgress } from "./request-progress.ts";
 import { runRounds } from "./rounds.ts";
-import { explainUpstream, readPerHour, readServer } from "./upstream.ts";
+import { explainUpstream, readServer } from "./upstream.ts";
 
 /** The fewest requests that could do, and what they are for. */
 function boundText(bound: Bound): string {
@@ -35,9 +35,9 @@ function isPassing(error: unknown): boolean {
 }
 
 /** Runs the command. */
-export async function mirror(options: Options, world: World): Promise<void> {
-  const from = readServer(options, "from");
-  const out = options.text("out");
+export async function mirror(options: Options<"mirror">, world: World): Promise<void> {
+  const from = readServer(options.values.from, options.names.from);
+  const { out } = options.values;
   const progress = startRequestProgress(world, `mirroring ${new URL(from).host}`);
   let opened: Mirror | undefined;
   await runRounds(options, world, {
@@ -51,10 +51,10 @@ export async function mirror(options: Options, world: World): Promise<void> {
       const began = performance.now();
       opened ??= await openMirror({
         ...{ from, out, signal, timing: TIMING },
-        tokenFile: options.text("token-file"),
-        searches: [...new Set(options.list("users"))],
-        perHour: readPerHour(options),
-        maxBytes: options.integer("max-snapshot-bytes"),
+        tokenFile: options.values.tokenFile,
+        searches: [...new Set(options.values.users)],
+        perHour: options.values.requestsPerHour,
+        maxBytes: options.values.maxSnapshotBytes,
         tell(sentence) {
           progress.end();
           world.complain(`orrery: ${sentence}\n`);

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { behindLinks } from "../foreign.ts";
 import { ROW_FILES } from "../model.ts";
-import { settingsOf } from "../settings.ts";
+import { nameOf, settingsOf } from "../settings.ts";
 import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { isAddress } from "../source/address.ts";
 import type { CommandRow } from "./command.ts";
@@ -33,9 +33,11 @@ function namedBy({ name: command, positionals }: CommandRow, options: Options): 
   const words = positionals.flatMap((name, at) =>
     name.startsWith("DIR") ? [{ name, path: options.positionals[at]!, isWritten: false }] : [],
   );
+  const names: Readonly<Record<string, string>> = options.names;
   const settings = settingsOf(command).flatMap(({ flag, path: use }) => {
-    const path = use === undefined ? undefined : options.optional(flag);
-    return path === undefined ? [] : [{ name: options.nameOf(flag), path, isWritten: use === "written" }];
+    const path = Object.entries(options.values).find(([name]) => name === nameOf(flag))?.[1];
+    if (use === undefined || typeof path !== "string") return [];
+    return [{ name: names[nameOf(flag)]!, path, isWritten: use === "written" }];
   });
   return [...words, ...settings].filter(({ path }) => !isAddress(path));
 }

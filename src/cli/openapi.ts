@@ -6,6 +6,6 @@ import type { World } from "./command.ts";
 import type { Options } from "./options.ts";
 
 /** Runs the command. */
-export async function openapi(_options: Options, world: World): Promise<void> {
+export async function openapi(_options: Options<"openapi">, world: World): Promise<void> {
   world.print(`${JSON.stringify(createOpenApi(ROUTES), null, 2)}\n`);
 }

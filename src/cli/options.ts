@@ -1,15 +1,19 @@
 /** Arguments and environment to checked settings. */
 
 import { parseArgs } from "node:util";
+import type { Prefixes } from "../gate/token.ts";
 import { nearest } from "../nearest.ts";
 import {
   type Command,
+  nameOf,
   problemWith,
   problemWithPrefixes,
   readBoolean,
   readsVariable,
+  readValue,
   type Setting,
   settingsOf,
+  type Values,
   variableOf,
 } from "../settings.ts";
 
@@ -35,21 +39,25 @@ export class ProblemsError extends CommandError {
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The settings of one call, checked. Asking for one that the command does not have is a defect. */
-export interface Options {
+type Names<V> = { readonly [Name in keyof V]: string };
+
+/** Settings that were given and do nothing, and why not. */
+export interface WithoutEffect {
+  /** By flag or variable. */
+  readonly settings: readonly string[];
+  readonly why: string;
+}
+
+/** The settings of one call, checked. */
+export interface Options<C extends Command = Command> {
   readonly positionals: readonly string[];
-  /** A text or choice. */
-  text(flag: string): string;
-  /** A text, integer or choice without default. */
-  optional(flag: string): string | undefined;
-  integer(flag: string): number;
-  number(flag: string): number;
-  flag(flag: string): boolean;
-  list(flag: string): readonly string[];
-  /** What the value came from, for messages: the variable if that gave it, else the flag. */
-  nameOf(flag: string): string;
-  /** Whether its value is no default. */
-  isGiven(flag: string): boolean;
+  readonly values: Values<C>;
+  /** What each value came from, for messages: the variable if that gave it, else the flag. */
+  readonly names: Names<Values<C>>;
+  /** Names of the settings that are given. */
+  readonly given: ReadonlySet<string>;
+  /** Settings that need another one, which is not given. */
+  readonly withoutEffect: readonly WithoutEffect[];
 }
 
 type Given = string | string[] | undefined;
@@ -96,8 +104,8 @@ function problemOf(error: Error, settings: readonly Setting[]): string {
   return meant === undefined ? problem : `${problem}; did you mean --${meant}?`;
 }
 
-/** The values of one setting: from the flag, else the variable if there may be one, else the default. */
-function valuesOf(setting: Setting, given: Given, variable: string | undefined): readonly string[] {
+/** The texts of one setting: from the flag, else the variable if there may be one, else the default. */
+function textsOf(setting: Setting, given: Given, variable: string | undefined): readonly string[] {
   const isGiven = given !== undefined || (variable !== undefined && variable !== "");
   const values = isGiven ? [given ?? variable!].flat() : [setting.default ?? []].flat();
   if (setting.kind !== "list") return values;
@@ -109,19 +117,58 @@ function shown(value: string): string {
   return JSON.stringify(value.replace(/:\S*@/g, ":***@"));
 }
 
-function check(command: Command, setting: Setting, values: readonly string[], name: string): void {
+function check(command: Command, setting: Setting, texts: readonly string[], name: string): void {
   const { flag } = setting;
-  if (values.length === 0 && setting.required) {
+  if (texts.length === 0 && setting.required) {
     throw new UsageError(
       `--${flag}${readsVariable(command, flag) ? ` (or ${variableOf(flag)})` : ""} is required`,
     );
   }
-  for (const value of values) {
-    const problem = problemWith(setting, value);
+  for (const text of texts) {
+    const problem = problemWith(setting, text);
     if (problem === undefined) continue;
-    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${shown(value)}`;
+    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${shown(text)}`;
     throw new UsageError(`${name}: ${problem}${is}`);
   }
+}
+
+/** The options while they are made, of whichever command. */
+interface Read extends Pick<Options, "given"> {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** Checks what settings say of each other. @throws {UsageError} */
+function checkRelations(settings: readonly Setting[], { values, names, given }: Read): WithoutEffect[] {
+  const found = new Map<string, string[]>();
+  for (const { flag, needs, notWith } of settings) {
+    const name = nameOf(flag);
+    if (!given.has(name)) continue;
+    if (notWith !== undefined && values[nameOf(notWith.flag)] === notWith.value)
+      throw new UsageError(`${names[name]}: ${notWith.why}`);
+    if (needs !== undefined && !given.has(nameOf(needs)))
+      found.set(needs, [...(found.get(needs) ?? []), names[name]!]);
+  }
+  return Array.from(found, ([needed, settings]) => ({ settings, why: `without --${needed}` }));
+}
+
+/** Takes arguments apart, as texts by flag. @throws {UsageError} */
+function parse(settings: readonly Setting[], args: readonly string[], words: readonly string[]) {
+  const options = Object.fromEntries(
+    settings.map(({ flag, kind }) => [flag, { type: "string" as const, multiple: kind === "list" }]),
+  );
+  let parsed: { values: Record<string, Given>; positionals: string[] };
+  try {
+    const withValues = attachValues(args, settings, words.length > 0);
+    parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(problemOf(error as Error, settings));
+  }
+  const { length } = parsed.positionals;
+  if (length > words.length)
+    throw new UsageError(`unexpected argument ${shown(parsed.positionals[words.length]!)}`);
+  if (length < words.length) throw new UsageError(`${words[length]} is missing`);
+  return parsed;
 }
 
 /**
@@ -130,59 +177,31 @@ function check(command: Command, setting: Setting, values: readonly string[], na
  * @param positionals what the words are that the command takes beside its settings
  * @throws {UsageError} naming what is wrong
  */
-export function readOptions(
-  command: Command,
+export function readOptions<C extends Command>(
+  command: C,
   args: readonly string[],
   environment: Environment,
   positionals: readonly string[],
-): Options {
+): Options<C> {
   const settings = settingsOf(command);
-  const options = Object.fromEntries(
-    settings.map(({ flag, kind }) => [flag, { type: "string" as const, multiple: kind === "list" }]),
-  );
-  let parsed: { values: Record<string, Given>; positionals: string[] };
-  try {
-    const withValues = attachValues(args, settings, positionals.length > 0);
-    parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(problemOf(error as Error, settings));
-  }
-  if (parsed.positionals.length > positionals.length) {
-    throw new UsageError(`unexpected argument ${shown(parsed.positionals[positionals.length]!)}`);
-  }
-  if (parsed.positionals.length < positionals.length) {
-    throw new UsageError(`${positionals[parsed.positionals.length]} is missing`);
-  }
-
-  const read = new Map<string, readonly string[]>();
-  const names = new Map<string, string>();
-  const isGiven = new Set<string>();
+  const parsed = parse(settings, args, positionals);
+  const values: Record<string, unknown> = {};
+  const names: Record<string, string> = {};
+  const given = new Set<string>();
   for (const setting of settings) {
-    const given = parsed.values[setting.flag];
-    const variable = readsVariable(command, setting.flag) ? environment[variableOf(setting.flag)] : undefined;
-    const values = valuesOf(setting, given, variable);
-    const name = given === undefined && variable ? variableOf(setting.flag) : `--${setting.flag}`;
-    check(command, setting, values, name);
-    if (given !== undefined || variable) isGiven.add(setting.flag);
-    read.set(setting.flag, values);
-    names.set(setting.flag, name);
+    const { flag } = setting;
+    const argument = parsed.values[flag];
+    const variable = readsVariable(command, flag) ? environment[variableOf(flag)] : undefined;
+    const texts = textsOf(setting, argument, variable);
+    const name = nameOf(flag);
+    names[name] = argument === undefined && variable ? variableOf(flag) : `--${flag}`;
+    check(command, setting, texts, names[name]);
+    if (argument !== undefined || variable) given.add(name);
+    values[name] = readValue(setting, texts);
   }
-  const valuesFor = (flag: string): readonly string[] => {
-    const values = read.get(flag);
-    if (values === undefined) throw new TypeError(`${command} has no setting ${flag}`);
-    return values;
-  };
-  return {
-    positionals: parsed.positionals,
-    text: (flag) => valuesFor(flag)[0]!,
-    optional: (flag) => valuesFor(flag)[0],
-    integer: (flag) => Number(valuesFor(flag)[0]),
-    number: (flag) => Number(valuesFor(flag)[0]),
-    flag: (flag) => readBoolean(valuesFor(flag)[0] ?? "") === true,
-    list: valuesFor,
-    nameOf: (flag) => names.get(flag) ?? `--${flag}`,
-    isGiven: (flag) => isGiven.has(flag),
-  };
+  const withoutEffect = checkRelations(settings, { values, names, given });
+  const read = { positionals: parsed.positionals, values, names, given, withoutEffect };
+  return read as unknown as Options<C>;
 }
 
 /**
@@ -190,11 +209,12 @@ export function readOptions(
  *
  * @throws {UsageError} naming the settings at fault
  */
-export function readPrefixes(options: Options): { readonly api: string; readonly cli: string } {
-  const read = (flag: string) => ({ prefix: options.text(flag), name: options.nameOf(flag) });
-  const api = read("api-key-prefix");
-  const cli = read("cli-token-prefix");
-  const problem = problemWithPrefixes(api, cli);
+export function readPrefixes({ values, names }: Options<"serve" | "demo" | "keys create">): Prefixes {
+  const { apiKeyPrefix: api, cliTokenPrefix: cli } = values;
+  const problem = problemWithPrefixes(
+    { prefix: api, name: names.apiKeyPrefix },
+    { prefix: cli, name: names.cliTokenPrefix },
+  );
   if (problem !== undefined) throw new UsageError(problem);
-  return { api: api.prefix, cli: cli.prefix };
+  return { api, cli };
 }

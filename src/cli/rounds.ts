@@ -47,8 +47,12 @@ async function repeat(
 }
 
 /** Runs one round, or with `--every` any number of them; a signal ends the process. @throws what `explain` gives */
-export async function runRounds(options: Options, world: World, rounds: Rounds): Promise<void> {
-  const every = options.optional("every");
+export async function runRounds(
+  options: Options<"export" | "mirror">,
+  world: World,
+  rounds: Rounds,
+): Promise<void> {
+  const { every } = options.values;
   const stop = new AbortController();
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
@@ -56,7 +60,7 @@ export async function runRounds(options: Options, world: World, rounds: Rounds):
   const say = (line: string): void => world.complain(`orrery: ${line}\n`);
   try {
     if (every === undefined) say(await rounds.run(stop.signal));
-    else await repeat(rounds, Number(every), stop.signal, (line) => say(`${formatTime(Date.now())} ${line}`));
+    else await repeat(rounds, every, stop.signal, (line) => say(`${formatTime(Date.now())} ${line}`));
   } catch (error) {
     if (!stop.signal.aborted) throw rounds.explain(error);
     say((stop.signal.reason as Error).message);

@@ -3,7 +3,7 @@
 import { ForeignFileError } from "../foreign.ts";
 import { KeysFileError } from "../gate/keys.ts";
 import { whyNoSharing } from "../http/port.ts";
-import { type HttpKind, limitsFrom } from "../http/server.ts";
+import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { createLog } from "../serve/log/log.ts";
@@ -13,53 +13,28 @@ import {
   releaseSignals,
   STOP_SIGNALS,
 } from "../serve/process/early-signals.ts";
-import { AdminListenError, type RunningServer, type ServerOptions, startServer } from "../serve/server.ts";
+import {
+  AdminListenError,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+  threadsFrom,
+} from "../serve/server.ts";
 import { refuseForeign } from "../serve/state/counts-file.ts";
-import { ServingThreadError, threadsFrom } from "../serve/threads/serving-threads.ts";
+import { ServingThreadError } from "../serve/threads/serving-threads.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { readAdminSettings } from "./admin.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
-import { readSharedLimits } from "./shared-limits.ts";
-import { readSourceSettings } from "./source.ts";
+import { sharedLimitsOf } from "./shared-limits.ts";
+import { cacheFor } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
-/** The server's options from the command's settings, for any snapshot and keys. */
-export function serverOptions(
-  options: Options,
-  snapshot: string,
-  keys: string,
-  observe: Observe,
-): ServerOptions {
-  const prefixes = readPrefixes(options);
-  return {
-    snapshot,
-    keys,
-    prefixes,
-    host: options.text("host"),
-    port: options.integer("port"),
-    rateLimit: options.integer("rate-limit"),
-    rateWindow: options.integer("rate-window"),
-    cors: options.flag("cors"),
-    docs: options.flag("docs"),
-    watch: options.number("watch"),
-    maxSnapshotBytes: options.integer("max-snapshot-bytes"),
-    searchCacheBytes: options.integer("search-cache-bytes"),
-    maxPendingSearches: options.integer("max-pending-searches"),
-    allowShrink: options.flag("allow-shrink"),
-    similar: options.flag("similar"),
-    accessLog: options.flag("access-log"),
-    accessSampling: { every: options.integer("access-log-sample"), slowMs: options.number("slow-ms") },
-    http: { kind: options.text("http") as HttpKind, ...limitsFrom((flag) => options.number(flag)) },
-    observe,
-  };
-}
-
 /** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
-export function openLog(options: Options, { log, isOneTerminal }: Console): Observe {
-  return createLog(options.text("log-level"), log, new Set(isOneTerminal ? (["listening"] as const) : []));
+export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal }: Console): Observe {
+  return createLog(options.values.logLevel, log, new Set(isOneTerminal ? (["listening"] as const) : []));
 }
 
 /** Starts a server, or says in one line (or a line a problem) why not. */
@@ -69,8 +44,8 @@ export async function start(
   console: Console,
 ): Promise<RunningServer> {
   const place = { isTerminal: console.log.isTTY, complain: console.status, columns };
-  const download = startProgress(place, `downloading ${options.snapshot}`, "checking");
-  const bar = startProgress(place, `loading ${options.snapshot}`);
+  const download = startProgress(place, `downloading ${options.settings.snapshot}`, "checking");
+  const bar = startProgress(place, `loading ${options.settings.snapshot}`);
   let isOver = false;
   try {
     return await startServer({
@@ -94,8 +69,9 @@ export async function start(
     }
     const words = systemErrorText(error);
     if (words !== undefined) {
+      const { host, port } = options.settings;
       const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
-      throw new CommandError(`cannot listen on ${options.host} port ${options.port}: ${why}`);
+      throw new CommandError(`cannot listen on ${host} port ${port}: ${why}`);
     }
     throw error;
   } finally {
@@ -163,71 +139,49 @@ export function listeningLine(server: RunningServer): string {
   return `orrery listening on ${server.url} generation=${server.generation()}\n`;
 }
 
-/** How many threads are to serve, if that many can. */
-function servingThreads(options: Options): number {
-  const count = threadsFrom(options.text("threads"));
-  const why = count > 1 ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`${options.nameOf("threads")}: more than one ${why}`);
-  return count;
+/** Refuses to share a port where that cannot be. @throws {UsageError} */
+function checkSharing({ values, names }: Options<"serve">): void {
+  const why = whyNoSharing();
+  if (why === undefined) return;
+  if (threadsFrom(values.threads) > 1) throw new UsageError(`${names.threads}: more than one ${why}`);
+  if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
 }
-
-/** Whether the port may be shared with other processes, if that can be. */
-function sharesPort(options: Options): boolean {
-  const shares = options.flag("share-port");
-  const why = shares ? whyNoSharing() : undefined;
-  if (why !== undefined) throw new UsageError(`${options.nameOf("share-port")}: ${why}`);
-  return shares;
-}
-
-/** Settings that say how another one works, which is off where it is not given. */
-const WITHOUT_EFFECT_ALONE = {
-  admin: ["admin-token-file", "max-age"],
-  "access-log": ["access-log-sample", "slow-ms"],
-  "shared-limits": ["shared-limits-password-file", "replicas", "limits-when-away"],
-} as const;
 
 /** Tells of settings that somebody relies on and that do nothing here. */
-export function reportWithoutEffect(options: Options, observe: Observe): void {
-  for (const [needed, flags] of Object.entries(WITHOUT_EFFECT_ALONE)) {
-    if (options.isGiven(needed)) continue;
-    const settings = flags.filter((flag) => options.isGiven(flag)).map((flag) => options.nameOf(flag));
-    const why = `without --${needed}`;
-    if (settings.length > 0) observe({ kind: "settings-without-effect", settings, why });
-  }
+export function reportWithoutEffect({ withoutEffect }: Options<"serve" | "demo">, observe: Observe): void {
+  for (const found of withoutEffect) observe({ kind: "settings-without-effect", ...found });
 }
 
-/**
- * The file of counts.
- *
- * @throws {CommandError} when it is a file of something else. What cannot be read yet is the log's matter.
- */
-async function countsFile(options: Options): Promise<string | undefined> {
-  const file = options.optional("state");
-  if (file === undefined) return undefined;
+/** Refuses a file of counts that is a file of something else. What cannot be read yet is the log's matter. @throws {CommandError} */
+async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
+  if (file === undefined) return;
   await refuseForeign(file).catch((error: unknown) => {
     if (!(error instanceof ForeignFileError)) return;
-    throw new CommandError(`${options.nameOf("state")}: ${file}: ${error.message}; name a file of its own`);
+    throw new CommandError(`${names.state}: ${file}: ${error.message}; name a file of its own`);
   });
-  return file;
 }
 
 /** Runs the command. */
-export async function serve(options: Options, world: World): Promise<void> {
-  const console = await openConsole(options.optional("log-file"));
+export async function serve(options: Options<"serve">, world: World): Promise<void> {
+  const { values, names } = options;
+  const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
-  const settings = {
-    ...serverOptions(options, options.text("snapshot"), options.text("keys"), observe),
-    ...readSourceSettings(options, world, options.nameOf("snapshot"), options.text("snapshot")),
-    servingThreads: servingThreads(options),
-    sharePort: sharesPort(options),
-    countsFile: await countsFile(options),
-    sharedLimits: await readSharedLimits(options),
+  readPrefixes(options);
+  const cache = cacheFor(values.snapshot, names.snapshot, values, world);
+  checkSharing(options);
+  await checkCountsFile(options);
+  const started: ServerOptions = {
+    settings: { ...values, cache },
+    snapshotTokenName: names.snapshotTokenFile,
+    sharedLimits: await sharedLimitsOf(options),
     admin: await readAdminSettings(options),
+    http: httpFrom(values),
+    observe,
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, observe);
   reportWithoutEffect(options, observe);
-  const server = await start(settings, world, console);
+  const server = await start(started, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await stopped;

@@ -1,32 +1,18 @@
 /** Shared limits on the command line. */
 
-import type { SharedLimitsSettings } from "../serve/limits/keep-shared.ts";
-import { RedisUrlError, readPassword, readRedisUrl } from "../serve/limits/redis-url.ts";
+import { PasswordFileError, RedisUrlError, readSharedLimits } from "../serve/limits/redis-url.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 
 /**
- * Reads the settings of shared limits.
+ * Reads where and how limits are shared.
  *
- * @returns undefined where limits are not shared
  * @throws {UsageError} {@link CommandError} naming the setting, and the file, at fault, without the URL
  */
-export async function readSharedLimits(options: Options): Promise<SharedLimitsSettings | undefined> {
-  const text = options.optional("shared-limits");
-  if (text === undefined) return undefined;
-  let target: SharedLimitsSettings["target"];
-  try {
-    target = readRedisUrl(text);
-  } catch (error) {
-    if (!(error instanceof RedisUrlError)) throw error;
-    throw new UsageError(`${options.nameOf("shared-limits")}: ${error.message}`);
-  }
-  const file = options.optional("shared-limits-password-file");
-  try {
-    if (file !== undefined) target = { ...target, password: await readPassword(file) };
-  } catch (error) {
-    if (!(error instanceof RedisUrlError)) throw error;
-    throw new CommandError(`${options.nameOf("shared-limits-password-file")}: ${error.message}`);
-  }
-  const replicas = options.integer("replicas");
-  return { target, replicas, denies: options.text("limits-when-away") === "deny" };
+export async function sharedLimitsOf({ values, names }: Options<"serve">) {
+  return await readSharedLimits(values).catch((error: unknown) => {
+    if (error instanceof PasswordFileError)
+      throw new CommandError(`${names.sharedLimitsPasswordFile}: ${error.message}`);
+    if (error instanceof RedisUrlError) throw new UsageError(`${names.sharedLimits}: ${error.message}`);
+    throw error;
+  });
 }

@@ -1,41 +1,32 @@
 /** Snapshots by URL on the command line. */
 
+import { openSource } from "../serve/load/open-source.ts";
+import type { Values } from "../settings.ts";
 import { defaultCache, isAddress, problemWithAddress } from "../source/address.ts";
 import { SourceError } from "../source/problem.ts";
-import type { Source } from "../source/url.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 
-/** What the settings say of a snapshot by URL. */
-export interface SourceSettings {
-  /** Given where the snapshot is a URL. */
-  readonly cache: string | undefined;
-  readonly snapshotTokenFile: string | undefined;
-  /** What gave that, for messages. */
-  readonly snapshotTokenName: string;
-}
-
 /**
- * Reads them.
+ * The folder for copies of a snapshot by URL.
  *
  * @param name of what gave the snapshot, for messages
- * @throws {UsageError} when the snapshot is a URL that will not do
+ * @returns undefined where the snapshot is no URL
+ * @throws {UsageError} when the URL will not do
  */
-export function readSourceSettings(
-  options: Options,
-  { environment }: World,
-  name: string,
+export function cacheFor(
   snapshot: string,
-): SourceSettings {
-  const flag = "snapshot-token-file";
-  const token = { snapshotTokenFile: options.optional(flag), snapshotTokenName: options.nameOf(flag) };
-  if (!isAddress(snapshot)) return { cache: undefined, ...token };
+  name: string,
+  values: Values<"serve" | "check">,
+  { environment }: World,
+): string | undefined {
+  if (!isAddress(snapshot)) return undefined;
   const problem = problemWithAddress(snapshot);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
-  const cache = options.optional("cache") ?? defaultCache(environment.XDG_CACHE_HOME);
+  const cache = values.cache ?? defaultCache(environment.XDG_CACHE_HOME);
   if (cache === undefined) throw new UsageError("--cache is required: there is no home folder for copies");
-  return { cache, ...token };
+  return cache;
 }
 
 /** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
@@ -56,23 +47,23 @@ export interface Fetched {
  * @throws {UsageError} when the URL will not do
  * @throws {CommandError} when it cannot be downloaded: an older copy is not what was asked for
  */
-export async function fetchSnapshot(options: Options, world: World, snapshot: string): Promise<Fetched> {
-  const settings = readSourceSettings(options, world, "URL", snapshot);
-  if (!isAddress(snapshot)) return { folder: snapshot, repair: async () => undefined };
-  const { createUrlSource } = await import("../source/url.ts");
+export async function fetchSnapshot(
+  { values, names, positionals }: Options<"check">,
+  world: World,
+): Promise<Fetched> {
+  const snapshot = positionals[0]!;
+  const cache = cacheFor(snapshot, "URL", values, world);
+  if (cache === undefined) return { folder: snapshot, repair: async () => undefined };
   const bar = startProgress(world, `downloading ${snapshot}`, "checking");
   let problem: string | undefined;
-  const source: Source = createUrlSource({
-    address: snapshot,
-    cache: settings.cache!,
-    tokenFile: settings.snapshotTokenFile,
-    tokenName: settings.snapshotTokenName,
-    maxBytes: options.integer("max-snapshot-bytes"),
-    onProgress: bar.show,
+  const source = (await openSource({
+    settings: { ...values, snapshot, cache },
+    snapshotTokenName: names.snapshotTokenFile,
+    onDownload: bar.show,
     observe(observation) {
       if (observation.kind === "source-failed") problem = observation.problem;
     },
-  });
+  }))!;
   const { signal } = new AbortController();
   const run = async <Result>(work: Promise<Result>): Promise<Result> => {
     const result = await work

@@ -6,22 +6,16 @@ import { OccupiedError } from "../source/publish.ts";
 import { BadRowsError } from "../source/row-folder.ts";
 import { ApiUrlError, readApiUrl } from "../source/upstream/address.ts";
 import { systemErrorText } from "../system-error.ts";
-import { CommandError, type Options, ProblemsError, UsageError } from "./options.ts";
+import { CommandError, ProblemsError, UsageError } from "./options.ts";
 
 /** Reads the address of a server. @throws {UsageError} naming the setting */
-export function readServer(options: Options, flag: "from" | "against"): string {
+export function readServer(address: string, name: string): string {
   try {
-    return readApiUrl(options.text(flag));
+    return readApiUrl(address);
   } catch (error) {
     if (!(error instanceof ApiUrlError)) throw error;
-    throw new UsageError(`${options.nameOf(flag)}: ${error.message}`);
+    throw new UsageError(`${name}: ${error.message}`);
   }
-}
-
-/** What was asked for an hour; undefined where nothing was. */
-export function readPerHour(options: Options): number | undefined {
-  const text = options.optional("requests-per-hour");
-  return text === undefined ? undefined : Number(text);
 }
 
 /** An error as what a command says of it; defects stay what they are. @param place what the command works on */

@@ -8,6 +8,7 @@ import { observeNothing } from "../observe.ts";
 import { SnapshotError } from "../serve/load/snapshots.ts";
 import { STOP_SIGNALS } from "../serve/process/early-signals.ts";
 import { type OpenState, openState } from "../serve/state/open.ts";
+import { DEFAULTS } from "../settings.ts";
 import type { MirrorNote } from "../source/mirror/snapshot.ts";
 import { readManifestOf } from "../source/row-folder.ts";
 import { TIMING } from "../source/timing.ts";
@@ -20,7 +21,7 @@ import type { World } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
 import { startRequestProgress } from "./request-progress.ts";
 import { refuseAddress } from "./source.ts";
-import { explainUpstream, readPerHour, readServer } from "./upstream.ts";
+import { explainUpstream, readServer } from "./upstream.ts";
 
 /** Examples of one kind that are printed for people. */
 const MOST_SHOWN = 5;
@@ -28,17 +29,22 @@ const MOST_SHOWN = 5;
 const PREFIXES = { api: "api_", cli: "cli_" };
 
 /** Opens the snapshot as a server would, for a token that nobody else has. */
-async function openSnapshot(folder: string, token: string, options: Options): Promise<OpenState> {
+async function openSnapshot(folder: string, token: string, options: Options<"verify">): Promise<OpenState> {
   const record = {
     ...{ id: "verify", kind: "cli" as const, name: "verify", sha256: hashToken(token), scopes: [] },
     ...{ limit: null, active: true, expiresAt: null, createdAt: new Date().toISOString() },
   };
   try {
     return await openState({
-      ...{ snapshot: folder, keys: [record], prefixes: PREFIXES, observe: observeNothing },
-      ...{ rateLimit: 1, rateWindow: 1, cors: true, watch: 0, accessLog: false, searchCacheBytes: 0 },
-      maxSnapshotBytes: options.integer("max-snapshot-bytes"),
+      settings: {
+        ...DEFAULTS,
+        ...{ snapshot: folder, keys: "", docs: false, watch: 0, searchCacheBytes: 0 },
+        ...{ apiKeyPrefix: PREFIXES.api, cliTokenPrefix: PREFIXES.cli },
+        maxSnapshotBytes: options.values.maxSnapshotBytes,
+      },
+      records: [record],
       threads: false,
+      observe: observeNothing,
     });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
@@ -79,8 +85,8 @@ function textOf({ compared, differences, counts, notes, coverage, notCompared, r
 }
 
 /** Runs the command. */
-export async function verify(options: Options, world: World): Promise<void> {
-  const base = readServer(options, "against");
+export async function verify(options: Options<"verify">, world: World): Promise<void> {
+  const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;
   refuseAddress("DIR", folder);
   const stop = new AbortController();
@@ -92,13 +98,13 @@ export async function verify(options: Options, world: World): Promise<void> {
   let done = 0;
   let verified: Verified;
   try {
-    const theirToken = await readToken(options.text("token-file"), options.nameOf("token-file"));
+    const theirToken = await readToken(options.values.tokenFile, options.names.tokenFile);
     const token = PREFIXES.cli + randomBytes(16).toString("hex");
     const { state, close } = await openSnapshot(folder, token, options);
     try {
       const upstream = createUpstream({
         ...{ base, token: () => theirToken, timing: TIMING, signal: stop.signal },
-        perHour: readPerHour(options),
+        perHour: options.values.requestsPerHour,
         onSent: () => progress.show(++done, left, upstream.timeFor(left)),
         onWait: (ms) => progress.tellWait(ms, left),
       });
@@ -106,8 +112,8 @@ export async function verify(options: Options, world: World): Promise<void> {
         ...{ upstream, token, ask: createDirectAdapter(state), store: state.generation.store },
         ...{
           note: await readNote(folder),
-          samples: options.integer("samples"),
-          seed: options.integer("seed"),
+          samples: options.values.samples,
+          seed: options.values.seed,
         },
         onProgress(count) {
           left = count;
@@ -123,7 +129,7 @@ export async function verify(options: Options, world: World): Promise<void> {
   }
   const { differences, counts } = verified;
   const json = { ok: differences.length === 0, against: base, ...verified, counts };
-  world.print(options.flag("json") ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
+  world.print(options.values.json ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
   if (differences.length > 0)
     throw new CommandError(`${folder} differs from ${base}: ${differences.length} differences`);
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES } from "../model.ts";
+import type { Values } from "../settings.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { FORMAT } from "../snapshot/manifest.ts";
 import { formatTime } from "../time.ts";
@@ -12,23 +13,8 @@ import { LAST_MOMENT } from "./heads.ts";
 import { createPlan, type Plan, TABLES } from "./rows.ts";
 import { type Written, writeRows } from "./write.ts";
 
-/** What to make. */
-export interface GenerateOptions {
-  /** Folder to write to; made when missing, with its parents. */
-  readonly out: string;
-  /** Number of users, at least 0. */
-  readonly users: number;
-  /** Number of worlds, at least 0; about 95 % of them get statistics. */
-  readonly worlds: number;
-  /** Number of instances, at least 0. */
-  readonly instances: number;
-  /** Any safe integer; another seed gives other data. */
-  readonly seed: number;
-  /** Compress the row files. */
-  readonly gzip: boolean;
-  /** Whether a snapshot that was generated, and not changed since, is replaced; false when absent. */
-  readonly force?: boolean;
-}
+/** What to make; the folder is made when missing, with its parents. About 95 % of the worlds get statistics. */
+export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<Values<"generate">, "force">>;
 
 function checkOptions(options: GenerateOptions): void {
   for (const what of ["users", "worlds", "instances"] as const) {

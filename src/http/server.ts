@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../fault.ts";
 import type { Ask, Reply } from "../message.ts";
 import type { Observe } from "../observe.ts";
-import { defaultOf } from "../settings.ts";
+import { DEFAULTS, type Values } from "../settings.ts";
 import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
@@ -34,30 +34,25 @@ export interface HttpOptions extends HttpLimits {
   readonly kind: HttpKind;
 }
 
-/**
- * The limits by their settings.
- *
- * @param read the number behind a flag; times there are seconds
- */
-export function limitsFrom(read: (flag: string) => number): HttpLimits {
-  const milliseconds = (flag: string): number => Math.round(read(flag) * 1000);
+/** HTTP by its settings, whose times are seconds. */
+export function httpFrom(settings: Values<"demo">): HttpOptions {
+  const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
+  const { headersTimeout, requestTimeout, maxHeadBytes, maxRequestsPerSocket } = settings;
   return {
+    kind: settings.http,
     // A request is its head.
-    headersTimeout: Math.min(milliseconds("headers-timeout"), milliseconds("request-timeout")),
-    requestTimeout: milliseconds("request-timeout"),
-    checkInterval: milliseconds("timeout-check-interval"),
-    keepAliveTimeout: milliseconds("keep-alive-timeout"),
-    socketTimeout: milliseconds("socket-timeout"),
-    maxHeadBytes: read("max-head-bytes"),
-    maxRequestsPerSocket: read("max-requests-per-socket"),
+    headersTimeout: milliseconds(Math.min(headersTimeout, requestTimeout)),
+    requestTimeout: milliseconds(requestTimeout),
+    checkInterval: milliseconds(settings.timeoutCheckInterval),
+    keepAliveTimeout: milliseconds(settings.keepAliveTimeout),
+    socketTimeout: milliseconds(settings.socketTimeout),
+    maxHeadBytes,
+    maxRequestsPerSocket,
   };
 }
 
 /** How a server that is told nothing else speaks HTTP. */
-export const DEFAULT_HTTP: HttpOptions = {
-  kind: "direct",
-  ...limitsFrom((flag) => Number(defaultOf(flag))),
-};
+export const DEFAULT_HTTP: HttpOptions = httpFrom(DEFAULTS);
 
 /** A listener of one thread. */
 export interface Listener {

@@ -1,34 +1,32 @@
 /** The running server: the state, kept current, behind a listener. */
 
 import type { AddressInfo } from "node:net";
+import { availableParallelism } from "node:os";
 import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../answer.ts";
 import { mergeNotices } from "../gate/notices.ts";
 import { createListener } from "../http/listener.ts";
-import { type Sharing, tryPort } from "../http/port.ts";
+import { tryPort } from "../http/port.ts";
 import type { HttpOptions } from "../http/server.ts";
 import { createRequestCells } from "../metrics/counters.ts";
 import { BASE_PATH } from "../model.ts";
+import { MOST_THREADS, type Settings } from "../settings.ts";
 import { codeOf, systemErrorText } from "../system-error.ts";
 import { collectGarbage } from "./process/collect.ts";
 import { connectionLimit } from "./process/connection-limit.ts";
 import type { OpenStateOptions } from "./state/keepers.ts";
 import { type OpenState, openState } from "./state/open.ts";
-import { MAX_PENDING_SEARCHES } from "./state/open-searching.ts";
 
 /** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {
-  readonly keys: string;
-  readonly host: string;
-  /** 0 picks a free one. */
-  readonly port: number;
   readonly http: HttpOptions;
-  /** Threads that answer requests; 1, the calling one, when absent. */
-  readonly servingThreads?: number;
-  /** Whether other processes may listen on the same port, if they share it as well; false when absent. */
-  readonly sharePort?: boolean;
   /** The listener for operators; none when absent. */
   readonly admin?: AdminSettings | undefined;
+}
+
+/** A number of threads from the value of its setting. */
+export function threadsFrom(value: Settings["threads"]): number {
+  return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : value;
 }
 
 /** The listener for operators cannot listen. */
@@ -68,22 +66,21 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 /** Starts the listener for operators, which tells of all that comes behind it. */
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
-  const { admin: settings, observe } = given;
-  if (settings === undefined) return { options: given };
-  const { servingThreads = 1, searchCacheBytes, rateWindow, sharedLimits, onProgress } = given;
+  const { admin: listener, settings, sharedLimits, observe, onProgress } = given;
+  if (listener === undefined) return { options: given };
+  const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
   // Imported when it is needed: most of it is for operators alone.
   const { startAdmin } = await import("../admin/admin.ts");
   const admin = await startAdmin({
-    ...settings,
+    ...listener,
+    settings,
     servingThreads,
-    searchCacheBytes,
-    rateWindow,
     sharedLimits,
     requestCells,
     observe,
   }).catch((error: unknown) => {
-    const { host, port } = settings.address;
+    const { host, port } = listener.address;
     const why =
       codeOf(error) === "EADDRINUSE"
         ? "the port is in use; choose another with --admin"
@@ -108,15 +105,16 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
 }
 
 async function startWith(options: ServerOptions, admin: Admin | undefined): Promise<RunningServer> {
-  const { observe } = options;
-  const count = options.servingThreads ?? 1;
+  const { settings, observe } = options;
+  const { host, port, sharePort, searchCacheBytes: bytes } = settings;
+  const count = threadsFrom(settings.threads);
   // A load can take minutes, and all of them would be for nothing.
-  await tryPort(options.host, options.port, options.sharePort ? "anybody" : "alone");
+  await tryPort(host, port, sharePort ? "anybody" : "alone");
   // Of the memory for search results half goes to the threads that serve, if there are several.
-  const searchCacheBytes = count > 1 ? Math.floor(options.searchCacheBytes / 2) : options.searchCacheBytes;
+  const searchCacheBytes = count > 1 ? Math.floor(bytes / 2) : bytes;
   const opened = await openState({
     ...options,
-    searchCacheBytes,
+    settings: { ...settings, searchCacheBytes },
     onReleased: collectGarbage,
     searchesHere: count === 1,
     startsHere: (options.startsHere ?? false) && count === 1,
@@ -133,8 +131,8 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
     throw error;
   });
   const { address } = listener;
-  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  const url = `http://${host}:${address.port}${BASE_PATH}`;
+  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  const url = `http://${name}:${address.port}${BASE_PATH}`;
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
   opened.beginSimilar();
@@ -164,10 +162,11 @@ interface Listening {
 }
 
 async function listenHere(
-  { host, port, http: limits, observe, sharePort }: ServerOptions,
+  { settings, http: limits, observe }: ServerOptions,
   state: State,
   adminConnections: number | undefined,
 ): Promise<Listening> {
+  const { host, port, sharePort } = settings;
   const maxConnections = connectionLimit(1, adminConnections);
   const listener = await createListener(state, { maxConnections, ...limits }, { observe, collectGarbage });
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
@@ -186,42 +185,18 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const {
-    host,
-    port,
-    prefixes,
-    rateLimit,
-    cors,
-    docs = false,
-    accessLog,
-    accessSampling,
-    requestCells,
-    observe,
-    similar = false,
-  } = options;
-  const cacheBytes = Math.floor(options.searchCacheBytes / 2 / count);
-  const sharing: Sharing = options.sharePort ? "anybody" : "threads";
-  const { maxPendingSearches = MAX_PENDING_SEARCHES } = options;
-  const settings = {
-    host,
-    port,
-    sharing,
+  const { settings, requestCells, observe } = options;
+  const task = {
+    settings,
+    port: settings.port,
+    sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
-    prefixes,
-    rateLimit,
-    cors,
-    docs,
-    accessLog,
-    accessSampling,
     requestCells,
-    tellsFigures: requestCells !== undefined,
-    similar,
-    cacheBytes,
-    maxPendingSearches,
+    cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await startServingThreads(count, settings, opened, mergeNotices(observe));
+  const threads = await startServingThreads(count, task, opened, mergeNotices(observe));
   admin?.takeThreads(threads.tell);
   return threads;
 }

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile } from "../model.ts";
-import { defaultOf } from "../settings.ts";
+import { DEFAULTS } from "../settings.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import type { FileFingerprints, StoredFile } from "./files.ts";
@@ -162,7 +162,7 @@ export async function readRowFiles(
   const reading: Reading = {
     stage: createStage(options.limits),
     problems,
-    budget: { bytesLeft: options.maxBytes ?? Number(defaultOf("max-snapshot-bytes")) },
+    budget: { bytesLeft: options.maxBytes ?? DEFAULTS.maxSnapshotBytes },
     onBytes(bytes) {
       options.signal?.throwIfAborted();
       showBytes(bytes);

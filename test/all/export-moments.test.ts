@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { defaultOf } from "../../src/settings.ts";
+import { DEFAULTS } from "../../src/settings.ts";
 import { exportOnce } from "../../src/source/export.ts";
 import { readPostgresUrl } from "../../src/source/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/source/queries.ts";
@@ -16,7 +16,7 @@ const EXPORTS = 50;
 const WRITERS = 4;
 /** Visits in all, which transactions only move from one world to another. */
 const VISITS = 100_000;
-const MAX_BYTES = Number(defaultOf("max-snapshot-bytes"));
+const MAX_BYTES = DEFAULTS.maxSnapshotBytes;
 
 after(killAll);
 

@@ -62,7 +62,7 @@ it("a small first snapshot starts no thread and answers as one in a thread does;
   const observations: Observation[] = [];
   const snapshot = join(folder, "served");
   const open = async (startsHere: boolean, path: string) => {
-    const options = { ...(await testOptions({}, observations)), snapshot: path, threads: true, startsHere };
+    const options = await testOptions({ snapshot: path, threads: true, startsHere }, observations);
     const opened = await openState({ ...options, searchesHere: true });
     t.after(() => {
       opened.stop();

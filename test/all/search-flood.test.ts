@@ -156,10 +156,13 @@ async function start(
   t: TestContext,
   servingThreads = 1,
 ): Promise<{ server: RunningServer; workers: Worker[] }> {
-  const options = await testOptions({ snapshot, keys: keysFile, threads: true, servingThreads }, []);
+  const options = await testOptions(
+    { snapshot, keys: keysFile, threads: true, servingThreads, searchCacheBytes: 0 },
+    [],
+  );
   let server: RunningServer | undefined;
   const workers = await workersOf(async () => {
-    server = await startServer({ ...options, searchCacheBytes: 0 });
+    server = await startServer(options);
   });
   let stopped: Promise<void> | undefined;
   const { stop } = server!;

@@ -8,6 +8,7 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe.ts";
 import { type OpenState, openState } from "../../src/serve/state/open.ts";
+import { DEFAULTS } from "../../src/settings.ts";
 import { createUpstream } from "../../src/source/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
@@ -41,9 +42,12 @@ before(async () => {
     ...{ active: true, expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
   };
   here = await openState({
-    ...{ snapshot: folder, keys: [record], prefixes: { api: "api_", cli: "cli_" }, observe: observeNothing },
-    ...{ rateLimit: 1, rateWindow: 1, cors: true, watch: 0, accessLog: false, searchCacheBytes: 0 },
-    ...{ maxSnapshotBytes: 1e9, threads: false },
+    settings: {
+      ...DEFAULTS,
+      ...{ snapshot: folder, keys: "", apiKeyPrefix: "api_", cliTokenPrefix: "cli_" },
+      ...{ docs: false, watch: 0, searchCacheBytes: 0 },
+    },
+    ...{ records: [record], threads: false, observe: observeNothing },
   });
 });
 afterEach(() => {

@@ -17,6 +17,7 @@ import type { Ask, Reply } from "../../src/message.ts";
 import type { Observation } from "../../src/observe.ts";
 import { type ServerOptions, startServer } from "../../src/serve/server.ts";
 import { openState } from "../../src/serve/state/open.ts";
+import { DEFAULTS, type Settings } from "../../src/settings.ts";
 import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */
@@ -150,33 +151,41 @@ function fixture(): Promise<string> {
   return folder;
 }
 
-export interface TestOptions extends Partial<Omit<ServerOptions, "http">> {
+type Others = Omit<ServerOptions, "http" | "settings">;
+
+/** Settings and what else a server is started with, together. */
+export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others | "http">> {
+  readonly servingThreads?: number;
   readonly http?: Partial<HttpOptions>;
 }
 
 /** The options of a server on a free port of the loopback interface. */
 export async function testOptions(options: TestOptions, observations: Observation[]): Promise<ServerOptions> {
   const made = await fixture();
-  return {
+  const { servingThreads = SERVING_THREADS, threads = false, http, admin, sharedLimits, ...others } = options;
+  const settings: Settings = {
+    ...DEFAULTS,
     snapshot: join(made, "snapshot"),
     keys: join(made, "keys.json"),
-    prefixes: { api: "svc_sk_", cli: "svcx_" },
-    host: "127.0.0.1",
     port: 0,
     // No test runs into a limit unless it uses a key made for it, or crosses the end of a window.
     rateLimit: 1_000_000,
     rateWindow: 31_536_000,
-    cors: true,
+    docs: false,
     watch: 0,
     maxSnapshotBytes: 1 << 30,
     searchCacheBytes: 1 << 20,
-    accessLog: false,
-    // Threads take their time to start; a server whose searches are to be answered later asks for them.
-    threads: false,
-    servingThreads: SERVING_THREADS,
+    ...Object.fromEntries(Object.entries(others).filter(([name]) => name in DEFAULTS)),
+    threads: servingThreads,
+  };
+  return {
     observe: (observation) => observations.push(observation),
-    ...options,
-    http: { ...DEFAULT_HTTP, ...options.http },
+    ...others,
+    settings,
+    // Threads take their time to start; a server whose searches are to be answered later asks for them.
+    threads,
+    ...{ admin, sharedLimits },
+    http: { ...DEFAULT_HTTP, ...http },
   };
 }
 
@@ -247,14 +256,14 @@ export async function serveOpen(
   const complete = await testOptions(options, observations);
   const { state, stop, close } = await openState(complete);
   if (search !== undefined) state.generation = { ...state.generation, search };
-  const { observe } = complete;
+  const { observe, settings } = complete;
   const api = createApiApp(state);
   const answer = (ask: Ask): Reply | Promise<Reply> => {
     asked();
     return api.answer(ask);
   };
   const http = new HttpServer({ ...api, answer, observe, collectGarbage() {} }, complete.http);
-  const { port } = await http.listen(complete.host, complete.port);
+  const { port } = await http.listen(settings.host, settings.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();
     return http

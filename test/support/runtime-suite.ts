@@ -59,13 +59,13 @@ after(async () => {
 
 /** Starts a server over a copy of the tests' snapshot and keys. */
 export async function openOn(runtime: Runtime, more: readonly string[] = []): Promise<Under> {
-  const options = await testOptions({}, []);
+  const { settings } = await testOptions({}, []);
   const folder = await mkdtemp(join(tmpdir(), "orrery-runtime-"));
   folders.push(folder);
   const snapshot = join(folder, "snapshot");
   const keys = join(folder, "keys.json");
-  cpSync(options.snapshot, snapshot, { recursive: true });
-  cpSync(options.keys as string, keys);
+  cpSync(settings.snapshot, snapshot, { recursive: true });
+  cpSync(settings.keys, keys);
   const server = await serveOn(runtime, [
     ...["--snapshot", snapshot, "--keys", keys, "--rate-window", "31536000"],
     ...["--watch", "0.2", ...more],

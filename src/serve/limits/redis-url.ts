@@ -1,6 +1,7 @@
 /** The URL of a counter server: what of it may be shown, and what must not. */
 
 import { readFile } from "node:fs/promises";
+import type { Settings } from "../../settings.ts";
 import { systemErrorText } from "../../system-error.ts";
 
 /** Where and how to connect. */
@@ -92,19 +93,32 @@ export function placeOf({ path, host, port }: RedisTarget): string {
   return path ?? `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * Reads a password from the first line of a file.
- *
- * @throws {RedisUrlError} naming the file
- */
-export async function readPassword(file: string): Promise<string> {
+/** The file of the password cannot be used. */
+export class PasswordFileError extends RedisUrlError {}
+
+/** Reads a password from the first line of a file. @throws {PasswordFileError} naming the file */
+async function readPassword(file: string): Promise<string> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    throw new RedisUrlError(`${file}: cannot be read: ${systemErrorText(error) ?? String(error)}`);
+    throw new PasswordFileError(`${file}: cannot be read: ${systemErrorText(error) ?? String(error)}`);
   }
   const [line = ""] = text.split(/\r?\n/, 1);
-  if (line === "") throw new RedisUrlError(`${file}: the first line must be the password`);
+  if (line === "") throw new PasswordFileError(`${file}: the first line must be the password`);
   return line;
+}
+
+/**
+ * Where and how limits are shared.
+ *
+ * @returns undefined where they are not
+ * @throws {PasswordFileError} {@link RedisUrlError} without the URL
+ */
+export async function readSharedLimits(settings: Settings) {
+  const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
+  if (url === undefined) return undefined;
+  const target = readRedisUrl(url);
+  const password = file === undefined ? target.password : await readPassword(file);
+  return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
 }

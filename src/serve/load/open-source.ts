@@ -1,20 +1,15 @@
 /** Opening what a snapshot by URL is kept current by. */
 
 import type { Observe } from "../../observe.ts";
+import type { Settings } from "../../settings.ts";
 import { isAddress } from "../../source/address.ts";
 import type { Source } from "../../source/url.ts";
 
 /** Where a snapshot is, and how it is downloaded when that is a URL. */
 export interface SourceOptions {
-  /** A folder or a URL. */
-  readonly snapshot: string;
-  /** Folder for copies; required with a URL. */
-  readonly cache?: string | undefined;
-  /** File of a bearer token for the URL. */
-  readonly snapshotTokenFile?: string | undefined;
-  /** What named that file, for messages. */
+  readonly settings: Pick<Settings, "snapshot" | "cache" | "snapshotTokenFile" | "maxSnapshotBytes">;
+  /** What named the token file, for messages. */
   readonly snapshotTokenName?: string | undefined;
-  readonly maxSnapshotBytes: number;
   /** Told what share was downloaded, from 0 to 1. */
   readonly onDownload?: (share: number) => void;
   readonly observe: Observe;
@@ -26,16 +21,17 @@ export interface SourceOptions {
  * @throws {TypeError} when there is a URL but no folder for copies
  */
 export async function openSource(options: SourceOptions): Promise<Source | undefined> {
-  const { snapshot: address, cache, observe } = options;
+  const { settings, observe } = options;
+  const { snapshot: address, cache } = settings;
   if (!isAddress(address)) return undefined;
   if (cache === undefined) throw new TypeError("cache: is required where there is no home folder for copies");
   const { createUrlSource } = await import("../../source/url.ts");
   return createUrlSource({
     address,
     cache,
-    tokenFile: options.snapshotTokenFile,
+    tokenFile: settings.snapshotTokenFile,
     tokenName: options.snapshotTokenName,
-    maxBytes: options.maxSnapshotBytes,
+    maxBytes: settings.maxSnapshotBytes,
     onProgress: options.onDownload,
     observe,
   });

@@ -6,26 +6,13 @@ import type { KeyRing } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import { createNotices } from "../../gate/notices.ts";
 import type { SharedLimits } from "../../gate/shared-waiting.ts";
-import type { Prefixes } from "../../gate/token.ts";
 import { createFixedHeaders } from "../../headers.ts";
 import type { RequestCounters } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createReference } from "../../pages/reference.ts";
-import { type AccessSampling, createSampling } from "../../sampling.ts";
+import { createSampling } from "../../sampling.ts";
+import type { Settings } from "../../settings.ts";
 import type { Generation } from "../../store/generation.ts";
-
-/** How requests are answered. */
-export interface StateSettings {
-  readonly prefixes: Prefixes;
-  /** Requests of an API key a window. */
-  readonly rateLimit: number;
-  readonly cors: boolean;
-  /** Whether there are pages beside the API; false when absent. */
-  readonly docs?: boolean;
-  readonly accessLog: boolean;
-  /** Which requests that logs; all when absent. */
-  readonly accessSampling?: AccessSampling | undefined;
-}
 
 /** What they are answered from. */
 export interface StateParts {
@@ -39,12 +26,12 @@ export interface StateParts {
   readonly observe: Observe;
 }
 
-/** Puts a state together. */
-export function composeState(settings: StateSettings, parts: StateParts): State {
+/** Puts a state together, which answers as the settings say. */
+export function composeState(settings: Settings, parts: StateParts): State {
   const { counters, shared, keys, requestCounters, generation, observe } = parts;
   return {
     gate: {
-      prefixes: settings.prefixes,
+      prefixes: { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix },
       defaultLimit: settings.rateLimit,
       counters,
       shared,
@@ -57,7 +44,7 @@ export function composeState(settings: StateSettings, parts: StateParts): State 
     pages: settings.docs
       ? createReference(settings.cors, limitText(settings.rateLimit, counters.windowSeconds))
       : undefined,
-    keepsAccess: settings.accessSampling && createSampling(settings.accessSampling),
+    keepsAccess: createSampling({ every: settings.accessLogSample, slowMs: settings.slowMs }),
     notices: createNotices(observe),
     requestCounters,
     generation,

@@ -2,66 +2,32 @@
 
 import { createKeyRing, type KeyRecord, type KeyRing } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
-import type { RequestCells } from "../../metrics/counters.ts";
-import type { Observe } from "../../observe.ts";
 import type { SearchIndex } from "../../search/search.ts";
+import type { Settings } from "../../settings.ts";
 import type { Generation } from "../../store/generation.ts";
 import type { SharedLimitsKeeper, SharedLimitsSettings } from "../limits/keep-shared.ts";
-import { openSource } from "../load/open-source.ts";
+import { openSource, type SourceOptions } from "../load/open-source.ts";
 import type { SnapshotEvents } from "../load/snapshot-events.ts";
 import { keepSnapshot, type SnapshotKeeper } from "../load/snapshots.ts";
-import type { StateSettings } from "./compose.ts";
 import type { CountsKeeper } from "./keep-counts.ts";
 import { type KeysKeeper, keepKeys } from "./keyfile.ts";
-import { openSearching, type Searching } from "./open-searching.ts";
+import { openSearching, type Searching, type SearchingOptions } from "./open-searching.ts";
 
 /** What to open. */
-export interface OpenStateOptions extends StateSettings {
-  /** Folder of the snapshot, or its URL. */
-  readonly snapshot: string;
-  /** Folder for copies of snapshots by URL. */
-  readonly cache?: string | undefined;
-  /** File of a bearer token for the URL. */
-  readonly snapshotTokenFile?: string | undefined;
-  /** What named that file, for messages; `--snapshot-token-file` when absent. */
-  readonly snapshotTokenName?: string | undefined;
-  /** Told what share of a snapshot was downloaded, from 0 to 1. */
-  readonly onDownload?: (share: number) => void;
-  /** A keys file, which is kept current, or its records. */
-  readonly keys: string | readonly KeyRecord[];
-  /** Seconds a window. */
-  readonly rateWindow: number;
-  /** Seconds between checks of the snapshot; 0 for none. */
-  readonly watch: number;
-  readonly maxSnapshotBytes: number;
-  /** Whether a new snapshot may have less than half of the users or worlds; false when absent. */
-  readonly allowShrink?: boolean;
+export interface OpenStateOptions extends SearchingOptions, SourceOptions {
+  readonly settings: Settings;
+  /** Records of keys in place of the keys file. */
+  readonly records?: readonly KeyRecord[] | undefined;
   /** Told what share of a snapshot was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
-  readonly searchCacheBytes: number;
-  /** Searches that may wait, over all; half of them of one key. The setting's default when absent. */
-  readonly maxPendingSearches?: number;
-  /** Whether there is a search for similar names; false when absent. */
-  readonly similar?: boolean;
-  /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
-  readonly threads?: boolean;
-  /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
-  readonly startsHere?: boolean;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: () => void;
-  /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
-  readonly searchesHere?: boolean;
-  /** File in which the counts of the running window outlive a restart; none when absent. */
-  readonly countsFile?: string | undefined;
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
   /** How limits are shared with other replicas; not at all when absent. */
   readonly sharedLimits?: SharedLimitsSettings | undefined;
-  /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
-  readonly requestCells?: RequestCells | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
-  readonly observe: Observe;
 }
 
 type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
@@ -84,17 +50,17 @@ async function openSharedLimits(
 
 /** Undefined where keys are given, not their file. */
 async function openKeys(
-  { keys, observe }: OpenStateOptions,
+  { settings, records, observe }: OpenStateOptions,
   counters: Counters,
   onKeys: (keys: KeyRing) => void,
 ): Promise<KeysKeeper | undefined> {
-  if (typeof keys === "string") return await keepKeys(keys, counters, observe, onKeys);
-  onKeys(createKeyRing(keys, counters));
+  if (records === undefined) return await keepKeys(settings.keys, counters, observe, onKeys);
+  onKeys(createKeyRing(records, counters));
   return undefined;
 }
 
 async function openSaving(
-  { countsFile: file, observe }: OpenStateOptions,
+  { settings: { state: file }, observe }: OpenStateOptions,
   counters: Counters,
   sharedLimits: SharedLimitsKeeper | undefined,
 ): Promise<CountsKeeper | undefined> {
@@ -111,16 +77,16 @@ async function openSnapshots(
   { pending, countSearch, similar, load }: Searching,
   onGeneration: TakeGeneration,
 ): Promise<SnapshotKeeper> {
-  const { onReleased, onProgress, snapshotEvents } = options;
+  const { settings, onReleased, onProgress, snapshotEvents } = options;
   const source = await openSource(options);
   return await keepSnapshot(
     {
-      folder: options.snapshot,
+      folder: settings.snapshot,
       ...(source ? { source } : {}),
       load,
       ...(similar ? { openSimilar: similar.open } : {}),
-      maxBytes: options.maxSnapshotBytes,
-      allowShrink: options.allowShrink ?? false,
+      maxBytes: settings.maxSnapshotBytes,
+      allowShrink: settings.allowShrink,
       ...(onReleased ? { onReleased } : {}),
       ...(onProgress ? { onProgress } : {}),
       ...(snapshotEvents ? { events: snapshotEvents } : {}),

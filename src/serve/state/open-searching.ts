@@ -9,26 +9,25 @@ import {
 import type { Observe } from "../../observe.ts";
 import type { CountSearch } from "../../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
-import { defaultOf } from "../../settings.ts";
+import type { Settings } from "../../settings.ts";
 import { createFirstLoader } from "../load/first-loader.ts";
 import type { Loader } from "../load/loader.ts";
 import { createThreadedLoader } from "../load/threaded-loader.ts";
 import type { SimilarSearching } from "../search/similar.ts";
 
-/** Searches that may wait where nothing else is said. */
-export const MAX_PENDING_SEARCHES = Number(defaultOf("max-pending-searches"));
-
 /** Of the memory for results the share of searches for similar names, where there are any. */
 const SIMILAR_SHARE = 1 / 4;
 
-/** What is asked for; see `OpenStateOptions`. */
+/** What is asked for. */
 export interface SearchingOptions {
-  readonly searchCacheBytes: number;
-  readonly maxPendingSearches?: number;
-  readonly similar?: boolean;
+  readonly settings: Settings;
+  /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
+  /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
   readonly startsHere?: boolean;
+  /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
   readonly searchesHere?: boolean;
+  /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
   readonly requestCells?: RequestCells | undefined;
   readonly observe: Observe;
 }
@@ -59,16 +58,15 @@ async function chooseLoader(
 
 /** Opens them. */
 export async function openSearching(options: SearchingOptions): Promise<Searching> {
+  const { searchCacheBytes, maxPendingSearches, similar: isSimilar } = options.settings;
   // Threads that ask for long searches keep the bound, and count what became of searches, themselves.
   const isServing = options.searchesHere !== false;
-  const pending = isServing
-    ? createPendingSearches(options.maxPendingSearches ?? MAX_PENDING_SEARCHES)
-    : UNBOUNDED;
+  const pending = isServing ? createPendingSearches(maxPendingSearches) : UNBOUNDED;
   const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
   const countSearch = requestCounters && searchCounter(requestCounters);
-  const similarBytes = options.similar ? Math.floor(options.searchCacheBytes * SIMILAR_SHARE) : 0;
+  const similarBytes = isSimilar ? Math.floor(searchCacheBytes * SIMILAR_SHARE) : 0;
   // Imported when it is needed, as what loads.
-  const similar = options.similar
+  const similar = isSimilar
     ? await (await import("../search/similar.ts")).createSimilarSearching(
         options.threads ?? true,
         similarBytes,
@@ -77,6 +75,6 @@ export async function openSearching(options: SearchingOptions): Promise<Searchin
         countSearch,
       )
     : undefined;
-  const load = await chooseLoader(options, options.searchCacheBytes - similarBytes, pending);
+  const load = await chooseLoader(options, searchCacheBytes - similarBytes, pending);
   return { pending, requestCounters, countSearch, similar, load };
 }

@@ -70,12 +70,13 @@ class Current {
  * @throws {SnapshotError} when the snapshot cannot be loaded
  */
 export async function openState(options: OpenStateOptions): Promise<OpenState> {
-  const { rateWindow, watch, observe } = options;
+  const { settings, observe } = options;
+  const { rateWindow, watch } = settings;
   const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const current = new Current();
   const keepers = await openKeepers(options, counters, current);
-  const state = composeState(options, {
+  const state = composeState(settings, {
     counters,
     shared: keepers.sharedLimits?.limits,
     // Both may be newer than the first.

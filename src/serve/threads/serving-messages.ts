@@ -5,13 +5,12 @@ import type { MessagePort } from "node:worker_threads";
 import type { Key } from "../../gate/keys.ts";
 import type { Counters } from "../../gate/limit.ts";
 import type { Leases } from "../../gate/shared-leases.ts";
-import type { Prefixes } from "../../gate/token.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { HttpOptions } from "../../http/server.ts";
 import type { RequestCells } from "../../metrics/counters.ts";
-import type { AccessSampling } from "../../sampling.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
+import type { Settings } from "../../settings.ts";
 import type { Store } from "../../store/generation.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
@@ -25,24 +24,13 @@ export interface StoreToServe {
 
 /** What a serving thread is started with. */
 export interface ServingTask {
-  readonly host: string;
+  readonly settings: Settings;
   /** Of the first thread it may be 0; the others take the one it got. */
   readonly port: number;
   readonly sharing: Sharing;
   readonly http: HttpOptions;
-  readonly prefixes: Prefixes;
-  readonly rateLimit: number;
-  readonly cors: boolean;
-  /** Whether there are pages beside the API. */
-  readonly docs: boolean;
-  readonly accessLog: boolean;
-  readonly accessSampling: AccessSampling | undefined;
-  /** Where requests are counted, in shared memory; nothing is when absent. */
+  /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
   readonly requestCells: RequestCells | undefined;
-  /** Whether it is going to be asked for its figures. */
-  readonly tellsFigures: boolean;
-  /** Whether there is a search for similar names. */
-  readonly similar: boolean;
   /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */

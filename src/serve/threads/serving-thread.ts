@@ -40,8 +40,8 @@ const pending = sharePending(task.pending, task.thread);
 const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
 const countSearch = requestCounters && searchCounter(requestCounters);
 
-const eventLoop = task.tellsFigures
-  ? watchEventLoop(requestCounters && watchVitals(requestCounters))
+const eventLoop = requestCounters
+  ? watchEventLoop(watchVitals(requestCounters))
   : () => ({ utilization: null, delay: null });
 
 let cached: CachedSearch;
@@ -63,7 +63,7 @@ function take({ questions, store, index }: StoreToServe): Generation {
   const search = withCache(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  const similar = task.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
+  const similar = task.settings.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
   return createGeneration(reviveStore(store), search, similar);
 }
 
@@ -81,7 +81,7 @@ const shared =
     startTimer: startRealTimer,
   });
 
-const state = composeState(task, {
+const state = composeState(task.settings, {
   counters: task.counters,
   shared,
   keys: new KeyRing(task.keys),
@@ -137,7 +137,7 @@ port.on("message", async (message: ToServing) => {
 
 async function startListening(): Promise<void> {
   try {
-    const address = await (await listener).listen(task.host, task.port, task.sharing);
+    const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
     say({ kind: "listening", address });
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;

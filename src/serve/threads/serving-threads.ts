@@ -8,14 +8,12 @@
  */
 
 import type { AddressInfo } from "node:net";
-import { availableParallelism } from "node:os";
 import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../metrics/counters.ts";
 import type { Observe } from "../../observe.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import { MOST_THREADS } from "../../settings.ts";
 import type { Generation } from "../../store/generation.ts";
 import { causeOfDeath, startWorker } from "../process/worker-options.ts";
 import type { OpenState } from "../state/open.ts";
@@ -28,11 +26,6 @@ import type { CacheQuestion } from "./thread-figures.ts";
 /** Between attempts to start a thread that does not start. */
 const RETRY_MS = 500;
 
-/** A number of threads from the value of its setting. */
-export function threadsFrom(value: string): number {
-  return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : Number(value);
-}
-
 /** A thread died before it listened. */
 export class ServingThreadError extends Error {
   override name = "ServingThreadError";
@@ -43,11 +36,7 @@ export class ServingThreadError extends Error {
 }
 
 /** What all threads are started with, but for what changes. */
-export interface ServingSettings
-  extends Omit<ServingTask, "keys" | "generation" | "counters" | "leases" | "thread" | "pending"> {
-  /** Searches that may wait in all threads. */
-  readonly maxPendingSearches: number;
-}
+type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "leases" | "thread" | "pending">;
 
 /** The threads. */
 export interface ServingThreads {
@@ -79,7 +68,7 @@ interface Thread extends AskedForFigures {
  */
 export async function startServingThreads(
   count: number,
-  { maxPendingSearches, ...settings }: ServingSettings,
+  shared: SharedTask,
   {
     state,
     searchIndex,
@@ -89,7 +78,7 @@ export async function startServingThreads(
   observe: Observe,
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
-  const pending = createSharedPending(maxPendingSearches);
+  const pending = createSharedPending(shared.settings.maxPendingSearches);
   let draining = false;
   /** Asked again whenever a thread has stopped listening, has drained, or is gone. */
   const waiting = new Set<() => void>();
@@ -130,7 +119,7 @@ export async function startServingThreads(
     return new Promise((resolve, reject) => {
       const number = freeNumber();
       const task: ServingTask = {
-        ...settings,
+        ...shared,
         port,
         sharing,
         thread: number,
@@ -184,7 +173,7 @@ export async function startServingThreads(
       worker.on("exit", (status) => {
         if (threads.delete(thread)) {
           releasePending(pending, number);
-          if (settings.requestCells) forgetThread(settings.requestCells, number);
+          if (shared.requestCells) forgetThread(shared.requestCells, number);
         }
         for (const resolve of thread.told.values()) resolve(undefined);
         checkAgain();
@@ -218,7 +207,7 @@ export async function startServingThreads(
       }
     },
   });
-  const address = await start(settings.port, settings.sharing);
+  const address = await start(shared.port, shared.sharing);
   const others = Array.from({ length: count - 1 }, () => start(address.port, "anybody"));
   await Promise.all(others).catch(async (error: unknown) => {
     draining = true;
