@@ -26,7 +26,7 @@ export type Handler = (
   next?: (error?: unknown) => void,
 ) => void;
 
-/** What a server tells its door. */
+/** @internal What a server tells its door. */
 export interface NodeDoorOptions {
   /** Whether a response ends its connection, whatever the client asked for; never when absent. */
   readonly closes?: () => boolean;
@@ -36,7 +36,7 @@ export interface NodeDoorOptions {
 
 const never = (): boolean => false;
 
-/** Makes a handler for a state. */
+/** @internal Makes a handler for a state. */
 export function createNodeDoor(
   state: State,
   { closes = never, givesUpWork = never }: NodeDoorOptions = {},
