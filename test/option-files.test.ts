@@ -131,3 +131,16 @@ describe("a file of a token or password that will not do is named with what name
     });
   }
 });
+
+it("--admin where the API listens is a usage error that says so", async () => {
+  for (const args of [
+    ["--admin", "8787"],
+    ["--port", "9000", "--admin", "127.0.0.1:9000"],
+  ]) {
+    await assert.rejects(
+      readAdminSettings(serving(args)),
+      /--admin: 127\.0\.0\.1 port \d+ is where the API listens; choose another port$/,
+    );
+  }
+  assert.equal((await readAdminSettings(serving(["--port", "0", "--admin", "0"])))!.address.port, 0);
+});

@@ -20,7 +20,7 @@ async function tokenIn(file: string, name: string): Promise<string> {
  *
  * @param spare where it listens when nothing is said; off when absent
  * @returns undefined when it is off
- * @throws {UsageError} when an address is none, or others could reach it without a token
+ * @throws {UsageError} when an address is none or that of the API, or others could reach it without a token
  * @throws {CommandError} naming setting and file, when there is no token in it
  */
 export async function readAdminSettings(
@@ -33,6 +33,10 @@ export async function readAdminSettings(
   const address = text === undefined ? spare : parseAdminAddress(text);
   if (address === undefined) {
     throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
+  }
+  const { host, port } = options.values;
+  if (address.port !== 0 && address.port === port && address.host === host) {
+    throw new UsageError(`${name}: ${host} port ${port} is where the API listens; choose another port`);
   }
   const file = options.values.adminTokenFile;
   if (file === undefined && !isLoopback(address.host)) {

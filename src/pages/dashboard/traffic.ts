@@ -19,7 +19,12 @@ const CLASSES: readonly (Line & { readonly holds: (status: number) => boolean })
     colour: 3,
     holds: (status) => status >= 400 && status < 500 && status !== 429,
   },
-  { name: "3xx", label: "304 unchanged", colour: 2, holds: (status) => status >= 300 && status < 400 },
+  {
+    name: "3xx",
+    label: "3xx unchanged, elsewhere",
+    colour: 2,
+    holds: (status) => status >= 300 && status < 400,
+  },
   { name: "2xx", label: "2xx answered", colour: 1, holds: (status) => status < 300 },
 ];
 
