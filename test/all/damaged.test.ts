@@ -150,11 +150,11 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
       else assertTold(outcome, DAMAGED, file);
     }
     assert.ok(files.length > 30, `only ${files.length} files`);
-    // What other commands and settings need, or the library alone: such as what loads without a thread, Bun, a URL.
+    // What other commands and settings need, or the library alone: such as loading without a thread, node:http, a URL.
     assert.ok(unneeded.length < files.length / 3, unneeded.join());
     assert.ok(
       unneeded.every((file) =>
-        /^((server-)?(local-similar|similar|bun|url|admin|exposition|keep-counts|keep-shared|chunk)|local-loader|build|export|mirror|verify)-|^(similar-thread|client)\./.test(
+        /^((server-)?(local-similar|similar|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|local-loader|build|export|mirror|verify)-|^(similar-thread|client)\./.test(
           file,
         ),
       ),

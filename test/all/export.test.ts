@@ -256,7 +256,7 @@ describe("export from PostgreSQL", { skip }, () => {
   });
 
   const MISTAKES: readonly (readonly [what: string, queries: object | string, line: RegExp])[] = [
-    ["a file that is no JSON", "{", /queries\.json: not valid JSON$/m],
+    ["a file that is no JSON", "{", /queries\.json: not valid JSON at line 1, column 2$/m],
     ["no object", "[]", /queries\.json: must be an object with a query by table$/m],
     ["a table that there is not", { user: "SELECT" }, /there is no table "user"; did you mean "users"\?$/m],
     ["no text", { users: 1 }, /: users: must be the text of a query$/m],
