@@ -4,36 +4,23 @@ import { type Body, bodyBytes, isAscii } from "../body.ts";
 import { splitHeaders } from "../headers.ts";
 import type { Reply } from "../message.ts";
 
-/** Headers and status of a response, which copies them. */
-export interface Init {
+/** What replies of one status have in common: the lines that they begin with, and the same as `Headers`. */
+interface Common {
   readonly status: number;
   readonly headers: Headers;
-}
-
-/** What replies of one status have in common: the lines that they begin with, and the same as `Headers`. */
-interface Common extends Init {
   readonly lines: string;
 }
 
 /** The first line that differs from reply to reply. */
 const OWN_LINE = /^(?:Content-Length|X-)/m;
 
-const LENGTH = "Content-Length";
-
-/** `Headers` of header lines, but for the length, which is the body's. */
-export function headersOf(lines: string): Headers {
-  const headers = new Headers();
-  const list = splitHeaders(lines);
-  for (let at = 0; at < list.length; at += 2) {
-    if (list[at] !== LENGTH) headers.append(list[at]!, list[at + 1]!);
-  }
-  return headers;
-}
-
 function commonOf({ status, headers: lines }: Reply): Common {
   const end = lines.search(OWN_LINE);
   const common = end < 0 ? lines : lines.slice(0, end);
-  return { status, headers: headersOf(common), lines: common };
+  const headers = new Headers();
+  const list = splitHeaders(common);
+  for (let at = 0; at < list.length; at += 2) headers.append(list[at]!, list[at + 1]!);
+  return { status, headers, lines: common };
 }
 
 /** Bytes that many responses share: a response copies an array, but refers to a Blob. */
