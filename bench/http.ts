@@ -10,7 +10,8 @@
  *
  * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (all runs
  * and their medians), --peers TEXT,TEXT (only those with one of these in their
- * names, beside orrery), --keep (peers that take long to start serve all
+ * names, beside orrery), --load wrk (in place of autocannon, which cannot keep the
+ * quickest servers busy), --keep (peers that take long to start serve all
  * workloads; else every workload has fresh servers).
  *
  * Progress goes to standard error, the table to standard output.
@@ -26,7 +27,7 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/cli/keysfile.ts";
-import { EACH, flawOf, type Run, runLoad } from "./http/load.ts";
+import { EACH, flawOf, type LoadJob, type Run, runLoad } from "./http/load.ts";
 import { checkReplies, recordReply } from "./http/replies.ts";
 import {
   type Conditions,
@@ -49,6 +50,7 @@ import {
   startServer,
 } from "./http/servers.ts";
 import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
+import { runWrk } from "./http/wrk.ts";
 import { ROOT, snapshotOf } from "./support/child.ts";
 import { readOptions } from "./support/options.ts";
 import { commitOf, git, saveJson } from "./support/output.ts";
@@ -71,6 +73,7 @@ const values = readOptions({
     peers: { type: "string", default: "" },
     keep: { type: "boolean", default: false },
     json: { type: "string" },
+    load: { type: "string", default: "autocannon" },
   },
 });
 
@@ -142,7 +145,7 @@ async function startAll(peers: readonly Peer[], workload: Workload, snapshot: st
 }
 
 async function runOnce(server: Server, workload: Workload, round: number): Promise<Run | undefined> {
-  const run = await runLoad({
+  const job: LoadJob = {
     url: server.url,
     pid: server.pid,
     paths: workload.requests.map(({ path }) => path),
@@ -151,7 +154,8 @@ async function runOnce(server: Server, workload: Workload, round: number): Promi
     connections: CONNECTIONS,
     warmUpRequests: round === 0 ? warmUpRequests : 0,
     seconds,
-  });
+  };
+  const run = values.load === "wrk" ? await runWrk(job, workload.status) : await runLoad(job);
   const flaw = flawOf(run, workload.status);
   if (flaw === undefined) return run;
   flaws.push(`${workload.name}, ${server.peer.name}, round ${round + 1}: ${flaw}`);
