@@ -167,6 +167,7 @@ describe("flags and variables", () => {
             "smoke",
             "guard",
             "against",
+            "load",
             "only",
             "update",
             "max-old-space-size",
