@@ -151,7 +151,9 @@ export class Copies {
         if (await isWhole(stored, listed)) continue;
         const part = join(folder, `${name}.part`);
         await bring(name, listed, part);
-        await rename(part, stored);
+        // Again, since a server may be reading the file of a faster process: another one in its place would end its start.
+        if (await isWhole(stored, listed)) await rm(part);
+        else await rename(part, stored);
         files++;
         bytes += listed.bytes;
       }
