@@ -2,7 +2,7 @@
 
 import { windowAt } from "./limit.ts";
 import { countIn, countOf, whole, windowIn } from "./shared-cells.ts";
-import type { Leases } from "./shared-leases.ts";
+import { type Leases, shareOf } from "./shared-leases.ts";
 
 /** What the next request of a key would be judged by. */
 export interface SharedQuota {
@@ -51,12 +51,12 @@ function read(leases: Leases, slot: number, limit: number, mono: number, wall: n
 
 /** @see takeAlone, of which this is the reading half */
 function readAlone(leases: Leases, slot: number, limit: number, held: Held, wall: number): SharedQuota {
-  const { counters, denies, replicas, clock } = leases;
+  const { counters, clock } = leases;
   const { cells, split, windowSeconds } = counters;
   const { leased, newest, permitted, isGood, rest, asked } = held;
   const window = Math.max(newest, leased, isGood ? 0 : windowAt(counters, wall + clock[0]!));
   const used = countOf(cells, slot, window, split);
-  const share = denies ? 0 : Math.floor(limit / replicas);
+  const share = shareOf(leases, limit);
   const isLeased = window === leased;
   const usable = isLeased && isGood && asked >= 0 && asked <= limit ? permitted : 0;
   const most = Math.max(usable, isLeased ? Math.min(share, permitted + rest) : share);

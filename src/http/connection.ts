@@ -240,11 +240,7 @@ export class Connection {
     this.#minor = head.minor;
     const fault = faultOf(head);
     const closes =
-      fault !== undefined ||
-      !staysOpen(head) ||
-      // Its body may follow although no 100 came.
-      fields.expect !== undefined ||
-      this.requests >= host.limits.maxRequestsPerSocket;
+      fault !== undefined || !staysOpen(head) || this.requests >= host.limits.maxRequestsPerSocket;
     if (closes) this.#stopReading();
     this.#isGone ??= this.#watch();
     const ask: Ask = {

@@ -297,7 +297,8 @@ export function skipEmptyLines(text: string, from: number): number {
 
 /** Whether the connection goes on after the answer, as the client sees it. */
 export function staysOpen({ minor, fields }: Head): boolean {
-  if (fields.closes || fields.hasBody) return false;
+  // A client that expects a 100 may send its body although none came.
+  if (fields.closes || fields.hasBody || fields.expect !== undefined) return false;
   return minor === 1 || fields.keepsAlive;
 }
 

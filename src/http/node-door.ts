@@ -9,11 +9,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isServed, type State } from "../answer.ts";
 import { bodyBytes } from "../body.ts";
-import type { FaultName } from "../fault.ts";
 import { splitHeaders } from "../headers.ts";
 import type { Ask, Reply } from "../message.ts";
 import { type ApiApp, createApiApp } from "./api.ts";
-import { faultOf, type Head, headOf, staysOpen } from "./head.ts";
+import { faultOf, headOf, staysOpen } from "./head.ts";
 
 /**
  * Answers one request; fits `http.createServer` and hosts such as Express. With
@@ -63,24 +62,19 @@ export function createNodeDoor(
       peer: socket,
       isGone: () => socket.destroyed || givesUpWork(),
     };
+    const fault = isWhole ? faultOf(head) : head;
     const send = (reply: Reply): void => {
       if (response.destroyed) {
         app.aborted(began, method, reply);
         return;
       }
-      respond(response, reply, closes() || endsConnection(head));
+      respond(response, reply, closes() || fault !== undefined || !isWhole || !staysOpen(head));
       app.answered(began, method, reply);
     };
-    const fault = isWhole ? faultOf(head) : head;
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);
     if (reply instanceof Promise) void reply.then(send);
     else send(reply);
   };
-}
-
-function endsConnection(head: Head | FaultName): boolean {
-  if (typeof head === "string" || faultOf(head) !== undefined) return true;
-  return !staysOpen(head) || head.fields.expect !== undefined;
 }
 
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {

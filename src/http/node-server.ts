@@ -56,7 +56,7 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.maxRequestsPerSocket;
   if (limits.maxConnections !== undefined) server.maxConnections = limits.maxConnections;
-  takeRequests(server, handle, (fault, socket) => responseText(app.refuse(fault, socket, undefined), true));
+  takeRequests(server, handle, (fault, socket) => responseText(app.refuse(fault, socket, undefined)));
   let stopBegan = 0;
   return {
     async listen(host, port, sharing) {

@@ -306,6 +306,7 @@ export class HttpServer implements ConnectionHost, Listener {
     }
     for (const { socket } of this.connections) socket.destroy();
   }
+
   /** Stops at once, but for answers that are not ready: they have so many milliseconds. */
   async close(graceMs: number): Promise<void> {
     this.#server.close();

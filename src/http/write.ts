@@ -49,12 +49,9 @@ function dateNow(): string {
 /** Says that the connection ends after the response. */
 const CLOSE = "Connection: close\r\n";
 
-/** A whole response as one-byte text. */
-export function responseText(reply: Reply, closes: boolean): string {
-  return (
-    headText(reply, closes ? CLOSE : "") +
-    (typeof reply.body === "string" ? reply.body : bodyText(reply.body))
-  );
+/** A whole response that ends its connection, as one-byte text. */
+export function responseText(reply: Reply): string {
+  return headText(reply, CLOSE) + bodyText(reply.body);
 }
 
 function headText({ status, headers }: Reply, connection: string): string {
