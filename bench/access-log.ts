@@ -10,7 +10,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { flawOf, type Run, runLoad } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";

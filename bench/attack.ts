@@ -28,7 +28,7 @@ import { cpus, getPriority, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { askHonestly, dial, type Waits } from "./attack/honest.ts";
 import { CLOSING, type Kind, pipelines, WITHOUT_TOKEN } from "./attack/kinds.ts";
 import { type Noticed, notice, residentBytes } from "./attack/probe.ts";

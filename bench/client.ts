@@ -10,7 +10,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { createClient } from "../src/client/mod.ts";
 import { forkServer, pin, said, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";

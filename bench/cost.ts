@@ -17,7 +17,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { whyNoSharing } from "../src/http/port.ts";
 import { cpuSecondsOf, flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";

@@ -10,11 +10,11 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildPrepared } from "../src/serve/load/build-prepared.ts";
-import { DEFAULTS } from "../src/settings.ts";
-import { type ExportOptions, exportOnce } from "../src/source/export.ts";
-import { readPostgresUrl } from "../src/source/postgres-url.ts";
-import { DEFAULT_QUERIES } from "../src/source/queries.ts";
+import { buildPrepared } from "../src/server/load/build-prepared.ts";
+import { DEFAULTS } from "../src/settings/settings.ts";
+import { type ExportOptions, exportOnce } from "../src/sources/postgres/export.ts";
+import { readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
+import { DEFAULT_QUERIES } from "../src/sources/postgres/queries.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../test/support/postgres.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";

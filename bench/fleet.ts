@@ -18,10 +18,10 @@
  * bench/prepared.ts and bench/scale.ts measured for a million users.
  */
 
-import { createCounters } from "../src/gate/limit.ts";
-import { makeAsk, takeAnswer } from "../src/gate/shared-answers.ts";
-import { createKeyState, grant, type LeasePolicy } from "../src/gate/shared-grant.ts";
-import { createLeases, takePermit } from "../src/gate/shared-leases.ts";
+import { createCounters } from "../src/auth/limit.ts";
+import { makeAsk, takeAnswer } from "../src/shared-limits/answers.ts";
+import { createKeyState, grant, type LeasePolicy } from "../src/shared-limits/grant.ts";
+import { createLeases, takePermit } from "../src/shared-limits/leases.ts";
 import { percentile } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, markdown, saveJson, whole } from "./support/output.ts";

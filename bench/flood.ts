@@ -19,7 +19,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { ask, forkServer, pin, runWhenIdle, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult, median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";

@@ -26,7 +26,7 @@
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { EACH, flawOf, type LoadJob, type Run, runLoad } from "./http/load.ts";
 import { checkReplies, recordReply } from "./http/replies.ts";
 import {

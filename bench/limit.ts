@@ -6,7 +6,7 @@
  * Prints nanoseconds of CPU time a request, medians of rounds in turn.
  */
 
-import { countRequest, createCounters, createSharedCounters, slotOf } from "../src/gate/limit.ts";
+import { countRequest, createCounters, createSharedCounters, slotOf } from "../src/auth/limit.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { machine, markdown } from "./support/output.ts";

@@ -14,7 +14,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { createRandom } from "../src/generate/random.ts";
 import { linesOf } from "./support/child.ts";
 import { readOptions } from "./support/options.ts";

@@ -15,7 +15,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { ask, forkServer, NODE_OPTIONS, ROOT, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { constantLoad, type LoadResult, median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";

@@ -20,7 +20,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { ask, forkServer, linesOf, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { printFreshness } from "./support/fresh.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";

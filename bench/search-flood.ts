@@ -17,7 +17,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { createRandom } from "../src/generate/random.ts";
 import { ask, forkServer, said } from "./support/child.ts";
 import type { Counts, Flood } from "./support/flooder.ts";

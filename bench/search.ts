@@ -15,9 +15,9 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { fold } from "../src/search/fold.ts";
-import { collectGarbage } from "../src/serve/process/collect.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts";
+import { collectGarbage } from "../src/util/process/collect.ts";
 import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
 import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
 import { snapshotOf } from "./support/child.ts";

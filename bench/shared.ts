@@ -13,7 +13,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { endAll, PROGRAM, startRedis } from "../test/support/redis.ts";
 import { type History, type Load, runHistory } from "../test/support/shared-world.ts";
 import { flawOf, runLoad } from "./http/load.ts";

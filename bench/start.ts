@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { indexStore } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";

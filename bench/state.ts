@@ -10,9 +10,9 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addUsage, createCounters, slotOf, windowAt } from "../src/gate/limit.ts";
-import { sumOfCounts, writeCounts } from "../src/serve/state/counts-file.ts";
-import { keepCounts } from "../src/serve/state/keep-counts.ts";
+import { sumOfCounts, writeCounts } from "../src/auth/counts-file.ts";
+import { keepCounts } from "../src/auth/keep-counts.ts";
+import { addUsage, createCounters, slotOf, windowAt } from "../src/auth/limit.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";

@@ -16,7 +16,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { addKey } from "../src/cli/keysfile.ts";
+import { addKey } from "../src/auth/keys-file.ts";
 import { whyNoSharing } from "../src/http/port.ts";
 import { nodeOptionsOf, ROOT, snapshotOf } from "./support/child.ts";
 import { median } from "./support/load.ts";

@@ -8,7 +8,7 @@ import { existsSync } from "fs";
 
 // A checkout runs its sources, however old what was built of them is; the package has none.
 const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
-import(isCheckout ? "../src/launch.mjs" : "../dist/main.js")
+import(isCheckout ? "../src/install/launch.mjs" : "../dist/main.js")
   .then((launch) => {
     if (!launch.isWhole) throw new Error("dist/main.js is empty");
   })

@@ -6,11 +6,11 @@ import { COMMANDS } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
-import { nearest } from "./nearest.ts";
-import { packageJson } from "./package.ts";
-import { leadsNowhere, openWithoutBlocking, writeWhole } from "./serve/log/descriptor.ts";
-import { holdSignals } from "./serve/process/early-signals.ts";
-import { codeOf, damaged, damageOf, systemErrorText } from "./system-error.ts";
+import { packageJson } from "./install/package.ts";
+import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/descriptor.ts";
+import { nearest } from "./util/nearest.ts";
+import { holdSignals } from "./util/process/early-signals.ts";
+import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
 
 /** That this file is not empty; see `launch.mjs`. */
 export const isWhole = true;

@@ -20,34 +20,34 @@
  * ```
  */
 
-import { hashToken, type KeyRecord } from "./gate/keys.ts";
-import type { GivenKey } from "./given-keys.ts";
+import type { GivenKey } from "./auth/given-keys.ts";
+import { hashToken, type KeyRecord } from "./auth/keys.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
-import { SCOPES } from "./model.ts";
-import { type Observe, observeNothing } from "./observe.ts";
-import { checkOptions, type OpenOptions } from "./open-options.ts";
-import type { CacheCounts } from "./search/cache.ts";
-import { PasswordFileError, readSharedLimits } from "./serve/limits/redis-url.ts";
-import { openState } from "./serve/state/open.ts";
-import { defaultCache, isAddress } from "./source/address.ts";
 // Throws where the library does not run.
-import { IS_SUPPORTED } from "./supported.mjs";
+import { IS_SUPPORTED } from "./install/supported.mjs";
+import { SCOPES } from "./model/model.ts";
+import { type Observe, observeNothing } from "./observe/events.ts";
+import type { CacheCounts } from "./search/cache.ts";
+import { openState } from "./server/open.ts";
+import { checkOptions, type OpenOptions } from "./server/open-options.ts";
+import { PasswordFileError, readSharedLimits } from "./shared-limits/redis-url.ts";
+import { defaultCache, isAddress } from "./sources/address.ts";
 
 // An import without a name would stand in the declarations, too.
 void IS_SUPPORTED;
 
-export { KeysFileError } from "./gate/keys.ts";
-export type { GivenKey } from "./given-keys.ts";
+export type { GivenKey } from "./auth/given-keys.ts";
+export { KeysFileError } from "./auth/keys.ts";
 export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
 export type { FetchHandler } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
-export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model.ts";
-export type { Observation, Observe } from "./observe.ts";
-export type { OpenOptions } from "./open-options.ts";
+export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
+export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./serve/load/snapshots.ts";
+export { SnapshotError } from "./server/load/snapshots.ts";
+export type { OpenOptions } from "./server/open-options.ts";
 
 /** An open replica. */
 export interface Orrery {

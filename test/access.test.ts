@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
-import { loggedPath } from "../src/access.ts";
-import type { Observation } from "../src/observe.ts";
+import { loggedPath } from "../src/observe/access-log.ts";
+import type { Observation } from "../src/observe/events.ts";
 import { cleanUp, serve, type TestServer, TOKENS } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 

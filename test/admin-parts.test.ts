@@ -13,8 +13,8 @@ import { type AdminCall, createAdminRouter } from "../src/admin/router.ts";
 import type { Moment } from "../src/admin/status.ts";
 import { Timeline } from "../src/admin/timeline.ts";
 import { createTokenCheck } from "../src/admin/token.ts";
-import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
-import { countRequest, createCounters, readCounts } from "../src/gate/limit.ts";
+import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
+import { countRequest, createCounters, readCounts } from "../src/auth/limit.ts";
 
 describe("an address", () => {
   test("is a port, or a host and a port", () => {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { answer } from "../src/answer.ts";
-import { openState } from "../src/serve/state/open.ts";
+import { answer } from "../src/api/answer.ts";
+import { openState } from "../src/server/open.ts";
 import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, TOKENS, testOptions } from "./support/http-server.ts";
 

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { BASE_PATH } from "../src/model.ts";
+import { BASE_PATH } from "../src/model/model.ts";
 import { type UncachedSearch, withCache } from "../src/search/cache.ts";
 import { ListedResults, type ResultSet } from "../src/search/query/result-set.ts";
 import { createPendingSearches } from "../src/search/schedule/pending.ts";
 import type { Searches } from "../src/search/search.ts";
 import type { Work } from "../src/search/shared/work.ts";
-import { createInlineSearch } from "../src/serve/search/inline-search.ts";
+import { createInlineSearch } from "../src/server/search/inline-search.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../src/store/generation.ts";
 import { cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
 import { closeWires, dial, errorOf, header, requestHead, type Wire } from "./support/raw.ts";

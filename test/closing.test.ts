@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, test } from "node:test";
-import type { State } from "../src/answer.ts";
+import type { State } from "../src/api/answer.ts";
 import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, serveOpen, type TestOptions, TOKENS } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { OpenConnection } from "../src/serve/limits/connection.ts";
-import { createCounterServer } from "../src/serve/limits/counter-server.ts";
-import { readRedisUrl } from "../src/serve/limits/redis-url.ts";
+import type { OpenConnection } from "../src/shared-limits/connection.ts";
+import { createCounterServer } from "../src/shared-limits/counter-server.ts";
+import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
 
 const SECONDS = 3600;
 const WINDOW = 500_000;

@@ -8,7 +8,7 @@ import type { World } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { completion } from "../src/cli/completion.ts";
 import { readOptions, UsageError } from "../src/cli/options.ts";
-import { settingsOf } from "../src/settings.ts";
+import { settingsOf } from "../src/settings/settings.ts";
 
 async function scriptFor(shell: string): Promise<string> {
   let printed = "";

@@ -6,12 +6,12 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
+import { ROUTES } from "../src/api/routes.ts";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
-import { observeNothing } from "../src/observe.ts";
-import { ROUTES } from "../src/routes.ts";
-import { type RunningServer, startServer } from "../src/serve/server.ts";
-import { DEFAULTS } from "../src/settings.ts";
+import { observeNothing } from "../src/observe/events.ts";
+import { type RunningServer, startServer } from "../src/server/server.ts";
+import { DEFAULTS } from "../src/settings/settings.ts";
 import {
   at,
   bearer,

@@ -20,6 +20,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { crc32 } from "node:zlib";
+import { type CountsKeeper, keepCounts } from "../src/auth/keep-counts.ts";
 import {
   type Counters,
   countRequest,
@@ -28,9 +29,8 @@ import {
   slotOf,
   usageOf,
   windowAt,
-} from "../src/gate/limit.ts";
-import type { Observation } from "../src/observe.ts";
-import { type CountsKeeper, keepCounts } from "../src/serve/state/keep-counts.ts";
+} from "../src/auth/limit.ts";
+import type { Observation } from "../src/observe/events.ts";
 import { until } from "./support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-counts-"));

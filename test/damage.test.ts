@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { damageOf } from "../src/system-error.ts";
+import { damageOf } from "../src/util/system-error.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-damage-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -12,7 +12,7 @@ import {
   NONE,
   percent,
   rate,
-} from "../src/pages/dashboard/format.ts";
+} from "../src/admin/dashboard/format.ts";
 import {
   column,
   createHistory,
@@ -21,7 +21,7 @@ import {
   recall,
   remember,
   span,
-} from "../src/pages/dashboard/history.ts";
+} from "../src/admin/dashboard/history.ts";
 
 /** With a space that breaks lines, for reading. */
 function plain(text: string): string {

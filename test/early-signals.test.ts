@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { World } from "../src/cli/command.ts";
 import { openConsole } from "../src/cli/console.ts";
 import { takeSignals } from "../src/cli/serve.ts";
-import { observeNothing } from "../src/observe.ts";
-import { holdSignals, IGNORED_SIGNALS, STOP_SIGNALS } from "../src/serve/process/early-signals.ts";
+import { observeNothing } from "../src/observe/events.ts";
+import { holdSignals, IGNORED_SIGNALS, STOP_SIGNALS } from "../src/util/process/early-signals.ts";
 
 const WORLD: World = {
   ...{ environment: {}, print: () => true, deliver: async () => {}, complain: () => {}, isTerminal: false },

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { PARSED } from "../src/snapshot/parsed.ts";
-import { copyStatement } from "../src/source/copy-statement.ts";
-import { postgresText } from "../src/source/postgres-errors.ts";
-import { readPostgresUrl } from "../src/source/postgres-url.ts";
-import { DEFAULT_QUERIES, FIELDS, parseQueries, TABLES } from "../src/source/queries.ts";
-import { writeRowFile } from "../src/source/row-file.ts";
+import { copyStatement } from "../src/sources/postgres/copy-statement.ts";
+import { postgresText } from "../src/sources/postgres/postgres-errors.ts";
+import { readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
+import { DEFAULT_QUERIES, FIELDS, parseQueries, TABLES } from "../src/sources/postgres/queries.ts";
+import { writeRowFile } from "../src/sources/row-file.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 describe("queries", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { claimFolder, makeFolder } from "../src/folders.ts";
+import { claimFolder, makeFolder } from "../src/files/folders.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 const codeIs = (code: string) => (error: NodeJS.ErrnoException) => error.code === code;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { type Admission, admit as admitOrWait, type Gate } from "../src/gate/admit.ts";
+import { type Admission, admit as admitOrWait, type Gate } from "../src/auth/admit.ts";
 import {
   createKeyRing,
   hashToken,
@@ -11,9 +11,9 @@ import {
   type KeyRing,
   KeysFileError,
   parseKeys,
-} from "../src/gate/keys.ts";
-import { countRequest, createCounters, slotOf } from "../src/gate/limit.ts";
-import { findKey, judgeKey } from "../src/gate/token.ts";
+} from "../src/auth/keys.ts";
+import { countRequest, createCounters, slotOf } from "../src/auth/limit.ts";
+import { findKey, judgeKey } from "../src/auth/token.ts";
 
 const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
 

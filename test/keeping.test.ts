@@ -5,17 +5,17 @@ import { type BigIntStats, cpSync, mkdtempSync, rmSync, utimesSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, test } from "node:test";
-import { createCounters } from "../src/gate/limit.ts";
+import { createCounters } from "../src/auth/limit.ts";
+import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import type { Observation } from "../src/observe.ts";
+import type { Observation } from "../src/observe/events.ts";
 import { indexTrigrams } from "../src/search/index/trigrams.ts";
-import { indexLoaded } from "../src/serve/load/index-loaded.ts";
-import type { Loader } from "../src/serve/load/loader.ts";
-import { createLocalLoader } from "../src/serve/load/local-loader.ts";
-import { keepSnapshot, type SnapshotOptions } from "../src/serve/load/snapshots.ts";
-import { GrowingPauses } from "../src/serve/process/pauses.ts";
-import { type KeyFiles, keepKeys } from "../src/serve/state/keyfile.ts";
+import { indexLoaded } from "../src/server/load/index-loaded.ts";
+import type { Loader } from "../src/server/load/loader.ts";
+import { createLocalLoader } from "../src/server/load/local-loader.ts";
+import { keepSnapshot, type SnapshotOptions } from "../src/server/load/snapshots.ts";
 import { fingerprintOf } from "../src/snapshot/files.ts";
+import { GrowingPauses } from "../src/util/process/pauses.ts";
 import { PATIENCE_MS } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 

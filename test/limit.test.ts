@@ -10,7 +10,7 @@ import {
   createCounters,
   createSharedCounters,
   slotOf,
-} from "../src/gate/limit.ts";
+} from "../src/auth/limit.ts";
 import { type Counted, type Counting, countAll } from "./support/counting-thread.ts";
 
 const THREAD = new URL("./support/counting-thread.mjs", import.meta.url);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { Connection } from "../src/serve/limits/connection.ts";
-import { AwayError, createLink } from "../src/serve/limits/link.ts";
+import type { Connection } from "../src/shared-limits/connection.ts";
+import { AwayError, createLink } from "../src/shared-limits/link.ts";
 import { until } from "./support/process.ts";
 
 /** A link to a server that answers when it is told to. */

@@ -18,8 +18,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { openLogFile } from "../src/serve/log/log-file.ts";
-import { createSinkTo } from "../src/serve/log/sink.ts";
+import { openLogFile } from "../src/observe/log/log-file.ts";
+import { createSinkTo } from "../src/observe/log/sink.ts";
 import { until } from "./support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-log-"));

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Observation } from "../src/observe.ts";
-import { createLog } from "../src/serve/log/log.ts";
+import type { Observation } from "../src/observe/events.ts";
+import { createLog } from "../src/observe/log/log.ts";
 
 const OBSERVATIONS: readonly Observation[] = [
   { kind: "listening", url: "http://127.0.0.1:1", generation: "g" },

@@ -11,9 +11,9 @@ import { helpFor } from "../src/cli/help.ts";
 import { createKey } from "../src/cli/keys.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
 import { reportUnknownVariables } from "../src/cli/variables.ts";
-import type { Observation } from "../src/observe.ts";
-import { keepSnapshot } from "../src/serve/load/snapshots.ts";
-import { createLog } from "../src/serve/log/log.ts";
+import type { Observation } from "../src/observe/events.ts";
+import { createLog } from "../src/observe/log/log.ts";
+import { keepSnapshot } from "../src/server/load/snapshots.ts";
 import type { Store } from "../src/store/generation.ts";
 import { until } from "./support/process.ts";
 

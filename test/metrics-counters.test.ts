@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { FAULTS, type FaultName } from "../src/fault.ts";
+import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
   countAborted,
   countAnswered,
@@ -13,8 +13,8 @@ import {
   createRequestCells,
   forgetThread,
   searchCounter,
-} from "../src/metrics/counters.ts";
-import { figuresOf, quantile, readTotals } from "../src/metrics/figures.ts";
+} from "../src/observe/metrics/counters.ts";
+import { figuresOf, quantile, readTotals } from "../src/observe/metrics/figures.ts";
 import {
   BOUNDS_MS,
   BUCKETS,
@@ -26,7 +26,7 @@ import {
   STATUSES,
   seriesAt,
   seriesOf,
-} from "../src/metrics/layout.ts";
+} from "../src/observe/metrics/layout.ts";
 
 /** Of durations that are to be these. */
 const agoMs = (ms: number): number => performance.now() - ms;

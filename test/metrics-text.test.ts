@@ -9,12 +9,12 @@ import {
   countersOf,
   createRequestCells,
   mainThread,
-} from "../src/metrics/counters.ts";
-import { createExposition } from "../src/metrics/exposition.ts";
-import type { Measured } from "../src/metrics/families.ts";
-import { countObservation, createObservedCounts } from "../src/metrics/observed.ts";
-import { METRICS } from "../src/metrics/table.ts";
-import { watchVitals } from "../src/metrics/vitals.ts";
+} from "../src/observe/metrics/counters.ts";
+import { createExposition } from "../src/observe/metrics/exposition.ts";
+import type { Measured } from "../src/observe/metrics/families.ts";
+import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
+import { METRICS } from "../src/observe/metrics/table.ts";
+import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
 const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 

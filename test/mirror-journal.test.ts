@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hold } from "../src/files/ownership.ts";
-import { type Journal, openJournal } from "../src/source/mirror/journal.ts";
+import { type Journal, openJournal } from "../src/sources/mirror/journal.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 const FROM = "http://a.example/api/public/v1";

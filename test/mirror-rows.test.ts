@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readWorlds } from "../src/source/mirror/rows.ts";
+import { readWorlds } from "../src/sources/mirror/rows.ts";
 
 const ID = "00000000-0000-4000-8000-00000000000A";
 const ROW = {

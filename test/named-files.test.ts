@@ -8,7 +8,7 @@ import type { CommandRow } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { refuseSameFiles } from "../src/cli/named-files.ts";
 import { readOptions, UsageError } from "../src/cli/options.ts";
-import { SETTINGS } from "../src/settings.ts";
+import { SETTINGS } from "../src/settings/settings.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { place } from "./support/place.ts";
 import { killAll, run } from "./support/process.ts";

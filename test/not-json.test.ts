@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseKeys } from "../src/gate/keys.ts";
-import { notJson } from "../src/json.ts";
+import { parseKeys } from "../src/auth/keys.ts";
+import { notJson } from "../src/util/json.ts";
 
 test("the line and the column of the first character that cannot be there are named", () => {
   const cases: readonly [text: string, line: number, column: number][] = [

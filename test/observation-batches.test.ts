@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Observation } from "../src/observe.ts";
+import type { Observation } from "../src/observe/events.ts";
 import {
   createBatchSender,
   type ObservationBatch,
   takeBatch,
-} from "../src/serve/threads/observation-batches.ts";
+} from "../src/server/threads/observation-batches.ts";
 
 const request: Observation = {
   kind: "request",

@@ -5,8 +5,8 @@ import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
-import { checkOptions } from "../src/open-options.ts";
-import { DEFAULTS } from "../src/settings.ts";
+import { checkOptions } from "../src/server/open-options.ts";
+import { DEFAULTS } from "../src/settings/settings.ts";
 import { place, TOKEN } from "./support/place.ts";
 
 const RIGHT: OpenOptions = { snapshot: "folder", keys: "file" };

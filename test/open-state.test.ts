@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, it } from "node:test";
-import { KeysFileError } from "../src/gate/keys.ts";
-import type { OpenConnection } from "../src/serve/limits/connection.ts";
-import { readRedisUrl } from "../src/serve/limits/redis-url.ts";
-import { openState } from "../src/serve/state/open.ts";
+import { KeysFileError } from "../src/auth/keys.ts";
+import { openState } from "../src/server/open.ts";
+import type { OpenConnection } from "../src/shared-limits/connection.ts";
+import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 

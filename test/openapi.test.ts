@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import EXAMPLES from "../src/derive/examples.json" with { type: "json" };
-import { limitText } from "../src/derive/limit-text.ts";
-import { createOpenApi } from "../src/derive/openapi.ts";
-import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/fault.ts";
-import { METRICS } from "../src/metrics/table.ts";
-import { ROUTES } from "../src/routes.ts";
+import EXAMPLES from "../src/api/examples.json" with { type: "json" };
+import { limitText } from "../src/api/limit-text.ts";
+import { createOpenApi } from "../src/api/openapi.ts";
+import { ROUTES } from "../src/api/routes.ts";
+import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/model/fault.ts";
+import { METRICS } from "../src/observe/metrics/table.ts";
 
 interface Response {
   readonly $ref?: string;

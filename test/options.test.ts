@@ -6,7 +6,6 @@ import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
 import { httpFrom } from "../src/http/server.ts";
-import { nearest } from "../src/nearest.ts";
 import {
   type Command,
   DEFAULTS,
@@ -17,7 +16,8 @@ import {
   SETTINGS,
   settingsOf,
   variableOf,
-} from "../src/settings.ts";
+} from "../src/settings/settings.ts";
+import { nearest } from "../src/util/nearest.ts";
 
 const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
 const SERVE = ["--snapshot", "s", "--keys", "k"];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../src/generate/random.ts";
-import { createPace, type Pace, type PaceOptions } from "../src/source/upstream/pace.ts";
+import { createPace, type Pace, type PaceOptions } from "../src/sources/upstream/pace.ts";
 
 const HOUR = 3_600_000;
 

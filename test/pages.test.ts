@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { bodyBytes } from "../src/body.ts";
-import { createOpenApi } from "../src/derive/openapi.ts";
-import { splitHeaders } from "../src/headers.ts";
-import { takesGzip } from "../src/pages/accept-encoding.ts";
-import { createReference } from "../src/pages/reference.ts";
-import type { PageRequest } from "../src/pages/serve.ts";
-import { ROUTES } from "../src/routes.ts";
+import { splitHeaders } from "../src/api/headers.ts";
+import { createOpenApi } from "../src/api/openapi.ts";
+import { takesGzip } from "../src/api/pages/accept-encoding.ts";
+import type { PageRequest } from "../src/api/pages/serve.ts";
+import { ROUTES } from "../src/api/routes.ts";
+import { createReference } from "../src/docs-page/reference.ts";
+import { bodyBytes } from "../src/model/body.ts";
 
 const serve = createReference(true, "50 a minute");
 

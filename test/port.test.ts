@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import { after, describe, it } from "node:test";
 import { whileAlone, whyNoSharing } from "../src/http/port.ts";
-import { startServer } from "../src/serve/server.ts";
+import { startServer } from "../src/server/server.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { run } from "./support/process.ts";
 

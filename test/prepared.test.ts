@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
-import { buildPrepared } from "../src/serve/load/build-prepared.ts";
+import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";

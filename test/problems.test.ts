@@ -7,7 +7,7 @@ import { LimitsHistory, type LimitsSettings } from "../src/admin/limits.ts";
 import { Problems } from "../src/admin/problems.ts";
 import { ReadinessKeeper } from "../src/admin/readiness.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
-import type { Observation } from "../src/observe.ts";
+import type { Observation } from "../src/observe/events.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const FIGURES = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { formatTime, parseTime } from "../src/model/time.ts";
+import { formatUuid, parseUuid } from "../src/model/uuid.ts";
 import { ArrivingIds, compareWords, createIdMap, findId, findWords } from "../src/store/ids.ts";
 import { groupRows, NO_GROUP, rowsOf } from "../src/store/lists.ts";
 import { countUp, newestFirst, sortByKey, sortHighestFirst } from "../src/store/order.ts";
-import { formatTime, parseTime } from "../src/time.ts";
-import { formatUuid, parseUuid } from "../src/uuid.ts";
 import { isModelUuid, modelTime, modelTimeText } from "./support/model.ts";
 
 describe("times", () => {

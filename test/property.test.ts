@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { judgeConditions } from "../src/conditions.ts";
-import { readParameters } from "../src/derive/parameters.ts";
-import { countRequest, createCounters, slotOf } from "../src/gate/limit.ts";
+import { judgeConditions } from "../src/api/conditions.ts";
+import { readParameters } from "../src/api/parameters.ts";
+import { countRequest, createCounters, slotOf } from "../src/auth/limit.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { askAndCompare, type Step } from "./support/doors.ts";
 import { part, untilCovered } from "./support/long.ts";

@@ -19,7 +19,7 @@ import {
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { currentVersion, OccupiedError, publishVersion, versionsOf } from "../src/source/publish.ts";
+import { currentVersion, OccupiedError, publishVersion, versionsOf } from "../src/sources/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 /** Publishes a version of one file. */

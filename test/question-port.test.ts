@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, describe, it } from "node:test";
 import { MessageChannel } from "node:worker_threads";
-import { answerFrom, createAsker } from "../src/serve/threads/question-port.ts";
+import { answerFrom, createAsker } from "../src/server/threads/question-port.ts";
 import type { Caller, Found, Generation } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 

@@ -5,10 +5,10 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import { observeNothing } from "../src/observe.ts";
-import type { Loader, LoaderOptions } from "../src/serve/load/loader.ts";
-import { createLocalLoader } from "../src/serve/load/local-loader.ts";
-import { keepSnapshot } from "../src/serve/load/snapshots.ts";
+import { observeNothing } from "../src/observe/events.ts";
+import type { Loader, LoaderOptions } from "../src/server/load/loader.ts";
+import { createLocalLoader } from "../src/server/load/local-loader.ts";
+import { keepSnapshot } from "../src/server/load/snapshots.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 test("progress is told at the start and not in a reload, when it would wake the serving thread for nobody", async (t) => {

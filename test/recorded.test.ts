@@ -1,10 +1,10 @@
 /** Texts that a refactoring must not change: help, the OpenAPI document, names and labels of metrics. */
 
 import { after, it } from "node:test";
+import { createOpenApi } from "../src/api/openapi.ts";
+import { ROUTES } from "../src/api/routes.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
-import { createOpenApi } from "../src/derive/openapi.ts";
-import { ROUTES } from "../src/routes.ts";
 import { cleanUp, serve } from "./support/http-server.ts";
 import { get } from "./support/process.ts";
 import { Recording } from "./support/recorded.ts";

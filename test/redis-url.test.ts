@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { placeOf, RedisUrlError, readRedisUrl } from "../src/serve/limits/redis-url.ts";
+import { placeOf, RedisUrlError, readRedisUrl } from "../src/shared-limits/redis-url.ts";
 
 describe("the URL of a counter server", () => {
   const TARGETS: Record<

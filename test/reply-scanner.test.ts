@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { createReplyScanner } from "../src/serve/limits/reply-scanner.ts";
+import { createReplyScanner } from "../src/shared-limits/reply-scanner.ts";
 
 const { reply } = fc.letrec<{ reply: string; item: string }>((tie) => ({
   reply: fc.oneof(

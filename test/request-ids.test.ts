@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { createFetchHandler } from "../src/http/fetch.ts";
 import { Fields } from "../src/http/head.ts";
-import type { Observation } from "../src/observe.ts";
-import { requestIdOf, traceOf } from "../src/request-ids.ts";
-import { openState } from "../src/serve/state/open.ts";
+import { requestIdOf, traceOf } from "../src/model/request-ids.ts";
+import type { Observation } from "../src/observe/events.ts";
+import { openState } from "../src/server/open.ts";
 import { cleanUp, serve, TOKENS, testOptions } from "./support/http-server.ts";
 import { get } from "./support/process.ts";
 

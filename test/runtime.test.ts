@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { OLDEST_NODE, whyNotHere } from "../src/runtime.mjs";
+import { OLDEST_NODE, whyNotHere } from "../src/install/runtime.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 

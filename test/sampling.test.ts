@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import type { Observation } from "../src/observe.ts";
-import { createSampling } from "../src/sampling.ts";
+import type { Observation } from "../src/observe/events.ts";
+import { createSampling } from "../src/util/sampling.ts";
 import { cleanUp, serve, TOKENS } from "./support/http-server.ts";
 import { get, keepAlive } from "./support/process.ts";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ROW_FILES, type RowFile } from "../src/model.ts";
+import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { PARSED } from "../src/snapshot/parsed.ts";
 import { Problems } from "../src/snapshot/problems.ts";
 import { RowChecker } from "../src/snapshot/rows.ts";

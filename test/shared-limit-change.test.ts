@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createCounters, type Quota, slotOf } from "../src/gate/limit.ts";
-import { createAsking } from "../src/gate/shared-asking.ts";
-import { createKeyState, grant } from "../src/gate/shared-grant.ts";
-import { createLeases } from "../src/gate/shared-leases.ts";
-import { createSharedLimits } from "../src/gate/shared-waiting.ts";
+import { createCounters, type Quota, slotOf } from "../src/auth/limit.ts";
+import { createAsking } from "../src/shared-limits/asking.ts";
+import { createKeyState, grant } from "../src/shared-limits/grant.ts";
+import { createLeases } from "../src/shared-limits/leases.ts";
+import { createSharedLimits } from "../src/shared-limits/waiting.ts";
 
 const SECONDS = 3600;
 const NOW = Date.parse("2026-01-01T00:00:30Z");

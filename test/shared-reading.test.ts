@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { explainKey } from "../src/admin/explain-key.ts";
-import { createKeyRing, type KeyRecord } from "../src/gate/keys.ts";
-import { createSharedCounters, slotOf, usageOf } from "../src/gate/limit.ts";
-import { createAsking } from "../src/gate/shared-asking.ts";
-import { createKeyState, grant, type KeyState } from "../src/gate/shared-grant.ts";
-import { createLeases, readTally, takeAlone } from "../src/gate/shared-leases.ts";
-import { readShared } from "../src/gate/shared-reading.ts";
-import { createSharedLimits } from "../src/gate/shared-waiting.ts";
-import { monotonic } from "../src/serve/limits/monotonic.ts";
+import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
+import { createSharedCounters, slotOf, usageOf } from "../src/auth/limit.ts";
+import { createAsking } from "../src/shared-limits/asking.ts";
+import { createKeyState, grant, type KeyState } from "../src/shared-limits/grant.ts";
+import { createLeases, readTally, takeAlone } from "../src/shared-limits/leases.ts";
+import { monotonic } from "../src/shared-limits/monotonic.ts";
+import { readShared } from "../src/shared-limits/reading.ts";
+import { createSharedLimits } from "../src/shared-limits/waiting.ts";
 
 const SECONDS = 3600;
 const KEY: KeyRecord = {

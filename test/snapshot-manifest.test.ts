@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ROW_FILES } from "../src/model.ts";
+import { ROW_FILES } from "../src/model/model.ts";
 import { listed, manifestOf, snapshotFiles, user } from "./support/folders.ts";
 import { lines, mustLoad, problemsOf } from "./support/loaded.ts";
 import { CANARY, load, MIB } from "./support/loading.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ROW_FILES, type RowFile, type User, type World } from "../src/model.ts";
+import { ROW_FILES, type RowFile, type User, type World } from "../src/model/model.ts";
 import { GOOD_ROWS, id, instance, type RawRow, user, world, worldStats } from "./support/folders.ts";
 import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
 import { assertProblems, CANARY, load, MIB } from "./support/loading.ts";

@@ -5,7 +5,7 @@ import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ROW_FILES, type RowFile, type User, type World, type WorldStats } from "../src/model.ts";
+import { ROW_FILES, type RowFile, type User, type World, type WorldStats } from "../src/model/model.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import {
   type Files,

@@ -11,8 +11,8 @@ import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
-import { createThreadedLoader } from "../src/serve/load/threaded-loader.ts";
-import { collectGarbage } from "../src/serve/process/collect.ts";
+import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
+import { collectGarbage } from "../src/util/process/collect.ts";
 import { IS_LONG } from "./support/long.ts";
 import { workersOf } from "./support/workers.ts";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash, hash } from "node:crypto";
 import { describe, it } from "node:test";
-import { hashToken, tokenHasher } from "../src/gate/keys.ts";
+import { hashToken, tokenHasher } from "../src/auth/keys.ts";
 
 /** Texts, and the bytes that they stand for. */
 const TOKENS: Record<string, [token: string, bytes: Buffer]> = {

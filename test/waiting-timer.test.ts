@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { startRealTimer } from "../src/serve/limits/monotonic.ts";
+import { startRealTimer } from "../src/shared-limits/monotonic.ts";
 
 /** Keeps the thread busy. */
 function block(ms: number): void {

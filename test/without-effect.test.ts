@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Environment, readOptions } from "../src/cli/options.ts";
 import { reportWithoutEffect } from "../src/cli/serve.ts";
-import type { Observation } from "../src/observe.ts";
+import type { Observation } from "../src/observe/events.ts";
 
 function told(args: readonly string[], environment: Environment = {}): Observation[] {
   const options = readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []);

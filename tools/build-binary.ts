@@ -31,7 +31,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
-import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/pages/make.ts";
+import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
 import { licencesOf } from "./licences.ts";
 import { leanPino, leanPrometheus, madeEncoders } from "./plugins.ts";
 
@@ -49,7 +49,7 @@ const embedded: Plugin = {
   name: "embedded",
   setup: ({ onResolve }) =>
     onResolve({ filter: /\/package\.ts$/, namespace: "file" }, () => ({
-      path: join(ROOT, "src/package-embedded.ts"),
+      path: join(ROOT, "src/install/package-embedded.ts"),
     })),
 };
 
@@ -71,8 +71,8 @@ async function bundle(folder: string): Promise<string> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: {
-      main: "src/launch.mjs",
-      ...Object.fromEntries(THREADS.map((name) => [name, `src/serve/threads/${name}.ts`])),
+      main: "src/install/launch.mjs",
+      ...Object.fromEntries(THREADS.map((name) => [name, `src/server/threads/${name}.ts`])),
     },
     outdir: folder,
     bundle: true,

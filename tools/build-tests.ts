@@ -19,12 +19,12 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, ".tests");
 
 /** The program's own threads are made JavaScript too: each would start a runner of TypeScript of its own. */
-const THREADS = { from: /\.\/serve\/threads\/(\$\{name\})\.mjs/, to: "../.tests/threads/$1.js" };
+const THREADS = { from: /\.\.\/server\/threads\/(\$\{name\})\.mjs/, to: "../../.tests/threads/$1.js" };
 
 /** What a module holds, with the threads where they are now. */
 function textOf(path: string): string {
   const text = readFileSync(path, "utf8");
-  if (path !== join(ROOT, "src/package.ts")) return text;
+  if (path !== join(ROOT, "src/install/package.ts")) return text;
   if (!THREADS.from.test(text)) throw new Error(`${path}: threads are started in another way`);
   return text.replace(THREADS.from, THREADS.to);
 }
@@ -76,7 +76,7 @@ await build({ ...options, entryPoints: tests, outbase: "test", outdir: OUT });
 const threads = ["generation-thread", "serving-thread", "similar-thread"];
 await build({
   ...options,
-  entryPoints: threads.map((name) => `src/serve/threads/${name}.ts`),
+  entryPoints: threads.map((name) => `src/server/threads/${name}.ts`),
   outdir: join(OUT, "threads"),
 });
 console.log(`.tests/: ${tests.length} files`);

@@ -11,7 +11,7 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
-import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/pages/make.ts";
+import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
 import {
@@ -48,13 +48,13 @@ const OPTIONS: BuildOptions = {
 try {
   const { metafile } = await build({
     ...OPTIONS,
-    // All of it lies side by side in one folder; `src/package.ts` counts on that.
+    // All of it lies side by side in one folder; `src/install/package.ts` counts on that.
     entryPoints: {
       mod: "src/mod.ts",
       program: "src/main.ts",
-      "generation-thread": "src/serve/threads/generation-thread.ts",
-      "serving-thread": "src/serve/threads/serving-thread.ts",
-      "similar-thread": "src/serve/threads/similar-thread.ts",
+      "generation-thread": "src/server/threads/generation-thread.ts",
+      "serving-thread": "src/server/threads/serving-thread.ts",
+      "similar-thread": "src/server/threads/similar-thread.ts",
     },
     splitting: true,
     // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.
@@ -79,7 +79,7 @@ try {
   // By itself, since what it says of missing files must not depend on any.
   await build({
     ...OPTIONS,
-    entryPoints: { main: "src/launch.mjs" },
+    entryPoints: { main: "src/install/launch.mjs" },
     external: ["./program.js", "./server.js"],
     plugins: [startsServer],
   });

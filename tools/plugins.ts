@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "esbuild";
 import build from "fast-json-stringify";
-import { SCHEMAS, type SchemaName } from "../src/model.ts";
+import { SCHEMAS, type SchemaName } from "../src/model/model.ts";
 import { encodedSchema } from "../src/store/encoders.ts";
 
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];
@@ -44,7 +44,7 @@ export const leanHttp: Plugin = {
     onResolve({ filter: /^node:http$/ }, () => ({ path: "http", namespace: "lean" }));
     // A Node that is too old for this is told so.
     onLoad({ filter: /./, namespace: "lean" }, () => ({
-      contents: `import "./supported.mjs";
+      contents: `import "./install/supported.mjs";
         const http = process.getBuiltinModule("node:http");
         export const { ${HTTP.join(", ")} } = http;
         export default http;`,
@@ -84,14 +84,14 @@ function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => str
 /** What a server imports only when it is needed, though it nearly always is. */
 const NEEDED_BY_SERVERS: Readonly<Record<string, string>> = {
   "/src/cli/commands.ts": "./serve|./demo",
-  "/src/serve/state/open-searching.ts": "../load/local-loader",
+  "/src/server/open-searching.ts": "./load/local-loader",
 };
 
 /** Makes a program of the commands that serve alone; what they need stands in one file. */
 export const serverAlone: Plugin = {
   name: "server-alone",
   setup({ onLoad, onResolve }) {
-    onLoad({ filter: /\/src\/(cli\/commands|serve\/state\/open-searching)\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /\/src\/(cli\/commands|server\/open-searching)\.ts$/ }, ({ path }) => {
       const names = Object.entries(NEEDED_BY_SERVERS).find(([file]) => path.endsWith(file))![1];
       const imports: string[] = [];
       const text = readFileSync(path, "utf8");
@@ -128,10 +128,10 @@ export const othersAlone: Plugin = {
 export const startsServer: Plugin = {
   name: "starts-server",
   setup: ({ onLoad }) =>
-    onLoad({ filter: /\/src\/launch\.mjs$/ }, ({ path }) => ({
+    onLoad({ filter: /\/src\/install\/launch\.mjs$/ }, ({ path }) => ({
       contents: replaceAll(
         readFileSync(path, "utf8"),
-        /import\("\.\/main\.ts"\)/,
+        /import\("\.\.\/main\.ts"\)/,
         () => 'import(isServer ? "./server.js" : "./program.js")',
       ),
     })),

@@ -11,7 +11,7 @@ import {
   SCHEMAS,
   type User,
   type World,
-} from "../../src/model.ts";
+} from "../../src/model/model.ts";
 import { createGate, ready } from "./shared.ts";
 
 /** A page of a list, and how many items the whole list has. */

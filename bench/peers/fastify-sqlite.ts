@@ -7,7 +7,7 @@
  */
 
 import Database from "better-sqlite3";
-import type { Period, PlatformStats, User, World } from "../../src/model.ts";
+import type { Period, PlatformStats, User, World } from "../../src/model/model.ts";
 import { type FoundWorld, type Page, serve } from "./app.ts";
 import { readRows } from "./shared.ts";
 

@@ -6,7 +6,7 @@
  */
 
 import FlexSearch from "flexsearch";
-import type { User, World } from "../../src/model.ts";
+import type { User, World } from "../../src/model/model.ts";
 import { type Page, serve } from "./app.ts";
 import { rankWorlds, readRows } from "./shared.ts";
 

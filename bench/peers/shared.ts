@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Instance, Period, User, World, WorldStats } from "../../src/model.ts";
+import type { Instance, Period, User, World, WorldStats } from "../../src/model/model.ts";
 
 /** The visible rows of a snapshot; lists are newest first. */
 export interface Rows {

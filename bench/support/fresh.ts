@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { addKey } from "../../src/cli/keysfile.ts";
+import { addKey } from "../../src/auth/keys-file.ts";
 import { need } from "../../test/support/need.ts";
 import { startNginx } from "../../test/support/nginx.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../../test/support/postgres.ts";

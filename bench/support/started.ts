@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Observation } from "../../src/observe.ts";
+import type { Observation } from "../../src/observe/events.ts";
 import { NODE_OPTIONS, ROOT, visibleWorlds } from "./child.ts";
 import { measureServed, type Served } from "./served.ts";
 

@@ -1,16 +1,16 @@
 /** The admin listener of one server, put together: it listens before anything is loaded, and until the last request is answered. */
 
-import { countersOf, mainThread, type RequestCells } from "../metrics/counters.ts";
-import { countObservation, createObservedCounts } from "../metrics/observed.ts";
-import { watchVitals } from "../metrics/vitals.ts";
-import type { Observe } from "../observe.ts";
-import type { SnapshotEvents } from "../serve/load/snapshot-events.ts";
-import { adminConnectionLimit } from "../serve/process/connection-limit.ts";
-import { watchEventLoop } from "../serve/process/event-loop.ts";
-import type { OpenState } from "../serve/state/open.ts";
-import type { ServingThreads } from "../serve/threads/serving-threads.ts";
-import { type CacheQuestion, figuresOfThread } from "../serve/threads/thread-figures.ts";
-import type { Settings } from "../settings.ts";
+import type { Observe } from "../observe/events.ts";
+import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
+import { countObservation, createObservedCounts } from "../observe/metrics/observed.ts";
+import { watchVitals } from "../observe/metrics/vitals.ts";
+import type { SnapshotEvents } from "../server/load/snapshot-events.ts";
+import type { OpenState } from "../server/open.ts";
+import type { ServingThreads } from "../server/threads/serving-threads.ts";
+import { type CacheQuestion, figuresOfThread } from "../server/threads/thread-figures.ts";
+import type { Settings } from "../settings/settings.ts";
+import { adminConnectionLimit } from "../util/process/connection-limit.ts";
+import { watchEventLoop } from "../util/process/event-loop.ts";
 import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";

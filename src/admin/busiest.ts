@@ -1,7 +1,7 @@
 /** The keys that were used most in the window that is under way. */
 
-import type { Gate } from "../gate/admit.ts";
-import { readCounts } from "../gate/limit.ts";
+import type { Gate } from "../auth/admit.ts";
+import { readCounts } from "../auth/limit.ts";
 import type { KeyStatus } from "./status.ts";
 
 /** How many keys are reported. */

@@ -1,13 +1,13 @@
 /** What the gate would say of a key, counting nothing. */
 
-import { type FaultName, SCOPE_FAULTS } from "../fault.ts";
-import type { Gate } from "../gate/admit.ts";
-import { readCounts } from "../gate/limit.ts";
-import { readShared } from "../gate/shared-reading.ts";
-import { judgeKey } from "../gate/token.ts";
-import type { Scope } from "../model.ts";
-import type { SharedLimitsKeeper } from "../serve/limits/keep-shared.ts";
-import { monotonic } from "../serve/limits/monotonic.ts";
+import type { Gate } from "../auth/admit.ts";
+import { readCounts } from "../auth/limit.ts";
+import { judgeKey } from "../auth/token.ts";
+import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
+import type { Scope } from "../model/model.ts";
+import type { SharedLimitsKeeper } from "../shared-limits/keep-shared.ts";
+import { monotonic } from "../shared-limits/monotonic.ts";
+import { readShared } from "../shared-limits/reading.ts";
 import type { KeyExplanation } from "./explanation.ts";
 
 /** What explanations need of shared limits. */

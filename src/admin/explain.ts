@@ -3,18 +3,18 @@
  * searches are this file's: nothing is taken from a cache, kept in one, or counted.
  */
 
-import type { State } from "../answer.ts";
-import { readParameters } from "../derive/parameters.ts";
-import { createRouter, splitTarget } from "../derive/router.ts";
-import { FAULTS, type FaultName } from "../fault.ts";
-import type { Prefixes } from "../gate/token.ts";
-import { BASE_PATH } from "../model.ts";
-import type { Outcome, Parameters, Route } from "../routes/route.ts";
-import { ROUTES } from "../routes.ts";
+import type { State } from "../api/answer.ts";
+import type { Outcome, Parameters, Route } from "../api/handlers/route.ts";
+import { readParameters } from "../api/parameters.ts";
+import { createRouter, splitTarget } from "../api/router.ts";
+import { ROUTES } from "../api/routes.ts";
+import type { Prefixes } from "../auth/token.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import { BASE_PATH } from "../model/model.ts";
 import { pageOf } from "../search/query/result-set.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
-import type { CacheQuestion } from "../serve/threads/thread-figures.ts";
+import type { CacheQuestion } from "../server/threads/thread-figures.ts";
 import { BUSY, type Caller, type Found, type PageOf } from "../store/generation.ts";
 import { explainKey, type SharedForExplain } from "./explain-key.ts";
 import { type CountedResults, type SearchedTable, searchAndCount, termsOf } from "./explain-search.ts";

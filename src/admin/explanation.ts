@@ -3,8 +3,8 @@
  * that is served. Nothing is counted and nothing is kept for it.
  */
 
-import type { FaultName } from "../fault.ts";
-import type { Period, Scope } from "../model.ts";
+import type { FaultName } from "../model/fault.ts";
+import type { Period, Scope } from "../model/model.ts";
 
 /** The operation that a path belongs to. */
 export interface RouteExplanation {

@@ -1,6 +1,6 @@
 /** What was observed since the start, as far as an operator asks for it: loads, keys, threads that died. */
 
-import type { Observation, ThreadRole } from "../observe.ts";
+import type { Observation, ThreadRole } from "../observe/events.ts";
 import type { GenerationStatus, LoadStatus } from "./status.ts";
 
 /** Loads that are remembered. */

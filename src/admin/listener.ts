@@ -8,13 +8,13 @@
  */
 
 import type { AddressInfo } from "node:net";
-import { sliceAll } from "../body.ts";
-import { splitTarget } from "../derive/router.ts";
-import { FAULTS, type FaultName } from "../fault.ts";
+import { splitTarget } from "../api/router.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
-import type { Ask, Reply } from "../message.ts";
-import type { Observe } from "../observe.ts";
-import { codeOf } from "../system-error.ts";
+import { sliceAll } from "../model/body.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import type { Ask, Reply } from "../model/message.ts";
+import type { Observe } from "../observe/events.ts";
+import { codeOf } from "../util/system-error.ts";
 import type { AdminAddress } from "./address.ts";
 import { type AdminReply, errorReply } from "./request.ts";
 import type { AdminCall } from "./router.ts";

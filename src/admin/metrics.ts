@@ -2,11 +2,11 @@
 
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import type { RequestCells } from "../metrics/counters.ts";
-import type { Measured } from "../metrics/families.ts";
-import type { ObservedCounts } from "../metrics/observed.ts";
-import { packageJson } from "../package.ts";
-import { takesGzip } from "../pages/accept-encoding.ts";
+import { takesGzip } from "../api/pages/accept-encoding.ts";
+import { packageJson } from "../install/package.ts";
+import type { RequestCells } from "../observe/metrics/counters.ts";
+import type { Measured } from "../observe/metrics/families.ts";
+import type { ObservedCounts } from "../observe/metrics/observed.ts";
 import type { History } from "./history.ts";
 import type { ReadinessKeeper } from "./readiness.ts";
 import type { AdminRow } from "./request.ts";
@@ -50,7 +50,8 @@ function measured({ cells, observed, history, readiness, ...others }: MetricsSou
 /** The row of the listener's table. What it needs is loaded when somebody scrapes for the first time. */
 export function metricsRow(sources: MetricsSources): AdminRow {
   let expose: ReturnType<typeof load> | undefined;
-  const load = async () => (await import("../metrics/exposition.ts")).createExposition(measured(sources));
+  const load = async () =>
+    (await import("../observe/metrics/exposition.ts")).createExposition(measured(sources));
   return {
     method: "GET",
     path: "/metrics",

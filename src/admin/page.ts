@@ -7,10 +7,10 @@
 
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { judgeConditions } from "../conditions.ts";
-import { takesGzip } from "../pages/accept-encoding.ts";
-import type { StoredFile } from "../pages/file.ts";
-import { readPages } from "../pages/read.ts";
+import { judgeConditions } from "../api/conditions.ts";
+import { takesGzip } from "../api/pages/accept-encoding.ts";
+import type { StoredFile } from "../api/pages/file.ts";
+import { readPages } from "../api/pages/read.ts";
 import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 
 const gunzipped = promisify(gunzip);

@@ -1,6 +1,6 @@
 /** What is wrong now: the list of `/status`, and what `/metrics` counts of it. */
 
-import type { Observation, ThreadRole } from "../observe.ts";
+import type { Observation, ThreadRole } from "../observe/events.ts";
 import type { LimitsHistory } from "./limits.ts";
 import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
 import { PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";

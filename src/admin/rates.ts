@@ -1,7 +1,7 @@
 /** Requests by route and status: since the start, and over the last ten seconds. */
 
-import type { RequestCells } from "../metrics/counters.ts";
-import { type Figures, figuresOf, readTotals, type Totals } from "../metrics/figures.ts";
+import type { RequestCells } from "../observe/metrics/counters.ts";
+import { type Figures, figuresOf, readTotals, type Totals } from "../observe/metrics/figures.ts";
 import type { Latency, RequestsStatus, RouteStatus } from "./status.ts";
 
 /** How often sums are kept. */

@@ -1,6 +1,6 @@
 /** Whether requests should be sent here, and how old what is served is. */
 
-import type { SnapshotEvents } from "../serve/load/snapshot-events.ts";
+import type { SnapshotEvents } from "../server/load/snapshot-events.ts";
 import type { History } from "./history.ts";
 import type { Readiness } from "./status.ts";
 

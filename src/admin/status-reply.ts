@@ -1,11 +1,11 @@
 /** Makes the reply of `/status` from what the server knows. */
 
-import type { Leases } from "../gate/shared-leases.ts";
-import { readShared } from "../gate/shared-reading.ts";
-import { packageJson } from "../package.ts";
-import { monotonic } from "../serve/limits/monotonic.ts";
-import type { OpenState } from "../serve/state/open.ts";
-import type { ThreadFigures } from "../serve/threads/thread-figures.ts";
+import { packageJson } from "../install/package.ts";
+import type { OpenState } from "../server/open.ts";
+import type { ThreadFigures } from "../server/threads/thread-figures.ts";
+import type { Leases } from "../shared-limits/leases.ts";
+import { monotonic } from "../shared-limits/monotonic.ts";
+import { readShared } from "../shared-limits/reading.ts";
 import { busiestKeys } from "./busiest.ts";
 import type { History } from "./history.ts";
 import type { LimitsHistory } from "./limits.ts";

@@ -1,10 +1,10 @@
 /** `orrery build`: a snapshot prepared for a fast start. */
 
-import { claimFolder } from "../folders.ts";
-import { buildPrepared } from "../serve/load/build-prepared.ts";
+import { claimFolder } from "../files/folders.ts";
+import { buildPrepared } from "../server/load/build-prepared.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
-import { systemErrorText } from "../system-error.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";

@@ -1,8 +1,8 @@
 /** `orrery check`: would this snapshot load, and what is in it? */
 
-import { observeNothing } from "../observe.ts";
-import type { LoaderOptions } from "../serve/load/loader.ts";
-import { createThreadedLoader } from "../serve/load/threaded-loader.ts";
+import { observeNothing } from "../observe/events.ts";
+import type { LoaderOptions } from "../server/load/loader.ts";
+import { createThreadedLoader } from "../server/load/threaded-loader.ts";
 import { type FileReport, type Loaded, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";

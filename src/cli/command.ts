@@ -1,6 +1,6 @@
 /** What a command is, and what it may use of the world outside. */
 
-import type { Command } from "../settings.ts";
+import type { Command } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
 
 /** What a command may use of the world outside. */

@@ -3,7 +3,7 @@
  * file is imported when it runs, so that none waits for what another needs.
  */
 
-import type { Command } from "../settings.ts";
+import type { Command } from "../settings/settings.ts";
 import type { CommandRow } from "./command.ts";
 
 const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
@@ -82,28 +82,29 @@ const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
     usage: "--out DIR",
     positionals: [],
     summary: "Create a synthetic snapshot.",
-    run: async (options, world) => (await import("./generate.ts")).generate(options, world),
+    run: async (options, world) => (await import("../generate/command.ts")).generate(options, world),
   },
   {
     name: "export",
     usage: "--postgres URL --out DIR",
     positionals: [],
     summary: "Write and publish a snapshot from a PostgreSQL database.",
-    run: async (options, world) => (await import("./export.ts")).exportRows(options, world),
+    run: async (options, world) =>
+      (await import("../sources/postgres/command.ts")).exportRows(options, world),
   },
   {
     name: "mirror",
     usage: "--from URL --token-file FILE --out DIR",
     positionals: [],
     summary: "Write and publish a snapshot of another server of this API.",
-    run: async (options, world) => (await import("./mirror.ts")).mirror(options, world),
+    run: async (options, world) => (await import("../sources/mirror/command.ts")).mirror(options, world),
   },
   {
     name: "verify",
     usage: "DIR --against URL --token-file FILE",
     positionals: ["DIR"],
     summary: "Compare what a snapshot would answer with what another server does.",
-    run: async (options, world) => (await import("./verify.ts")).verify(options, world),
+    run: async (options, world) => (await import("../verify/command.ts")).verify(options, world),
   },
   {
     name: "openapi",

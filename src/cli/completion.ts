@@ -1,6 +1,6 @@
 /** `orrery completion SHELL`: what a shell needs to complete command lines, made from the tables of commands and settings. */
 
-import { type Setting, settingsOf } from "../settings.ts";
+import { type Setting, settingsOf } from "../settings/settings.ts";
 import type { CommandRow, World } from "./command.ts";
 import { type Options, UsageError } from "./options.ts";
 

@@ -3,11 +3,11 @@
 import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
-import { ForeignFileError } from "../foreign.ts";
-import { LOG_BEGINNING, type LogSink } from "../serve/log/log.ts";
-import { type LogFile, openLogFile } from "../serve/log/log-file.ts";
-import { createSink, EXIT_PATIENCE_MS } from "../serve/log/sink.ts";
-import { systemErrorText } from "../system-error.ts";
+import { ForeignFileError } from "../files/foreign.ts";
+import { LOG_BEGINNING, type LogSink } from "../observe/log/log.ts";
+import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
+import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import { CommandError } from "./options.ts";
 import { CLEAR_LINE } from "./progress.ts";
 

@@ -1,6 +1,6 @@
 /** `orrery diff`: what would a reload from one snapshot to another change? */
 
-import { PERIODS } from "../model.ts";
+import { PERIODS } from "../model/model.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";

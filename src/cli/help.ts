@@ -1,6 +1,6 @@
 /** Help texts, made from the tables of commands and settings. */
 
-import { type Command, readsVariable, type Setting, settingsOf, variableOf } from "../settings.ts";
+import { type Command, readsVariable, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
 import type { CommandRow } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 

@@ -1,13 +1,13 @@
 /** `orrery keys …`: making and managing keys. */
 
-import type { KeyRecord } from "../gate/keys.ts";
-import { SCOPES } from "../model.ts";
-import { nearest } from "../nearest.ts";
-import { systemErrorText } from "../system-error.ts";
-import { formatTime, parseTime } from "../time.ts";
+import type { KeyRecord } from "../auth/keys.ts";
+import { type AddedKey, addKey, changeRecords, readRecords } from "../auth/keys-file.ts";
+import { SCOPES } from "../model/model.ts";
+import { formatTime, parseTime } from "../model/time.ts";
+import { nearest } from "../util/nearest.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
-import { type AddedKey, addKey, changeRecords, readRecords } from "./keysfile.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {

@@ -2,11 +2,11 @@
 
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { behindLinks } from "../foreign.ts";
-import { ROW_FILES } from "../model.ts";
-import { nameOf, settingsOf } from "../settings.ts";
+import { behindLinks } from "../files/foreign.ts";
+import { ROW_FILES } from "../model/model.ts";
+import { nameOf, settingsOf } from "../settings/settings.ts";
 import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
-import { isAddress } from "../source/address.ts";
+import { isAddress } from "../sources/address.ts";
 import type { CommandRow } from "./command.ts";
 import { type Options, UsageError } from "./options.ts";
 

@@ -1,7 +1,7 @@
 /** `orrery openapi`: the API as an OpenAPI document. */
 
-import { createOpenApi } from "../derive/openapi.ts";
-import { ROUTES } from "../routes.ts";
+import { createOpenApi } from "../api/openapi.ts";
+import { ROUTES } from "../api/routes.ts";
 import type { World } from "./command.ts";
 import type { Options } from "./options.ts";
 

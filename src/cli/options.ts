@@ -1,8 +1,7 @@
 /** Arguments and environment to checked settings. */
 
 import { parseArgs } from "node:util";
-import type { Prefixes } from "../gate/token.ts";
-import { nearest } from "../nearest.ts";
+import type { Prefixes } from "../auth/token.ts";
 import {
   type Command,
   nameOf,
@@ -15,7 +14,8 @@ import {
   settingsOf,
   type Values,
   variableOf,
-} from "../settings.ts";
+} from "../settings/settings.ts";
+import { nearest } from "../util/nearest.ts";
 
 /** The command was called wrongly: exit status 2. */
 export class UsageError extends Error {

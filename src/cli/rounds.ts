@@ -1,8 +1,8 @@
 /** Commands that publish a snapshot once, or again and again (`--every`), until a signal stops them. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { STOP_SIGNALS } from "../serve/process/early-signals.ts";
-import { formatTime } from "../time.ts";
+import { formatTime } from "../model/time.ts";
+import { STOP_SIGNALS } from "../util/process/early-signals.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options } from "./options.ts";
 

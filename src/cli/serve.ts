@@ -1,34 +1,34 @@
 /** `orrery serve`: the server. */
 
-import { ForeignFileError } from "../foreign.ts";
-import { KeysFileError } from "../gate/keys.ts";
+import { readAdminSettings } from "../admin/cli.ts";
+import { refuseForeign } from "../auth/counts-file.ts";
+import { KeysFileError } from "../auth/keys.ts";
+import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
-import type { Observe } from "../observe.ts";
-import { SnapshotError } from "../serve/load/snapshots.ts";
-import { createLog } from "../serve/log/log.ts";
-import {
-  IGNORED_SIGNALS,
-  REOPEN_SIGNAL,
-  releaseSignals,
-  STOP_SIGNALS,
-} from "../serve/process/early-signals.ts";
+import type { Observe } from "../observe/events.ts";
+import { createLog } from "../observe/log/log.ts";
+import { SnapshotError } from "../server/load/snapshots.ts";
 import {
   AdminListenError,
   type RunningServer,
   type ServerOptions,
   startServer,
   threadsFrom,
-} from "../serve/server.ts";
-import { refuseForeign } from "../serve/state/counts-file.ts";
-import { ServingThreadError } from "../serve/threads/serving-threads.ts";
-import { codeOf, systemErrorText } from "../system-error.ts";
-import { readAdminSettings } from "./admin.ts";
+} from "../server/server.ts";
+import { ServingThreadError } from "../server/threads/serving-threads.ts";
+import { sharedLimitsOf } from "../shared-limits/cli.ts";
+import {
+  IGNORED_SIGNALS,
+  REOPEN_SIGNAL,
+  releaseSignals,
+  STOP_SIGNALS,
+} from "../util/process/early-signals.ts";
+import { codeOf, systemErrorText } from "../util/system-error.ts";
 import type { World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
-import { sharedLimitsOf } from "./shared-limits.ts";
 import { cacheFor } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 

@@ -1,9 +1,9 @@
 /** Snapshots by URL on the command line. */
 
-import { openSource } from "../serve/load/open-source.ts";
-import type { Values } from "../settings.ts";
-import { defaultCache, isAddress, problemWithAddress } from "../source/address.ts";
-import { SourceError } from "../source/problem.ts";
+import { openSource } from "../server/load/open-source.ts";
+import type { Values } from "../settings/settings.ts";
+import { defaultCache, isAddress, problemWithAddress } from "../sources/address.ts";
+import { SourceError } from "../sources/problem.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";

@@ -1,8 +1,8 @@
 /** Environment variables that look like settings and are none. */
 
-import { nearest } from "../nearest.ts";
-import type { Observe } from "../observe.ts";
-import { readsVariable, SETTINGS, variableOf } from "../settings.ts";
+import type { Observe } from "../observe/events.ts";
+import { readsVariable, SETTINGS, variableOf } from "../settings/settings.ts";
+import { nearest } from "../util/nearest.ts";
 import type { Environment } from "./options.ts";
 
 /** What the variables of all settings begin with. */

@@ -32,12 +32,12 @@
  * ```
  */
 
-import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model.ts";
+import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model/model.ts";
 import { type AllOptions, allOf, type CallOptions, type Page, type PageOptions } from "./list.ts";
 import { type ClientOptions, createSend } from "./send.ts";
 import { encode, refuse, targetOf } from "./target.ts";
 
-export type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model.ts";
+export type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model/model.ts";
 export { ApiError, NetworkError, OrreryError, RateLimitError, SnapshotChangedError } from "./errors.ts";
 export type { AllOptions, CallOptions, Page, PageOptions, Pagination } from "./list.ts";
 export type { ClientOptions, ReplyHead } from "./send.ts";

@@ -8,8 +8,8 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, mkdir, open, readFile, rm, rmdir, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
-import { isObject } from "../json.ts";
-import { codeOf } from "../system-error.ts";
+import { isObject } from "../util/json.ts";
+import { codeOf } from "../util/system-error.ts";
 
 /** The name of a folder's mark ends with it. */
 export const OWNER_ENDING = ".owner";

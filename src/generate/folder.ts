@@ -6,10 +6,10 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { makeFolder } from "../folders.ts";
-import { isObject } from "../json.ts";
-import { ROW_FILES } from "../model.ts";
+import { makeFolder } from "../files/folders.ts";
+import { ROW_FILES } from "../model/model.ts";
 import { MANIFEST } from "../snapshot/files.ts";
+import { isObject } from "../util/json.ts";
 
 /** The folder holds what must not be replaced; nothing was changed. */
 export class OccupiedError extends Error {

@@ -3,11 +3,11 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ROW_FILES } from "../model.ts";
-import type { Values } from "../settings.ts";
+import { ROW_FILES } from "../model/model.ts";
+import { formatTime } from "../model/time.ts";
+import type { Values } from "../settings/settings.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { FORMAT } from "../snapshot/manifest.ts";
-import { formatTime } from "../time.ts";
 import { fillFolder, generationOf } from "./folder.ts";
 import { LAST_MOMENT } from "./heads.ts";
 import { createPlan, type Plan, TABLES } from "./rows.ts";

@@ -93,7 +93,7 @@ export function createRandom(seed: number, name: string): Random {
   return createRowRandom(seed, name);
 }
 
-/** Writes a random version 4 UUID as four words to `words[at]` and on; see `src/uuid.ts`. */
+/** Writes a random version 4 UUID as four words to `words[at]` and on; see `src/model/uuid.ts`. */
 export function drawUuid(random: Random, words: Uint32Array, at: number): void {
   words[at] = random.word();
   words[at + 1] = (random.word() & 0xffff0fff) | 0x4000;

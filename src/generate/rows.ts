@@ -8,7 +8,7 @@
  * Long: the rows of four files, of which none needs a file of its own.
  */
 
-import type { RowFile } from "../model.ts";
+import type { RowFile } from "../model/model.ts";
 import { createHeads, type Heads, LAST_MOMENT } from "./heads.ts";
 import { drawDisplayName, drawWorldTexts } from "./names.ts";
 import { createRowRandom, drawUuid, type Random } from "./random.ts";

@@ -1,11 +1,11 @@
 /** The API as what answers a server: the pipeline, refusals in its words, requests counted. */
 
-import { observeRefusal } from "../access.ts";
-import { answer, type State } from "../answer.ts";
-import { FAULTS, type FaultName } from "../fault.ts";
-import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../headers.ts";
-import type { Ask, Peer, Reply } from "../message.ts";
-import { countAborted, countAnswered, countBegun, countRefused } from "../metrics/counters.ts";
+import { answer, type State } from "../api/answer.ts";
+import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../api/headers.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import type { Ask, Peer, Reply } from "../model/message.ts";
+import { observeRefusal } from "../observe/access-log.ts";
+import { countAborted, countAnswered, countBegun, countRefused } from "../observe/metrics/counters.ts";
 import type { HttpApp } from "./server.ts";
 
 /** A refusal that is none of the API's: no CORS headers. */

@@ -27,8 +27,8 @@
  */
 
 import type { Socket } from "node:net";
-import type { FaultName } from "../fault.ts";
-import type { Ask, Reply } from "../message.ts";
+import type { FaultName } from "../model/fault.ts";
+import type { Ask, Reply } from "../model/message.ts";
 import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
 import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";

@@ -1,9 +1,9 @@
 /** The direct adapter: calls from the same program, without HTTP. */
 
-import { answer, type State } from "../answer.ts";
-import { bodyBytes } from "../body.ts";
-import { splitHeaders } from "../headers.ts";
-import { problemWithNames } from "../nearest.ts";
+import { answer, type State } from "../api/answer.ts";
+import { splitHeaders } from "../api/headers.ts";
+import { bodyBytes } from "../model/body.ts";
+import { problemWithNames } from "../util/nearest.ts";
 
 /** What to ask; only the target is needed. */
 export interface DirectAsk {

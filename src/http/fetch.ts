@@ -1,6 +1,6 @@
 /** The web-standard adapter: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
-import { answer, type State } from "../answer.ts";
+import { answer, type State } from "../api/answer.ts";
 import { createResponder } from "./web-response.ts";
 
 /** A handler for one web-standard request. Rejects only what is none. */

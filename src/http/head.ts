@@ -11,7 +11,7 @@
  * Long: the whole grammar, read from top to bottom.
  */
 
-import type { FaultName } from "../fault.ts";
+import type { FaultName } from "../model/fault.ts";
 
 /** Most fields of a head. */
 export const MAX_FIELDS = 64;

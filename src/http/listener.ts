@@ -1,6 +1,6 @@
 /** The listener of the API: our own connection, or node:http where that is asked for. */
 
-import type { State } from "../answer.ts";
+import type { State } from "../api/answer.ts";
 import { createApiApp } from "./api.ts";
 import { type HttpApp, type HttpOptions, HttpServer, type Listener } from "./server.ts";
 

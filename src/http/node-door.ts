@@ -7,10 +7,10 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isServed, type State } from "../answer.ts";
-import { bodyBytes } from "../body.ts";
-import { splitHeaders } from "../headers.ts";
-import type { Ask, Reply } from "../message.ts";
+import { isServed, type State } from "../api/answer.ts";
+import { splitHeaders } from "../api/headers.ts";
+import { bodyBytes } from "../model/body.ts";
+import type { Ask, Reply } from "../model/message.ts";
 import { type ApiApp, createApiApp } from "./api.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 

@@ -8,9 +8,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { State } from "../answer.ts";
-import type { FaultName } from "../fault.ts";
-import type { Observe } from "../observe.ts";
+import type { State } from "../api/answer.ts";
+import type { FaultName } from "../model/fault.ts";
+import type { Observe } from "../observe/events.ts";
 import { createApiApp } from "./api.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {

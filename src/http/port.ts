@@ -3,7 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "../system-error.ts";
+import { codeOf } from "../util/system-error.ts";
 
 /** Who may listen on the same port: nobody else, only threads of this process, or whoever shares it as well. */
 export type Sharing = "alone" | "threads" | "anybody";

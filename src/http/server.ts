@@ -6,10 +6,10 @@
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FaultName } from "../fault.ts";
-import type { Ask, Reply } from "../message.ts";
-import type { Observe } from "../observe.ts";
-import { DEFAULTS, type Values } from "../settings.ts";
+import type { FaultName } from "../model/fault.ts";
+import type { Ask, Reply } from "../model/message.ts";
+import type { Observe } from "../observe/events.ts";
+import { DEFAULTS, type Values } from "../settings/settings.ts";
 import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";

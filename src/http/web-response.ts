@@ -1,8 +1,8 @@
 /** Replies as web-standard responses, with as few objects as can be. */
 
-import { type Body, bodyBytes, isAscii } from "../body.ts";
-import { splitHeaders } from "../headers.ts";
-import type { Reply } from "../message.ts";
+import { splitHeaders } from "../api/headers.ts";
+import { type Body, bodyBytes, isAscii } from "../model/body.ts";
+import type { Reply } from "../model/message.ts";
 
 /** What replies of one status have in common: the lines that they begin with, and the same as `Headers`. */
 interface Common {

@@ -1,8 +1,8 @@
 /** Writes replies to a socket: head and body in one write, as text or as bytes, whichever costs less. */
 
 import type { Socket } from "node:net";
-import { areCheaperAsText, bodyText, copyBody, type Parts } from "../body.ts";
-import type { Reply } from "../message.ts";
+import { areCheaperAsText, bodyText, copyBody, type Parts } from "../model/body.ts";
+import type { Reply } from "../model/message.ts";
 
 const REASONS: Readonly<Record<number, string>> = {
   200: "OK",

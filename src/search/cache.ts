@@ -1,6 +1,6 @@
 /** A cache of recent results in front of the searches. */
 
-import type { Observe } from "../observe.ts";
+import type { Observe } from "../observe/events.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
 import { pageOf, type ResultSet } from "./query/result-set.ts";
 import { createResultCache } from "./result-cache.ts";

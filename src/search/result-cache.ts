@@ -1,7 +1,7 @@
 /** Results of searches that are kept: an LRU cache bounded in bytes. */
 
 import { LRUCache } from "lru-cache";
-import { copySlices, type Slices } from "../body.ts";
+import { copySlices, type Slices } from "../model/body.ts";
 import type { Found, PageOf } from "../store/generation.ts";
 import { pageOf, type ResultSet } from "./query/result-set.ts";
 

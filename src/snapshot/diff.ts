@@ -1,11 +1,11 @@
 /** What a reload from one snapshot to another would change. */
 
-import { PERIODS, type Period, type World } from "../model.ts";
+import { PERIODS, type Period, type World } from "../model/model.ts";
+import { formatUuid } from "../model/uuid.ts";
 import { sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords } from "../store/ids.ts";
 import { type Block, rowObject, type Table } from "../store/table.ts";
-import { formatUuid } from "../uuid.ts";
 import { renameProblems, shrinkProblems } from "./refusals.ts";
 
 /** Visible rows that come, go and change. */

@@ -3,8 +3,8 @@
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ROW_FILES, type RowFile } from "../model.ts";
-import { codeOf } from "../system-error.ts";
+import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { codeOf } from "../util/system-error.ts";
 import type { Problems } from "./problems.ts";
 
 /** Name of the optional manifest. */

@@ -4,7 +4,7 @@
  * are resolved with. All arrays lie in shared memory.
  */
 
-import { ROW_FILES, type RowFile } from "../model.ts";
+import { ROW_FILES, type RowFile } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
 import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";

@@ -4,8 +4,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { ROW_FILES, type RowFile } from "../model.ts";
-import { DEFAULTS } from "../settings.ts";
+import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { DEFAULTS } from "../settings/settings.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import type { FileFingerprints, StoredFile } from "./files.ts";

@@ -1,9 +1,9 @@
 /** What a load is given and what it comes to: a whole store, or a list of problems. */
 
-import type { RowFile } from "../model.ts";
+import type { RowFile } from "../model/model.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Store } from "../store/generation.ts";
-import { systemErrorText } from "../system-error.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import type { FileSystem } from "./files.ts";
 import type { Before, Kept } from "./kept.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";

@@ -2,9 +2,9 @@
 
 import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
-import { isObject, notJson } from "../json.ts";
-import { ROW_FILES } from "../model.ts";
-import { parseTime } from "../time.ts";
+import { ROW_FILES } from "../model/model.ts";
+import { parseTime } from "../model/time.ts";
+import { isObject, notJson } from "../util/json.ts";
 import { MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";

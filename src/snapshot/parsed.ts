@@ -3,9 +3,9 @@
  * is wrong, and encoded from their values.
  */
 
-import type { RowFile } from "../model.ts";
+import type { RowFile } from "../model/model.ts";
+import { formatTime } from "../model/time.ts";
 import { encodeInstance, encodeUser, encodeWorld } from "../store/encode.ts";
-import { formatTime } from "../time.ts";
 import type { Row, RowChecker } from "./rows.ts";
 import { type Stage, stageInstance, stageStats, stageUser, stageWorld } from "./stage.ts";
 

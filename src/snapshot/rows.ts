@@ -3,9 +3,9 @@
  * from a schema, since a million rows pass through here.
  */
 
-import { notJson } from "../json.ts";
-import { parseTime } from "../time.ts";
-import { parseUuid } from "../uuid.ts";
+import { parseTime } from "../model/time.ts";
+import { parseUuid } from "../model/uuid.ts";
+import { notJson } from "../util/json.ts";
 import { type Problems, showValue } from "./problems.ts";
 
 /** A parsed line. */

@@ -4,10 +4,10 @@
  * is left to `parsed.ts`; both make the same of every row that both can take.
  */
 
-import type { RowFile } from "../model.ts";
+import type { RowFile } from "../model/model.ts";
+import { parseServedTime, TIME_BYTES } from "../model/time.ts";
+import { parseServedUuid } from "../model/uuid.ts";
 import type { TextColumn } from "../store/bytes.ts";
-import { parseServedTime, TIME_BYTES } from "../time.ts";
-import { parseServedUuid } from "../uuid.ts";
 import type { RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
 import { type Stage, stageInstance, stageStats, stageUser, stageWorld } from "./stage.ts";

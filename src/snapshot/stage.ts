@@ -10,12 +10,12 @@
  * Long: rows of all tables pass through the same arrays, and their references depend on the tables before.
  */
 
-import { ROW_FILES, type RowFile } from "../model.ts";
+import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { formatUuid } from "../model/uuid.ts";
 import { type Packed, packRows } from "../store/build.ts";
 import { Float64Column, sharedUint32, TextColumn, Uint32Column } from "../store/bytes.ts";
 import { ArrivingIds, createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
-import { formatUuid } from "../uuid.ts";
 import type { RowChecker } from "./rows.ts";
 
 /** Rows of one file that point at a row that is not there. */

@@ -1,6 +1,6 @@
 /** Staged rows to packed tables, and those to a store: sort, pack, rank, group. */
 
-import type { Period, RowFile } from "../model.ts";
+import type { Period, RowFile } from "../model/model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
 import { encodeWorldStats, FOUND_WORLD_TAIL, platformStatsOf } from "./encode.ts";
 import type { Store } from "./generation.ts";

@@ -3,7 +3,7 @@
  * have been checked before.
  */
 
-import type { Instance, PlatformStats, User, World, WorldStats } from "../model.ts";
+import type { Instance, PlatformStats, User, World, WorldStats } from "../model/model.ts";
 import { ENCODERS } from "./encoders.ts";
 
 export const encodeUser: (row: User) => string = ENCODERS.user;

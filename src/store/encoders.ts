@@ -6,7 +6,7 @@
  */
 
 import build from "fast-json-stringify";
-import { SCHEMAS, type SchemaName } from "../model.ts";
+import { SCHEMAS, type SchemaName } from "../model/model.ts";
 
 /** Makes the JSON of a row, without a look at whether it is one. */
 export type Encoder = (row: object) => string;

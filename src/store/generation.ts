@@ -5,8 +5,8 @@
  * thread without a copy.
  */
 
-import type { Slices } from "../body.ts";
-import type { Period } from "../model.ts";
+import type { Slices } from "../model/body.ts";
+import type { Period } from "../model/model.ts";
 import type { RowLists } from "./lists.ts";
 import { type Block, reviveBlock, type Table } from "./table.ts";
 

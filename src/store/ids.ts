@@ -5,7 +5,7 @@
  * most half full and a miss ends at the first empty slot.
  */
 
-import { parseUuid } from "../uuid.ts";
+import { parseUuid } from "../model/uuid.ts";
 import { sharedUint32 } from "./bytes.ts";
 import { checkLimit, MOST_ROWS } from "./limits.ts";
 

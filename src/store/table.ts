@@ -6,7 +6,7 @@
  * one-byte ("latin1") string, several as ranges of the block.
  */
 
-import type { Slices } from "../body.ts";
+import type { Slices } from "../model/body.ts";
 import { sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
 import type { IdMap } from "./ids.ts";
 import { checkLimit, MOST_TABLE_BYTES } from "./limits.ts";

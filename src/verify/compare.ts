@@ -1,6 +1,6 @@
 /** Two answers to one request, side by side: what differs, by kind. "Here" is the snapshot, "there" the other server. */
 
-import { isObject } from "../json.ts";
+import { isObject } from "../util/json.ts";
 import { type Answer, difference, type Found, fieldsThatDiffer, type Here } from "./difference.ts";
 
 /** Headers that the specification does not name, and whose values are the same wherever the data are. */

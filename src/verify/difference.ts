@@ -1,6 +1,6 @@
 /** What two answers are compared by, and what is said of how they differ. */
 
-import { isObject } from "../json.ts";
+import { isObject } from "../util/json.ts";
 
 /** What can differ. */
 export const KINDS = [

@@ -1,7 +1,7 @@
 /** Answers of the snapshot, and the lists that they are pages of. */
 
 import type { DirectDoor, DirectReply } from "../http/direct.ts";
-import { BASE_PATH } from "../model.ts";
+import { BASE_PATH } from "../model/model.ts";
 import type { Answer, Here, WholeList } from "./difference.ts";
 import type { Probe } from "./plan.ts";
 

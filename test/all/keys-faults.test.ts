@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { hashToken } from "../../src/gate/keys.ts";
+import { hashToken } from "../../src/auth/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
@@ -167,7 +167,7 @@ describe("a full disk", () => {
 describe("a holder", { concurrency: 2 }, () => {
   /** Holds the lock of a file until it is ended, as a process of another container. */
   function hold(file: string, wrapper: readonly string[]): ChildProcess {
-    const lock = new URL("../../src/cli/filelock.ts", import.meta.url).href;
+    const lock = new URL("../../src/cli/file-lock.ts", import.meta.url).href;
     const code = `
       import { withLock } from ${JSON.stringify(lock)};
       await withLock(${JSON.stringify(file)}, () => new Promise((done) => setTimeout(done, 600_000)));`;

@@ -20,7 +20,7 @@ import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { ConfigMap, Secret, Service } from "kubernetes-models/v1";
 import { parseAllDocuments } from "yaml";
-import { problemWith, SETTINGS, type Setting, variableOf } from "../../src/settings.ts";
+import { problemWith, SETTINGS, type Setting, variableOf } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/free-port.ts";
 import { assertInTime } from "../support/patience.ts";

@@ -5,7 +5,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
-import { openMirror } from "../../src/source/mirror/mirror.ts";
+import { openMirror } from "../../src/sources/mirror/mirror.ts";
 import { contents, temporaryFolder } from "../support/folders.ts";
 import {
   CLI_TOKEN,

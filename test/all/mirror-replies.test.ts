@@ -11,7 +11,7 @@ import {
   type Mirrored,
   type MirrorOptions,
   openMirror,
-} from "../../src/source/mirror/mirror.ts";
+} from "../../src/sources/mirror/mirror.ts";
 import { contents, id, temporaryFolder, world } from "../support/folders.ts";
 import {
   API_TOKEN,

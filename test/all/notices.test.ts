@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createNotices, mergeNotices, networkOf } from "../../src/gate/notices.ts";
-import type { Observation } from "../../src/observe.ts";
+import { createNotices, mergeNotices, networkOf } from "../../src/auth/notices.ts";
+import type { Observation } from "../../src/observe/events.ts";
 import { cleanUp, serve, TOKENS } from "../support/http-server.ts";
 import { get, keepAlive } from "../support/process.ts";
 

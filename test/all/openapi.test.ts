@@ -12,8 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createOpenApi } from "../../src/derive/openapi.ts";
-import { ROUTES } from "../../src/routes.ts";
+import { createOpenApi } from "../../src/api/openapi.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { unavailable } from "../support/need.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

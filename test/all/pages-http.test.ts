@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { collectGarbage } from "../../src/serve/process/collect.ts";
+import { collectGarbage } from "../../src/util/process/collect.ts";
 import { cleanUp, serve, serveOpen, TOKENS } from "../support/http-server.ts";
 import { assertPages, assertPipelines } from "../support/pages.ts";
 import { until } from "../support/process.ts";

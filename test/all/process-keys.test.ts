@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { KeyRecord } from "../../src/gate/keys.ts";
+import type { KeyRecord } from "../../src/auth/keys.ts";
 import { id, user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {

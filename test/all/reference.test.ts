@@ -9,7 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
-import { ROUTES } from "../../src/routes.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { findBarriers } from "../support/barriers.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";

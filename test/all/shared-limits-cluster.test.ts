@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { slotOfKey } from "../../src/serve/limits/cluster-slots.ts";
+import { slotOfKey } from "../../src/shared-limits/cluster-slots.ts";
 import { need } from "../support/need.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll, PROGRAM, type Redis } from "../support/redis.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
-import { countObservation, createObservedCounts } from "../../src/metrics/observed.ts";
+import { countObservation, createObservedCounts } from "../../src/observe/metrics/observed.ts";
 import { need } from "../support/need.ts";
 import { beforeTimer } from "../support/patience.ts";
 import { until } from "../support/process.ts";

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { createSharedCounters, slotOf } from "../../src/gate/limit.ts";
-import { keepSharedLimits } from "../../src/serve/limits/keep-shared.ts";
-import { readRedisUrl } from "../../src/serve/limits/redis-url.ts";
+import { createSharedCounters, slotOf } from "../../src/auth/limit.ts";
+import { keepSharedLimits } from "../../src/shared-limits/keep-shared.ts";
+import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
 import { goodLease, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll } from "../support/redis.ts";

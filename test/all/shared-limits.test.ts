@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { createKeyState, grant, LEASE_SCRIPT, release } from "../../src/gate/shared-grant.ts";
+import { createKeyState, grant, LEASE_SCRIPT, release } from "../../src/shared-limits/grant.ts";
 import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";

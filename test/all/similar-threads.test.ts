@@ -5,7 +5,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { whyNoSharing } from "../../src/http/port.ts";
 import type { Observation } from "../../src/mod.ts";
-import { startServer } from "../../src/serve/server.ts";
+import { startServer } from "../../src/server/server.ts";
 import { cleanUp, TOKENS, testOptions } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
 import {

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ROW_FILES, type User, type World, type WorldStats } from "../../src/model.ts";
+import { ROW_FILES, type User, type World, type WorldStats } from "../../src/model/model.ts";
 import type { FileSystem } from "../../src/snapshot/files.ts";
 import { type Loaded, loadSnapshot } from "../../src/snapshot/load.ts";
 import {

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
-import { placeOf } from "../../src/source/address.ts";
+import { placeOf } from "../../src/sources/address.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
 import { startNginx } from "../support/nginx.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { BASE_PATH } from "../../src/model.ts";
+import { BASE_PATH } from "../../src/model/model.ts";
 import { cleanUp, serveOpen, TOKENS } from "../support/http-server.ts";
 import { closeWires, dial, requestHead } from "../support/raw.ts";
 

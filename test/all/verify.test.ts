@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it, type TestContext } from "node:test";
-import { hashToken } from "../../src/gate/keys.ts";
+import { hashToken } from "../../src/auth/keys.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
-import { observeNothing } from "../../src/observe.ts";
-import { type OpenState, openState } from "../../src/serve/state/open.ts";
-import { DEFAULTS } from "../../src/settings.ts";
-import { createUpstream } from "../../src/source/upstream/upstream.ts";
+import { observeNothing } from "../../src/observe/events.ts";
+import { type OpenState, openState } from "../../src/server/open.ts";
+import { DEFAULTS } from "../../src/settings/settings.ts";
+import { createUpstream } from "../../src/sources/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Observation, type Orrery, openOrrery, SnapshotError } from "../../src/mod.ts";
-import { ROW_FILES } from "../../src/model.ts";
+import { ROW_FILES } from "../../src/model/model.ts";
 import { indexesOf, indexStore } from "../../src/search/search.ts";
-import type { Serving } from "../../src/serve/load/loader.ts";
+import type { Serving } from "../../src/server/load/loader.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
 import { ChangingSnapshot } from "./changing.ts";
 import { id } from "./folders.ts";

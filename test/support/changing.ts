@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, wr
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createRandom, type Random } from "../../src/generate/random.ts";
-import { ROW_FILES, type RowFile } from "../../src/model.ts";
+import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
 import { id, instance, manifestOf, type RawRow, user, world, worldStats } from "./folders.ts";
 
 const WORDS = [

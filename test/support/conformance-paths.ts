@@ -1,7 +1,7 @@
 /** Conformance cases of paths, limits, and lists that are read to their end. */
 
 import assert from "node:assert/strict";
-import { ROUTES } from "../../src/routes.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import {
   as,
   at,

@@ -1,7 +1,7 @@
 /** Conformance cases of parameters and searches. */
 
 import assert from "node:assert/strict";
-import { ROUTES } from "../../src/routes.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { as, at, type Group, goodTarget, isList, one } from "./conformance.ts";
 import { NASTY_TEXTS } from "./snapshot.ts";
 

@@ -1,7 +1,7 @@
 /** Conformance cases of every operation: shapes, tokens, methods, conditions, ids. */
 
 import assert from "node:assert/strict";
-import { ROUTES } from "../../src/routes.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { as, at, bearer, checkShape, type Group, goodTarget, one, SHAPES } from "./conformance.ts";
 import type { Got, Step } from "./doors.ts";
 import { madeId, UNKNOWN_ID } from "./snapshot.ts";

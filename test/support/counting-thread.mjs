@@ -1,4 +1,4 @@
-// Starts counting-thread.ts; src/serve/process/typescript.mjs tells why.
-import "../../src/serve/process/typescript.mjs";
+// Starts counting-thread.ts; src/util/process/typescript.mjs tells why.
+import "../../src/util/process/typescript.mjs";
 
 await import("./counting-thread.ts");

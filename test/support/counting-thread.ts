@@ -1,7 +1,7 @@
 /** A thread that counts requests of one key as fast as it can, for test/limit.test.ts. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { type Counters, countRequest } from "../../src/gate/limit.ts";
+import { type Counters, countRequest } from "../../src/auth/limit.ts";
 
 /** What all threads count together. */
 export interface Counting {

@@ -1,8 +1,8 @@
 /** A process that counts requests of a key without end and keeps the counts in a file. Says what it is about to reach. */
 
 import { writeSync } from "node:fs";
-import { addUsage, createCounters, slotOf, usageOf, windowAt } from "../../src/gate/limit.ts";
-import { keepCounts } from "../../src/serve/state/keep-counts.ts";
+import { keepCounts } from "../../src/auth/keep-counts.ts";
+import { addUsage, createCounters, slotOf, usageOf, windowAt } from "../../src/auth/limit.ts";
 
 /** So long that none ends meanwhile. */
 const WINDOW_SECONDS = 315_360_000;

@@ -1,6 +1,6 @@
 /** Requests of every kind to every operation, as bytes, for tests that compare servers. */
 
-import { ROUTES } from "../../src/routes.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { requestHead } from "./raw.ts";
 import { NASTY_TEXTS, UNKNOWN_ID } from "./snapshot.ts";
 

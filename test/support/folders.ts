@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ROW_FILES, type RowFile } from "../../src/model.ts";
+import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
 
 /** A row as a test writes it; any field may be wrong. */
 export type RawRow = Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** A server of the program that `ORRERY_TEST_PROGRAM` names, behind the face of one in this process. */
 
-import type { RunningServer } from "../../src/serve/server.ts";
+import type { RunningServer } from "../../src/server/server.ts";
 import type { ModelSettings } from "./model.ts";
 import { serve } from "./process.ts";
 

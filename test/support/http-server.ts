@@ -10,14 +10,14 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { State } from "../../src/answer.ts";
+import type { State } from "../../src/api/answer.ts";
 import { createApiApp } from "../../src/http/api.ts";
 import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
-import type { Ask, Reply } from "../../src/message.ts";
-import type { Observation } from "../../src/observe.ts";
-import { type ServerOptions, startServer } from "../../src/serve/server.ts";
-import { openState } from "../../src/serve/state/open.ts";
-import { DEFAULTS, type Settings } from "../../src/settings.ts";
+import type { Ask, Reply } from "../../src/model/message.ts";
+import type { Observation } from "../../src/observe/events.ts";
+import { openState } from "../../src/server/open.ts";
+import { type ServerOptions, startServer } from "../../src/server/server.ts";
+import { DEFAULTS, type Settings } from "../../src/settings/settings.ts";
 import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */

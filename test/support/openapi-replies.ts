@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { createOpenApi } from "../../src/derive/openapi.ts";
-import { BASE_PATH } from "../../src/model.ts";
-import { ROUTES } from "../../src/routes.ts";
+import { createOpenApi } from "../../src/api/openapi.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+import { BASE_PATH } from "../../src/model/model.ts";
 import type { Got, Step } from "./doors.ts";
 
 interface Response {

@@ -1,8 +1,8 @@
 /** What a server must do with the pages beside the API, over a socket. */
 
 import assert from "node:assert/strict";
-import { createOpenApi } from "../../src/derive/openapi.ts";
-import { ROUTES } from "../../src/routes.ts";
+import { createOpenApi } from "../../src/api/openapi.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { BASE, FEW, TOKENS } from "./http-server.ts";
 import { dial, errorOf, header, type RawResponse, requestHead } from "./raw.ts";
 

@@ -2,7 +2,7 @@
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { hashToken, type KeyRecord, parseKeys } from "../../src/gate/keys.ts";
+import { hashToken, type KeyRecord, parseKeys } from "../../src/auth/keys.ts";
 import { temporaryFolder, writeSnapshot } from "./folders.ts";
 
 /** The token of the API key that every place has. */

@@ -8,10 +8,10 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSharedCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
-import type { Observation } from "../../src/observe.ts";
-import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/serve/limits/keep-shared.ts";
-import { readRedisUrl } from "../../src/serve/limits/redis-url.ts";
+import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
+import type { Observation } from "../../src/observe/events.ts";
+import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
+import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
 import { freePort } from "./free-port.ts";
 import { within } from "./patience.ts";
 

@@ -7,7 +7,7 @@ import { existsSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { codeOf } from "../../src/system-error.ts";
+import { codeOf } from "../../src/util/system-error.ts";
 import { unavailable } from "./need.ts";
 import { testArguments } from "./program.ts";
 

@@ -5,12 +5,12 @@
  */
 
 import assert from "node:assert/strict";
-import { createCounters, type Quota, slotOf } from "../../src/gate/limit.ts";
-import { type LeaseAnswer, type LeaseAsk, makeAsk } from "../../src/gate/shared-answers.ts";
-import { type Asking, createAsking } from "../../src/gate/shared-asking.ts";
-import { createKeyState, grant, release } from "../../src/gate/shared-grant.ts";
-import { createLeases, type Leases, readTally } from "../../src/gate/shared-leases.ts";
-import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/gate/shared-waiting.ts";
+import { createCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
+import { type LeaseAnswer, type LeaseAsk, makeAsk } from "../../src/shared-limits/answers.ts";
+import { type Asking, createAsking } from "../../src/shared-limits/asking.ts";
+import { createKeyState, grant, release } from "../../src/shared-limits/grant.ts";
+import { createLeases, type Leases, readTally } from "../../src/shared-limits/leases.ts";
+import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/shared-limits/waiting.ts";
 
 /** What goes wrong, from when on, for how long, in milliseconds. */
 export interface Trouble {

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../../src/cli/keysfile.ts";
+import { addKey } from "../../src/auth/keys-file.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 
 export interface Small {

@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import type { Observation } from "../../src/observe.ts";
+import type { Observation } from "../../src/observe/events.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
-import { TIMING, type Timing } from "../../src/source/timing.ts";
-import { createUrlSource, type Source, type UrlSourceOptions } from "../../src/source/url.ts";
+import { TIMING, type Timing } from "../../src/sources/url/timing.ts";
+import { createUrlSource, type Source, type UrlSourceOptions } from "../../src/sources/url/url.ts";
 import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folders.ts";
 import { mustLoad } from "./loaded.ts";
 

@@ -1,14 +1,14 @@
 /** The documents' tables, made from code. `npm run docs` writes them; a test checks them. */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { ROUTES } from "../../src/api/routes.ts";
 import { defaultText, valueText } from "../../src/cli/help.ts";
-import { FAULTS } from "../../src/fault.ts";
-import { METRICS } from "../../src/metrics/table.ts";
-import { SCHEMAS } from "../../src/model.ts";
-import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/open-options.ts";
-import { ROUTES } from "../../src/routes.ts";
-import { SETTINGS, settingsOf, variableOf } from "../../src/settings.ts";
-import { DEFAULT_QUERIES } from "../../src/source/queries.ts";
+import { FAULTS } from "../../src/model/fault.ts";
+import { SCHEMAS } from "../../src/model/model.ts";
+import { METRICS } from "../../src/observe/metrics/table.ts";
+import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/server/open-options.ts";
+import { SETTINGS, settingsOf, variableOf } from "../../src/settings/settings.ts";
+import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
 /** Documents with generated sections, by their paths from the root. */

@@ -1,12 +1,12 @@
 /** A reply of each operation over `data/sample`, for the OpenAPI document. `npm run docs` writes them; a test checks them. */
 
 import { fileURLToPath } from "node:url";
+import { ROUTES } from "../../src/api/routes.ts";
 import { openOrrery } from "../../src/mod.ts";
-import { BASE_PATH, type Instance, type World } from "../../src/model.ts";
-import { ROUTES } from "../../src/routes.ts";
+import { BASE_PATH, type Instance, type World } from "../../src/model/model.ts";
 
 /** Where they stand. */
-export const EXAMPLES_FILE = fileURLToPath(new URL("../../src/derive/examples.json", import.meta.url));
+export const EXAMPLES_FILE = fileURLToPath(new URL("../../src/api/examples.json", import.meta.url));
 
 const TOKEN = "svcx_of-the-examples";
 

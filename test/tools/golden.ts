@@ -7,7 +7,7 @@
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { buildPrepared } from "../../src/serve/load/build-prepared.ts";
+import { buildPrepared } from "../../src/server/load/build-prepared.ts";
 import { LAYOUT, PREPARED_VERSION } from "../../src/snapshot/prepared/layout.ts";
 
 const folder = new URL("../golden", import.meta.url).pathname;

@@ -13,8 +13,8 @@
  */
 
 import { crc32 } from "node:zlib";
-import { isObject } from "../../json.ts";
-import { ROW_FILES, type RowFile } from "../../model.ts";
+import { ROW_FILES, type RowFile } from "../../model/model.ts";
+import { isObject } from "../../util/json.ts";
 import { isCount } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
 import { ARRAY_TYPES, type ArrayType, isArrayType } from "./arrays.ts";

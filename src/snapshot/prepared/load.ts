@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { SearchIndex } from "../../search/search.ts";
-import { DEFAULTS } from "../../settings.ts";
+import { DEFAULTS } from "../../settings/settings.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";

@@ -8,10 +8,10 @@
 
 import { isUtf8 } from "node:buffer";
 import { setImmediate as turn } from "node:timers/promises";
-import { type ObjectSchema, SCHEMAS } from "../../model.ts";
+import { type ObjectSchema, SCHEMAS } from "../../model/model.ts";
+import { TIME_BYTES } from "../../model/time.ts";
 import type { Store } from "../../store/generation.ts";
 import type { Block } from "../../store/table.ts";
-import { TIME_BYTES } from "../../time.ts";
 
 /** Bytes that are judged in one turn of the event loop, and that stay in the processor's cache between two looks. */
 const PIECE_BYTES = 2 ** 19;

@@ -5,7 +5,7 @@ import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
-import { makeFolder } from "../../folders.ts";
+import { makeFolder } from "../../files/folders.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import { FORMAT } from "../manifest.ts";
 import { bytesOf, type StoredArray, takeApart, typeOf } from "./arrays.ts";

@@ -1,0 +1,228 @@
+/**
+ * The request pipeline. A request flows through it from top to bottom, and the
+ * first thing that is wrong answers:
+ *
+ *   path → method → token → limit → scope → parameters → operation → conditions
+ *
+ * Synchronous but for the searches, which may be answered by another thread.
+ */
+
+import { type Admission, admit, type Gate } from "../auth/admit.ts";
+import type { Notices } from "../auth/notices.ts";
+import { isReferencePath } from "../docs-page/reference.ts";
+import type { Body } from "../model/body.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import type { Ask, Reply } from "../model/message.ts";
+import { BASE_PATH } from "../model/model.ts";
+import { observeAccess } from "../observe/access-log.ts";
+import type { Observe } from "../observe/events.ts";
+import type { RequestCounters } from "../observe/metrics/counters.ts";
+import type { Generation } from "../store/generation.ts";
+import type { Keeps } from "../util/sampling.ts";
+import { judgeConditions } from "./conditions.ts";
+import type { Call, Outcome, Route } from "./handlers/route.ts";
+import {
+  FAULT_BODIES,
+  type FixedHeaders,
+  notModifiedHeaders,
+  okHeaders,
+  quotaHeaders,
+  untaggedHeaders,
+} from "./headers.ts";
+import type { PageServer } from "./pages/serve.ts";
+import { readParameters } from "./parameters.ts";
+import { createRouter, splitTarget } from "./router.ts";
+import { ROUTES } from "./routes.ts";
+
+/** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */
+export interface State {
+  readonly gate: Gate;
+  readonly headers: FixedHeaders;
+  readonly observe: Observe;
+  /** Whether every request is observed. */
+  readonly accessLog: boolean;
+  /** Answers requests for pages beside the API; absent where there are none. */
+  readonly pages?: PageServer | undefined;
+  /** Which requests the access log keeps; all when absent. */
+  readonly keepsAccess?: Keeps | undefined;
+  /** Receives refused keys and addresses, for the log; absent where there is none. */
+  readonly notices?: Notices | undefined;
+  /** Where adapters count requests; absent when nobody asks for metrics. */
+  readonly requestCounters?: RequestCounters | undefined;
+  /** Replaced as a whole by a reload; a request reads it once. */
+  generation: Generation;
+}
+
+const route = createRouter(ROUTES, BASE_PATH);
+
+/** Whether a target is one of the API or of the pages beside it; of any other one `answer` says that it is not found. */
+export function isServed(target: string, { pages }: State): boolean {
+  const { path } = splitTarget(target);
+  return route(path) !== undefined || (pages !== undefined && isReferencePath(path));
+}
+
+/** Answers one request. Never throws and never rejects. */
+export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
+  if (!state.accessLog) return flow(ask, state);
+  const { observe, gate, keepsAccess: keeps } = state;
+  const observed = observeAccess(ask, { observe, prefixes: gate.prefixes, keeps });
+  const reply = flow(ask, state);
+  return reply instanceof Promise ? reply.then(observed) : observed(reply);
+}
+
+function flow(ask: Ask, state: State): Reply | Promise<Reply> {
+  try {
+    const { path, query } = splitTarget(ask.target);
+    const match = route(path);
+    if (match === undefined) return answerPage(ask, state, path);
+    const { route: operation, id } = match;
+    if (ask.method === "OPTIONS") return options(state, operation);
+    if (ask.method !== "GET" && ask.method !== "HEAD") {
+      return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
+    }
+
+    const admission = admit(state.gate, ask.authorization, operation.scope, ask.now);
+    if (!(admission instanceof Promise)) return run(ask, state, operation, id, query, admission);
+    return admission
+      .then((later) => run(ask, state, operation, id, query, later))
+      .catch((error: unknown) => defect(ask, state, operation, error));
+  } catch (error) {
+    return defect(ask, state, undefined, error);
+  }
+}
+
+/** Answers what is no path of the API: a page beside it, if there is one. */
+function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
+  const { method, ifMatch, ifNoneMatch } = ask;
+  const page = state.pages?.({
+    method,
+    path,
+    ifMatch,
+    ifNoneMatch,
+    // Looked for when a page needs it: most unknown paths are no page's either.
+    get acceptEncoding() {
+      return ask.headers?.get("accept-encoding") ?? undefined;
+    },
+  });
+  if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
+  if (!(page instanceof Promise)) return page;
+  return page.then(
+    (reply) => reply ?? refuse(ask, state, "notFound", "", NOBODY),
+    (error: unknown) => defect(ask, state, undefined, error),
+  );
+}
+
+/** A request that the gate refused may be worth a notice. */
+function notice({ peer, now }: Ask, { gate, notices }: State, refused: Admission): void {
+  const { fault, quota, keyId, slot } = refused;
+  if (quota !== undefined) {
+    if (fault !== "rateLimited") return;
+    const name = gate.keys.bySlot[slot]?.name ?? "";
+    notices?.limited({ keyId, name, limit: quota.limit, reset: quota.reset }, now);
+  } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
+    const client = peer?.remoteAddress;
+    if (client !== undefined) notices?.badTokens({ client, count: 1, fault }, now);
+  }
+}
+
+/** What follows when it is known who asks, and whether he may. */
+function run(
+  ask: Ask,
+  state: State,
+  operation: Route,
+  id: string,
+  query: string,
+  admission: Admission,
+): Reply | Promise<Reply> {
+  if (admission.fault) {
+    if (state.notices) notice(ask, state, admission);
+    return refuse(ask, state, admission.fault, operation.path, admission);
+  }
+  const { generation } = state;
+  const { store, search, similar } = generation;
+  const call: Call = {
+    store,
+    search,
+    similar,
+    id,
+    parameters: readParameters(query, operation.parameters),
+    key: admission.slot,
+    isGone: ask.isGone ?? isNeverGone,
+  };
+  const outcome = operation.run(call);
+  return outcome instanceof Promise
+    ? outcome.then(
+        (later) => conclude(ask, state, generation, operation, admission, later),
+        (error: unknown) => defect(ask, state, operation, error),
+      )
+    : conclude(ask, state, generation, operation, admission, outcome);
+}
+
+const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };
+
+function isNeverGone(): boolean {
+  return false;
+}
+
+/** The answer of an operation becomes a reply: an error, or what the conditions leave of a 200. */
+function conclude(
+  ask: Ask,
+  state: State,
+  generation: Generation,
+  { path }: Route,
+  admission: Admission,
+  outcome: Outcome,
+): Reply {
+  if ("fault" in outcome) return refuse(ask, state, outcome.fault, path, admission);
+  const { etag } = generation;
+  const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
+  if (status === 412) return refuse(ask, state, "snapshotChanged", path, admission, etag);
+  const { keyId, quota } = admission;
+  if (status === 304) {
+    const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
+    return { status, headers, body: "", route: path, keyId, etag, quota };
+  }
+  if (outcome.isPassing) {
+    const headers = untaggedHeaders(outcome.body.length, state.headers) + quotaHeaders(quota);
+    return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
+  }
+  const headers = okHeaders(etag, outcome.body.length, state.headers) + quotaHeaders(quota);
+  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
+}
+
+function refuse(
+  ask: Ask,
+  state: State,
+  fault: FaultName,
+  path: string,
+  { quota, keyId }: Admission,
+  etag?: string,
+): Reply {
+  let headers = state.headers.faults[fault] + quotaHeaders(quota);
+  if (etag !== undefined) headers += `ETag: ${etag}\r\n`;
+  if (fault === "rateLimited" && quota) {
+    headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - (ask.now + (quota.clockMs ?? 0)) / 1000))}\r\n`;
+  }
+  return {
+    status: FAULTS[fault].status,
+    headers,
+    body: bodyFor(ask, FAULT_BODIES[fault]),
+    route: path,
+    keyId,
+    fault,
+  };
+}
+
+function options(state: State, { path }: Route): Reply {
+  return { status: 204, headers: state.headers.options, body: "", route: path, keyId: "" };
+}
+
+/** The one place where a throw ends: the log learns what happened, the client only that it did. */
+function defect(ask: Ask, state: State, operation: Route | undefined, error: unknown): Reply {
+  state.observe({ kind: "defect", where: operation?.path ?? "request", error });
+  return refuse(ask, state, "internal", operation?.path ?? "", NOBODY);
+}
+
+function bodyFor(ask: Ask, body: Body): Body {
+  return ask.method === "HEAD" ? "" : body;
+}

@@ -1,0 +1,65 @@
+/** What a row of the route table is made of. */
+
+import type { Body } from "../../model/body.ts";
+import type { FaultName } from "../../model/fault.ts";
+import type { Period, SchemaName, Scope } from "../../model/model.ts";
+import type { Caller, Search, SimilarSearch, Store } from "../../store/generation.ts";
+
+/** Name of a query parameter. */
+export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId" | "match";
+
+/** The parameters of one request, normalised; those that the operation does not take have their defaults. */
+export interface Parameters {
+  /** 1 to 50. */
+  limit: number;
+  /** 0 to 2^53 - 1. */
+  offset: number;
+  /** As sent, decoded; "" when absent. */
+  q: string;
+  period: Period;
+  /** As sent, decoded; "" when absent. */
+  worldId: string;
+  match: Match;
+}
+
+/** How a search compares: as the exact search does, unless similar names are asked for. */
+export type Match = "exact" | "similar";
+
+/** What an operation works with: one generation, the id in the path, the parameters, and who asks. */
+export interface Call extends Caller {
+  readonly store: Store;
+  readonly search: Search;
+  /** Undefined where the server has none. */
+  readonly similar: SimilarSearch | undefined;
+  /** The text in place of `:id`, or "". */
+  readonly id: string;
+  readonly parameters: Readonly<Parameters>;
+}
+
+/** What an operation answers: a body, or an error. */
+export type Outcome =
+  | {
+      readonly body: Body;
+      /** Whether the same generation will answer otherwise before long, so that its ETag does not name this body. */
+      readonly isPassing?: boolean;
+    }
+  | { readonly fault: FaultName };
+
+/** Shape of a 200: one object, a list, or a list with its period. */
+export type Envelope = "one" | "list" | "ranking";
+
+/** One operation. */
+export interface Route {
+  /** What clients that are made from the OpenAPI document call it. */
+  readonly name: string;
+  /** Path below the base path; `:id` stands for one segment. */
+  readonly path: string;
+  /** Scope an API key needs, or null when any valid key will do. */
+  readonly scope: Scope | null;
+  readonly parameters: readonly ParameterName[];
+  readonly reply: { readonly envelope: Envelope; readonly schema: SchemaName };
+  /** Errors of its own, beside those that every operation can answer. */
+  readonly faults: readonly FaultName[];
+  readonly summary: string;
+  readonly run: (call: Call) => Outcome | Promise<Outcome>;
+}

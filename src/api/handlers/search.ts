@@ -1,0 +1,46 @@
+/** What both searches have in common: their term, and the choice between exact and similar. */
+
+import { readTerm } from "../../search/fold.ts";
+import type { Busy, Found, FoundSimilar, PageOf } from "../../store/generation.ts";
+import type { Block } from "../../store/table.ts";
+import { foundPage } from "./envelope.ts";
+import type { Call, Match, Outcome } from "./route.ts";
+
+/** The end of an envelope that says what was compared. */
+function matchText(match: Match): string {
+  return `,"match":"${match}"`;
+}
+
+/** What the exact search answers in place of the similar one, which may find more in the same generation. */
+function passing(outcome: Outcome): Outcome {
+  return "fault" in outcome ? outcome : { ...outcome, isPassing: true };
+}
+
+/**
+ * Answers a search. Similar names are an answer only where the server has them;
+ * while there is no index of them yet the exact search answers and says so.
+ *
+ * @param tail bytes to leave off each row
+ */
+export function searchPage(
+  table: "users" | "worlds",
+  block: Block,
+  call: Call,
+  tail = 0,
+): Outcome | Promise<Outcome> {
+  const { search, similar, parameters } = call;
+  const term = readTerm(parameters.q);
+  if (term === "") return { fault: "noQuery" };
+  const exact = (): Found | Busy | Promise<Found | Busy> => search[table](term, parameters, call);
+  if (parameters.match !== "similar" || similar === undefined) {
+    return foundPage(block, exact(), parameters, tail);
+  }
+  const show = (found: FoundSimilar): Outcome | Promise<Outcome> => {
+    if (found !== undefined) return foundPage(block, found, parameters, tail, matchText("similar"));
+    const instead = foundPage(block, exact(), parameters, tail, matchText("exact"));
+    return instead instanceof Promise ? instead.then(passing) : passing(instead);
+  };
+  const page: PageOf = { limit: parameters.limit, offset: parameters.offset };
+  const found = similar[table](term, page, call);
+  return found instanceof Promise ? found.then(show) : show(found);
+}

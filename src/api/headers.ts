@@ -1,0 +1,99 @@
+/**
+ * Header lines, as they go over the wire: `Name: value` and CRLF each. Most are
+ * made once and sent many times. One-byte ("latin1") texts, as bodies are.
+ */
+
+import type { Quota } from "../auth/limit.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+
+/** Methods that every operation answers. */
+const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
+
+const JSON_TYPE = "Content-Type: application/json; charset=utf-8\r\n";
+
+const CORS =
+  "Access-Control-Allow-Origin: *\r\n" +
+  "Access-Control-Expose-Headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, " +
+  "X-Request-Id\r\n";
+
+const CORS_PREFLIGHT =
+  "Access-Control-Allow-Origin: *\r\n" +
+  `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\n` +
+  // The last four are those of pages that are traced.
+  "Access-Control-Allow-Headers: Authorization, If-Match, If-None-Match, Content-Type, X-Request-Id, traceparent, " +
+  "tracestate\r\n" +
+  "Access-Control-Max-Age: 86400\r\n";
+
+/** Header lines that depend on the CORS setting alone. */
+export interface FixedHeaders {
+  readonly cors: string;
+  readonly options: string;
+  readonly faults: Readonly<Record<FaultName, string>>;
+}
+
+/** Bodies of the errors, by name. */
+export const FAULT_BODIES = Object.fromEntries(
+  Object.entries(FAULTS).map(([name, { message }]) => [name, JSON.stringify({ error: message })]),
+) as Readonly<Record<FaultName, string>>;
+
+/** Headers of an error. */
+function faultHeaders(name: FaultName, cors: string): string {
+  const { status } = FAULTS[name];
+  let lines = `${JSON_TYPE}Cache-Control: no-store\r\n${cors}`;
+  if (status === 401) lines += "WWW-Authenticate: Bearer\r\n";
+  if (status === 405) lines += `Allow: ${ALLOWED_METHODS}\r\n`;
+  if (status === 503) lines += "Retry-After: 1\r\n";
+  return `${lines}Content-Length: ${FAULT_BODIES[name].length}\r\n`;
+}
+
+function allFaultHeaders(cors: string): FixedHeaders["faults"] {
+  const faults = Object.keys(FAULTS).map((name) => [name, faultHeaders(name as FaultName, cors)]);
+  return Object.fromEntries(faults) as FixedHeaders["faults"];
+}
+
+/** Headers of errors that are none of the API's. */
+export const BARE_FAULT_HEADERS: FixedHeaders["faults"] = allFaultHeaders("");
+
+/** Makes the fixed lines. */
+export function createFixedHeaders(corsOn: boolean): FixedHeaders {
+  const cors = corsOn ? CORS : "";
+  return {
+    cors,
+    options: `Allow: ${ALLOWED_METHODS}\r\n${corsOn ? CORS_PREFLIGHT : ""}`,
+    faults: allFaultHeaders(cors),
+  };
+}
+
+/** Headers of a 200 but for what {@link quotaHeaders} says. */
+export function okHeaders(etag: string, length: number, fixed: FixedHeaders): string {
+  return `${JSON_TYPE}${notModifiedHeaders(etag, fixed)}Content-Length: ${length}\r\n`;
+}
+
+/** The same of a body that its generation's ETag does not name. */
+export function untaggedHeaders(length: number, { cors }: FixedHeaders): string {
+  return `${JSON_TYPE}Cache-Control: no-store\r\n${cors}Content-Length: ${length}\r\n`;
+}
+
+/** Headers of a 304. */
+export function notModifiedHeaders(etag: string, { cors }: FixedHeaders): string {
+  return `ETag: ${etag}\r\nCache-Control: private, no-cache\r\n${cors}`;
+}
+
+/** What a limited key is told of its limit; nothing for others. */
+export function quotaHeaders(quota: Quota | undefined): string {
+  if (quota === undefined) return "";
+  const { limit, remaining, reset } = quota;
+  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${reset}\r\n`;
+}
+
+/** Names and values of header lines, in turn. @param from where the first line begins */
+export function splitHeaders(lines: string, from = 0): string[] {
+  const list: string[] = [];
+  for (let at = from; at < lines.length; ) {
+    const colon = lines.indexOf(":", at);
+    const end = lines.indexOf("\r\n", colon);
+    list.push(lines.slice(at, colon), lines.slice(colon + 2, end));
+    at = end + 2;
+  }
+  return list;
+}

@@ -1,0 +1,149 @@
+/** Making a set of pages out of its folder: scripts bundled for browsers, names with hashes, everything gzipped. */
+
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import { createOpenApi } from "../openapi.ts";
+import { ROUTES } from "../routes.ts";
+import { hashOf, LIMIT, type PagesName, type StoredFile } from "./file.ts";
+
+/** What a set is made of. Names are of files in its folder, or of what packages hold. */
+interface PagesSource {
+  /** The page: its path, and its HTML, in which `"NAME"` of a file below stands for the path to it. */
+  readonly path: string;
+  readonly html: string;
+  /** Where the files that it loads are, seen from the page's path; ends with a slash. */
+  readonly under: string;
+  /** TypeScript and CSS, bundled. */
+  readonly bundled: readonly string[];
+  /** Whether what is bundled, a script and a style, stands in the page itself: one reply is then all of it. */
+  readonly isOneFile?: true;
+  /** Packages of which something is in what is bundled. */
+  readonly packages?: readonly string[];
+  /** Files of packages, taken as they are: name and module. */
+  readonly copied: Readonly<Record<string, string>>;
+  /** JSON documents, by path. */
+  readonly documents: Readonly<Record<string, () => unknown>>;
+}
+
+const SOURCES: Readonly<Record<PagesName, PagesSource>> = {
+  dashboard: {
+    path: "/",
+    html: "index.html",
+    under: "",
+    bundled: ["page.ts", "page.css"],
+    isOneFile: true,
+    packages: ["uplot"],
+    copied: {},
+    documents: {},
+  },
+  reference: {
+    path: "/docs",
+    html: "index.html",
+    under: "docs/",
+    bundled: ["page.ts", "page.css"],
+    copied: {
+      "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
+      "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",
+    },
+    documents: { "/openapi.json": () => createOpenApi(ROUTES, LIMIT) },
+  },
+};
+
+/** Where the files of a set are. */
+const FOLDERS: Readonly<Record<PagesName, string>> = {
+  dashboard: "../../admin/dashboard/",
+  reference: "../../docs-page/page/",
+};
+
+/** Names of all sets. */
+export const PAGES = Object.keys(SOURCES) as readonly PagesName[];
+
+/** The packages whose files the sets hold. */
+export const PACKAGES_IN_PAGES: readonly string[] = [
+  ...new Set(
+    Object.values(SOURCES).flatMap(({ copied, packages = [] }) => [
+      ...Object.values(copied).map((file) => file.split("/")[0]!),
+      ...packages,
+    ]),
+  ),
+];
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+};
+
+const require = createRequire(import.meta.url);
+const compressed = promisify(gzip);
+
+async function store(path: string, contents: string | Uint8Array, isHashed: boolean): Promise<StoredFile> {
+  const bytes = await compressed(contents, { level: constants.Z_BEST_COMPRESSION });
+  const type = TYPES[extname(path)] ?? TYPES[".html"]!;
+  return { path, type, hash: hashOf(contents), isHashed, gzip: bytes.toString("base64") };
+}
+
+/** Bundles scripts and styles; gives each by the name that it will have without a hash. */
+async function bundle(folder: string, names: readonly string[]): Promise<Map<string, Uint8Array>> {
+  const { build } = await import("esbuild");
+  const { outputFiles } = await build({
+    absWorkingDir: folder,
+    entryPoints: [...names],
+    outdir: folder,
+    ...{ bundle: true, minify: true, write: false, format: "esm", target: "es2022", logLevel: "warning" },
+  });
+  return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
+}
+
+function sourceOf(contents: string): string {
+  return `'sha256-${createHash("sha256").update(contents).digest("base64")}'`;
+}
+
+/** A page with the script and the style that it would load in the place of the elements that would load them. */
+async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8Array>): Promise<StoredFile> {
+  const [script, style] = ["page.js", "page.css"].map((file) => Buffer.from(loaded.get(file)!).toString());
+  // Neither may hold what would end its element; the bundler writes such text otherwise.
+  if (/<\/(script|style)|<!--/i.test(script! + style!))
+    throw new Error(`${path}: its script or style ends too soon`);
+  const text = html
+    .replace('<link rel="stylesheet" href="page.css" />', () => `<style>${style}</style>`)
+    .replace(
+      '<script type="module" src="page.js"></script>',
+      () => `<script type="module">${script}</script>`,
+    );
+  if (/"page\.(js|css)"/.test(text.replace(script!, "")))
+    throw new Error(`${path}: its script or style has no place`);
+  const allows = { script: sourceOf(script!), style: sourceOf(style!) };
+  return { ...(await store(path, text, false)), allows };
+}
+
+/** Makes all files of a set; a few tenths of a second. */
+export async function makePages(name: PagesName): Promise<StoredFile[]> {
+  const { path, html, under, bundled, isOneFile, copied, documents } = SOURCES[name];
+  const folder = fileURLToPath(new URL(FOLDERS[name], import.meta.url));
+  const loaded = await bundle(folder, bundled);
+  for (const [file, module] of Object.entries(copied))
+    loaded.set(file, await readFile(require.resolve(module)));
+  let text = await readFile(`${folder}${html}`, "utf8");
+  if (isOneFile) return [await storeAsOne(path, text, loaded)];
+  const base = new URL(under, `http://page${path}`).pathname;
+  const files: Promise<StoredFile>[] = [];
+  for (const [file, contents] of loaded) {
+    const extension = extname(file);
+    const hashed = `${basename(file, extension)}-${hashOf(contents)}${extension}`;
+    if (!text.includes(`"${file}"`)) throw new Error(`${name}/${html} does not load ${file}`);
+    text = text.replaceAll(`"${file}"`, `"${under}${hashed}"`);
+    files.push(store(base + hashed, contents, true));
+  }
+  for (const [place, documentOf] of Object.entries(documents)) {
+    files.push(store(place, `${JSON.stringify(documentOf(), null, 2)}\n`, false));
+  }
+  files.push(store(path, text, false));
+  return await Promise.all(files);
+}

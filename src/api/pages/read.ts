@@ -1,0 +1,17 @@
+/** Finding a set of pages: the build has made it; sources make it when it is first asked for. */
+
+import { pagesText } from "../../install/package.ts";
+import type { PagesName, StoredFile } from "./file.ts";
+
+/** Set by the build, which leaves the other way out. */
+declare const IS_BUILT: boolean | undefined;
+
+/**
+ * Reads all files of a set. Rejects when the build's file cannot be read.
+ *
+ * @returns the files, in no order
+ */
+export async function readPages(name: PagesName): Promise<readonly StoredFile[]> {
+  if (typeof IS_BUILT === "undefined") return await (await import("./make.ts")).makePages(name);
+  return JSON.parse(pagesText(name)) as StoredFile[];
+}

@@ -1,0 +1,57 @@
+/**
+ * The router, made from route rows. Paths without a parameter are found in a
+ * map before any pattern is tried. Paths are exact: nothing is decoded or
+ * normalised, and case counts.
+ */
+
+import type { Route } from "./handlers/route.ts";
+
+/** A path that was recognised. */
+export interface Match {
+  readonly route: Route;
+  /** The text in place of `:id`, or "". */
+  readonly id: string;
+}
+
+interface Pattern {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly route: Route;
+}
+
+/**
+ * Makes a router.
+ *
+ * @param base prefix of every path
+ * @returns a function from a path to its match
+ */
+export function createRouter(routes: readonly Route[], base: string): (path: string) => Match | undefined {
+  const fixed = new Map<string, Match>();
+  const patterns: Pattern[] = [];
+  for (const route of routes) {
+    const [prefix, suffix] = `${base}${route.path}`.split(":id");
+    if (suffix === undefined) fixed.set(prefix!, { route, id: "" });
+    else patterns.push({ prefix: prefix!, suffix, route });
+  }
+  return (path) => {
+    const known = fixed.get(path);
+    if (known !== undefined) return known;
+    for (const { prefix, suffix, route } of patterns) {
+      if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
+      const end = path.length - suffix.length;
+      if (end <= prefix.length) continue;
+      const slash = path.indexOf("/", prefix.length);
+      if (slash === -1 || slash >= end) return { route, id: path.slice(prefix.length, end) };
+    }
+    return undefined;
+  };
+}
+
+const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+
+/** Splits a request target at its first `?`; of the absolute form the authority is dropped. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const local = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
+  const mark = local.indexOf("?");
+  return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
+}

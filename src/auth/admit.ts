@@ -1,0 +1,70 @@
+/** The gate: token, then limit, then scope. Plain functions over plain state. */
+
+import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
+import type { Scope } from "../model/model.ts";
+import type { SharedLimits } from "../shared-limits/waiting.ts";
+import type { Key, KeyRing } from "./keys.ts";
+import { type Counters, countRequest, type Quota } from "./limit.ts";
+import { findKey, judgeKey, type Prefixes } from "./token.ts";
+
+/** What the gate needs to know; only the counters change under way. */
+export interface Gate {
+  readonly prefixes: Prefixes;
+  /** Requests per window for keys that name no limit of their own. */
+  readonly defaultLimit: number;
+  readonly counters: Counters;
+  /** Counts requests that other replicas count, too; absent where limits are this replica's alone. */
+  readonly shared?: SharedLimits | undefined;
+  /** Replaced as a whole when the keys file changes. */
+  keys: KeyRing;
+  /** Set for good when what it leads to was closed: nobody is let in any more. */
+  closed?: boolean;
+}
+
+/** The gate's verdict. */
+export interface Admission {
+  /** Why the request is turned away, or undefined when it is let in. */
+  readonly fault: FaultName | undefined;
+  /** The limit's state, for every request that an API key authenticated. */
+  readonly quota: Quota | undefined;
+  /** Id of the key, valid or not, or "" when none was found. */
+  readonly keyId: string;
+  /** Place of the key in the counters, or -1 when none was found that is valid. */
+  readonly slot: number;
+}
+
+const CLOSED: Admission = { fault: "busy", quota: undefined, keyId: "", slot: -1 };
+
+/**
+ * Judges one request.
+ *
+ * @param scope what the operation requires, or null when any key will do
+ * @param now milliseconds since the epoch
+ * @returns the verdict, later when the limit is shared and somebody must be asked first
+ */
+export function admit(
+  gate: Gate,
+  authorization: string | undefined,
+  scope: Scope | null,
+  now: number,
+): Admission | Promise<Admission> {
+  if (gate.closed) return CLOSED;
+  const key = findKey(authorization, gate.prefixes, gate.keys);
+  if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
+  const invalid = judgeKey(key, now);
+  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: -1 };
+  if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
+  const limit = key.limit ?? gate.defaultLimit;
+  const quota =
+    gate.shared === undefined
+      ? countRequest(gate.counters, key.slot, limit, now)
+      : gate.shared.count(key.slot, limit, now);
+  if (quota instanceof Promise) return quota.then((later) => judgeQuota(key, scope, later));
+  return judgeQuota(key, scope, quota);
+}
+
+function judgeQuota({ id: keyId, slot, scopes }: Key, scope: Scope | null, quota: Quota): Admission {
+  if (!quota.passed) return { fault: "rateLimited", quota, keyId, slot };
+  if (scope !== null && !scopes.has(scope)) return { fault: SCOPE_FAULTS[scope], quota, keyId, slot };
+  return { fault: undefined, quota, keyId, slot };
+}

@@ -1,0 +1,146 @@
+/** Keeping the keys current: reading the keys file, and looking at it for changes. */
+
+import { createHash } from "node:crypto";
+import type { BigIntStats } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import type { Observe } from "../observe/events.ts";
+import { Coalesced } from "../util/process/coalesced.ts";
+import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "./keys.ts";
+import type { Counters } from "./limit.ts";
+
+/** How often the file is checked. */
+const LOOK_MS = 500;
+
+/** File-system calls that reading keys makes; tests stand in for them. */
+export interface KeyFiles {
+  readonly read: (file: string) => Promise<string>;
+  readonly stat: (file: string) => Promise<BigIntStats>;
+}
+
+const realKeyFiles: KeyFiles = {
+  read: (file) => readFile(file, "utf8"),
+  stat: (file) => stat(file, { bigint: true }),
+};
+
+/** The keeper of one keys file. */
+export interface KeysKeeper {
+  /** Reads the file again, changed or not. */
+  readonly reload: () => Promise<void>;
+  /** Why the last reading changed nothing; undefined when it went well. */
+  readonly problem: () => string | undefined;
+  /** Stops looking: no reading begins any more. */
+  readonly stop: () => void;
+}
+
+/** What the keys in force were made of, and how many they are. */
+interface InForce {
+  readonly digest: string;
+  readonly size: number;
+}
+
+/**
+ * Reads a keys file.
+ *
+ * @param before what is in force
+ * @returns the keys and the digest of their text; without keys when the file holds what is in force
+ * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
+ */
+async function readKeyRing(
+  file: string,
+  counters: Counters,
+  { read }: KeyFiles,
+  before: InForce | undefined,
+): Promise<{ keys?: KeyRing; digest: string }> {
+  try {
+    const text = await read(file);
+    const digest = createHash("sha256").update(text).digest("base64");
+    return digest === before?.digest
+      ? { digest }
+      : { keys: createKeyRing(parseKeys(text), counters), digest };
+  } catch (error) {
+    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
+    const why = systemErrorText(error) ?? codeOf(error);
+    if (why === undefined) throw error;
+    throw new KeysFileError(
+      `${file}: ${codeOf(error) === "ENOENT" ? "file does not exist (ENOENT)" : `cannot be read: ${why}`}`,
+    );
+  }
+}
+
+async function fingerprintOfFile(file: string, files: KeyFiles): Promise<string> {
+  try {
+    const s = await files.stat(file);
+    return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
+  } catch (error) {
+    return String(codeOf(error));
+  }
+}
+
+/**
+ * Reads a keys file and keeps it current.
+ *
+ * @param onKeys called with every key ring, the first included
+ * @throws {KeysFileError} when the first read fails; later failures keep the old keys and are logged
+ */
+export async function keepKeys(
+  file: string,
+  counters: Counters,
+  observe: Observe,
+  onKeys: (keys: KeyRing) => void,
+  files: KeyFiles = realKeyFiles,
+): Promise<KeysKeeper> {
+  /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
+  let fingerprint: string | undefined;
+  let inForce: InForce | undefined;
+  let problem = "";
+  let stopped = false;
+
+  async function load(): Promise<void> {
+    fingerprint = undefined;
+    const seen = await fingerprintOfFile(file, files);
+    const { keys, digest } = await readKeyRing(file, counters, files, inForce);
+    if (keys !== undefined) {
+      onKeys(keys);
+      inForce = { digest, size: keys.size };
+    }
+    fingerprint = seen;
+    problem = "";
+    observe({ kind: keys === undefined ? "keys-unchanged" : "keys-loaded", keys: inForce!.size });
+  }
+
+  /** One reading at a time: a slow older one must not have the last word. */
+  const readings = new Coalesced(readAgain);
+
+  async function readAgain(): Promise<void> {
+    if (stopped) return;
+    try {
+      await load();
+    } catch (error) {
+      // What could not be read is tried again at the next check; a problem is logged once.
+      const before = problem;
+      problem = String(error);
+      if (problem === before) return;
+      if (error instanceof KeysFileError) observe({ kind: "keys-refused", problem: error.message });
+      else observe({ kind: "defect", where: "keys", error });
+    }
+  }
+
+  await load();
+  let timer = setTimeout(checkFile, LOOK_MS);
+  async function checkFile(): Promise<void> {
+    // What is being read, for a signal, need not be read again.
+    await readings.settled();
+    const known = fingerprint;
+    if ((await fingerprintOfFile(file, files)) !== known) await readings.ask();
+    if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
+  }
+  return {
+    reload: () => readings.ask(),
+    problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// What an installed command starts with: says in one line that the runtime is too old or that files are missing, and
+// holds signals. It imports nothing that may be missing; for its syntax see runtime.mjs.
+import { whyNotHere } from "./runtime.mjs";
+
+/** That this file is not empty; for `bin/orrery.mjs`. */
+export const isWhole = true;
+
+/** Starts the program, which reads the arguments. */
+function start() {
+  const isServer = ["serve", "demo"].indexOf(process.argv[2]) >= 0;
+  // A signal must not end a server before it has taken over; see util/process/early-signals.ts.
+  if (isServer) {
+    ["SIGINT", "SIGTERM"].forEach((signal) => {
+      process.on(signal, () => {
+        process.exit(0);
+      });
+    });
+    ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT"].forEach((signal) => {
+      process.on(signal, () => {});
+    });
+  }
+  // Only sources need what makes TypeScript run; the build leaves that out, and makes a program of its own for servers.
+  const ready =
+    typeof IS_BUILT === "undefined" ? import("../util/process/typescript.mjs") : Promise.resolve();
+  ready
+    .then(() => import("../main.ts"))
+    .then((program) => {
+      if (!program.isWhole) throw new Error("a file is empty");
+    })
+    .catch((error) => {
+      end(1, `the installation is damaged, install it again: ${String(error.message).split("\n")[0]}`);
+    });
+}
+
+/** Ends with a line on standard error. */
+function end(status, why) {
+  process.exitCode = status;
+  process.stderr.write(`orrery: ${why}\n`);
+}
+
+const why = whyNotHere(process.versions);
+if (why === "") start();
+else end(2, why);

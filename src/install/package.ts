@@ -1,0 +1,69 @@
+/**
+ * The package's own files. In a checkout this file lies in `src/install/`; the build puts all of the program side by
+ * side into `dist/`. In the one-file program `package-embedded.ts` takes its place.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/**
+ * Where this file is. A bundle of CommonJS has no `import.meta`, but a name of its own. By a variable, since webpack
+ * would take in all files that a `new URL` with the expression itself may mean, and give them other names.
+ */
+const HERE = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href;
+
+const IS_SOURCE = HERE.endsWith(".ts");
+
+/** The threads that have a file of their own. */
+export type WorkerName = "generation-thread" | "serving-thread" | "similar-thread";
+
+function packageFile(path: string): URL {
+  return new URL(IS_SOURCE ? `../../${path}` : `../${path}`, HERE);
+}
+
+/** The text of package.json. @throws when it cannot be read */
+export function packageJson(): string {
+  return readFileSync(packageFile("package.json"), "utf8");
+}
+
+/**
+ * The folder of the sample snapshot.
+ *
+ * @param _spare a folder of the caller's in which it can be put if it is in none yet
+ */
+export function sampleFolder(_spare: string): string {
+  return fileURLToPath(packageFile("data/sample"));
+}
+
+/**
+ * The text of a set of pages, which the build has made.
+ *
+ * @throws when it cannot be read
+ */
+export function pagesText(name: string): string {
+  return readFileSync(new URL(`./pages-${name}.json`, HERE), "utf8");
+}
+
+/**
+ * What a worker is started from: its file, or the text of a program. Node 20 cannot start one from a `.ts` file, so
+ * sources have an `.mjs` beside it.
+ */
+export function workerEntry(name: WorkerName): URL | string {
+  return new URL(IS_SOURCE ? `../server/threads/${name}.mjs` : `./${name}.js`, HERE);
+}
+
+function isBundled(): boolean {
+  try {
+    return (JSON.parse(packageJson()) as { name?: unknown }).name !== "orrery";
+  } catch {
+    return true;
+  }
+}
+
+/** Where a bundle that an embedder made of the library lacks the file of a worker; undefined in all other cases. */
+export function missingFromBundle(name: WorkerName): string | undefined {
+  const entry = workerEntry(name);
+  if (typeof entry === "string" || !isBundled()) return undefined;
+  const file = fileURLToPath(entry);
+  return existsSync(file) ? undefined : file;
+}

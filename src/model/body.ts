@@ -1,0 +1,133 @@
+/**
+ * Bodies of replies: text, or parts of packed bytes between two texts.
+ *
+ * Rows are packed as the bytes that are sent. As parts they need not be decoded
+ * to a text and encoded again: whoever sends a body copies its bytes once, to
+ * where they are sent from, and nothing that is sent later refers to the tables.
+ */
+
+import { isNodeBefore } from "../install/runtime.mjs";
+
+/** Ranges of packed bytes, one behind the other. */
+export interface Slices {
+  readonly bytes: Buffer;
+  /** Where each range begins, and where it ends: two numbers a range, in the order of the body. */
+  readonly ranges: readonly number[];
+  /** ASCII between two ranges, and behind the last one. */
+  readonly between: string;
+  readonly behind: string;
+  /** Bytes of it all. */
+  readonly length: number;
+}
+
+/** A body that is not put together yet. */
+export interface Parts {
+  /** Bytes of it all, as `length` of a one-byte text. */
+  readonly length: number;
+  /** ASCII in front. */
+  readonly head: string;
+  readonly slices: Slices;
+  /** ASCII at the end. */
+  readonly end: string;
+  /** Whether it is one whole range that stays in memory anyway, so that it may be sent without a copy; false when absent. */
+  readonly isShared?: true;
+}
+
+/**
+ * A body: its bytes as a one-byte ("latin1") string, char codes 0–255, one a
+ * byte of the UTF-8 JSON text; or parts that make them. `length` is in bytes.
+ */
+export type Body = string | Parts;
+
+/** All of some bytes. */
+export function sliceAll(bytes: Buffer): Slices {
+  return { bytes, ranges: [0, bytes.length], between: "", behind: "", length: bytes.length };
+}
+
+/**
+ * Node before 22.8 copies from shared memory byte by byte, a page in ten times
+ * the time. There `fill` copies long ranges, and short ones are joined as text.
+ */
+const COPIES_BYTEWISE = isNodeBefore(process.versions, "22.8");
+const LONG_BYTES = 2048;
+
+/** Whether ranges are so short on the average that they cost less as text. */
+function areShort({ ranges, length }: Slices): boolean {
+  return COPIES_BYTEWISE && length < (LONG_BYTES * ranges.length) / 2;
+}
+
+function joinAsText({ bytes, ranges, between, behind }: Slices): string {
+  let text = "";
+  for (let index = 0; index < ranges.length; index += 2) {
+    if (index > 0) text += between;
+    text += bytes.toString("latin1", ranges[index]!, ranges[index + 1]!);
+  }
+  return text + behind;
+}
+
+function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: number): void {
+  if (!COPIES_BYTEWISE) bytes.copy(target, at, from, to);
+  else target.fill(new Uint8Array(bytes.buffer, bytes.byteOffset + from, to - from), at, at + to - from);
+}
+
+/**
+ * Writes bytes one behind the other.
+ *
+ * @param target has room for them
+ * @param at where they begin
+ * @param end ASCII to write behind them
+ */
+export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): void {
+  const { bytes, ranges, between, behind } = slices;
+  if (areShort(slices)) {
+    target.write(joinAsText(slices) + end, at, "latin1");
+    return;
+  }
+  let place = at;
+  for (let index = 0; index < ranges.length; index += 2) {
+    const from = ranges[index]!;
+    const to = ranges[index + 1]!;
+    // It has a char or two; a call would cost more than they do.
+    for (let char = 0; index > 0 && char < between.length; char++) target[place++] = between.charCodeAt(char);
+    copyRange(bytes, from, to, target, place);
+    place += to - from;
+  }
+  target.write(behind + end, place, "latin1");
+}
+
+/**
+ * Writes the bytes of a body.
+ *
+ * @param target has room for them
+ * @param before one-byte text to write in front of it
+ */
+export function copyBody(body: Body, target: Buffer, before = ""): void {
+  if (typeof body === "string") {
+    target.write(before + body, "latin1");
+    return;
+  }
+  const { head, slices, end } = body;
+  copySlices(slices, target, target.write(before + head, "latin1"), end);
+}
+
+/** Whether a body is a text of ASCII: that is its own UTF-8, and need not be copied. */
+export function isAscii(body: Body): body is string {
+  return typeof body === "string" && Buffer.byteLength(body) === body.length;
+}
+
+/** The bytes of a body, in memory of their own. */
+export function bodyBytes(body: Body): Buffer<ArrayBuffer> {
+  const bytes = Buffer.allocUnsafe(body.length);
+  copyBody(body, bytes);
+  return bytes;
+}
+
+/** A body as one-byte text. */
+export function bodyText(body: Body): string {
+  return typeof body === "string" ? body : body.head + joinAsText(body.slices) + body.end;
+}
+
+/** Whether parts cost less as text than as bytes; longer texts are copied once more by node. */
+export function areCheaperAsText({ slices, length }: Parts): boolean {
+  return length < 12_288 && areShort(slices);
+}

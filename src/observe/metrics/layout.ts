@@ -1,0 +1,160 @@
+/**
+ * What requests are counted by, and where each count lies.
+ *
+ * Every thread that serves has a slice of its own in one shared array, so it
+ * adds without asking anybody, and whoever reads sums over the slices. A slice:
+ *
+ *     active │ heap used │ event loop's delays │ garbage collections, by kind │
+ *     rejected, by reason │ searches, by search × outcome │
+ *     requests, by series │ seconds, by series │ durations, by series × bucket
+ *
+ * A series is a route × method × status: whatever clients send, there are no
+ * more of them than these tables have. The array is sparse, and memory that
+ * nobody counts in is never touched.
+ */
+
+import { ROUTES } from "../../api/routes.ts";
+import { FAULTS, type FaultName } from "../../model/fault.ts";
+import type { SearchKind, SearchOutcome } from "../../search/cache.ts";
+
+/** Methods by their names: those of RFC 9110 and PATCH. All others are the last one. */
+export const METHODS = [
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "POST",
+  "PUT",
+  "DELETE",
+  "PATCH",
+  "CONNECT",
+  "TRACE",
+  "_OTHER",
+] as const;
+
+/** Path patterns as in the access log; the first is that of requests that matched none. */
+export const ROUTE_NAMES: readonly string[] = ["", ...ROUTES.map(({ path }) => path)];
+
+/** Stands for requests whose peer was gone before they were answered: no status was sent. */
+export const NO_STATUS = 0;
+
+/** Statuses that are ever sent, in order. The first is {@link NO_STATUS}. */
+export const STATUSES: readonly number[] = [
+  ...new Set([NO_STATUS, 200, 204, 302, 304, ...Object.values(FAULTS).map(({ status }) => status)]),
+].sort((a, b) => a - b);
+
+/** Errors that are answers of an operation that was carried out, or a defect: not a rejection. */
+const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
+  "worldMissing",
+  "userMissing",
+  "instanceMissing",
+  "snapshotChanged",
+  "internal",
+]);
+
+const REJECTIONS = (Object.keys(FAULTS) as FaultName[]).filter((name) => !ANSWERS.has(name));
+
+/** Why requests are rejected, as in metrics: the errors' names in snake case, such as `rate_limited`. */
+export const REASONS: readonly string[] = REJECTIONS.map((name) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+);
+
+/** What is searched. */
+export const SEARCHES: readonly SearchKind[] = ["users", "worlds", "similar_users", "similar_worlds"];
+
+/** What becomes of a search. Of those for similar names it is not known whether a cache had the result: they are `searched`. */
+export const OUTCOMES: readonly SearchOutcome[] = ["cached", "joined", "searched", "busy", "dropped"];
+
+/**
+ * Upper ends of the buckets of durations, in milliseconds; one without an end
+ * follows. From 5 ms on they are those of OpenTelemetry's conventions for HTTP
+ * servers. Most answers take less, so below that there are some more, for quantiles.
+ */
+export const BOUNDS_MS: readonly number[] = [
+  0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
+];
+/** The first bound that scrapes show: OpenTelemetry's. */
+export const FIRST_SHOWN: number = BOUNDS_MS.indexOf(5);
+/** Buckets of a series. */
+export const BUCKETS: number = BOUNDS_MS.length + 1;
+
+/** Number of all series. */
+export const SERIES: number = ROUTE_NAMES.length * METHODS.length * STATUSES.length;
+
+/** Upper ends of the buckets of the event loop's delays, in seconds. */
+export const DELAY_BOUNDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+];
+
+/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds: those of prom-client. */
+export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
+export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
+
+/** Cells of a histogram: its buckets, one without an end, and the sum. */
+export function histogramCells(bounds: readonly number[]): number {
+  return bounds.length + 2;
+}
+
+/** Where the parts of a slice begin. */
+export const ACTIVE = 0;
+export const HEAP_USED = 1;
+export const DELAYS = 2;
+export const COLLECTIONS: number = DELAYS + histogramCells(DELAY_BOUNDS);
+export const REJECTED: number = COLLECTIONS + COLLECTION_KINDS.length * histogramCells(COLLECTION_BOUNDS);
+export const SEARCHED: number = REJECTED + REASONS.length;
+export const REQUESTS: number = SEARCHED + SEARCHES.length * OUTCOMES.length;
+export const SECONDS: number = REQUESTS + SERIES;
+export const DURATIONS: number = SECONDS + SERIES;
+
+/** Cells of 8 bytes in a page: no two threads write to the same one. */
+const PAGE = 512;
+
+/** Length of a slice in cells. */
+export const SLICE: number = Math.ceil((DURATIONS + SERIES * BUCKETS) / PAGE) * PAGE;
+
+const METHOD_NUMBERS = new Map<string, number>(METHODS.map((name, number) => [name, number]));
+const OTHER_METHOD = METHODS.length - 1;
+const ROUTE_NUMBERS = new Map(ROUTE_NAMES.map((name, number) => [name, number]));
+const REASON_NUMBERS = new Map<FaultName | undefined, number>(
+  REJECTIONS.map((name, number) => [name, number]),
+);
+const STATUS_NUMBERS = new Uint8Array(600);
+for (const [number, status] of STATUSES.entries()) STATUS_NUMBERS[status] = number;
+
+/** Number of the series of a request. What no table knows is counted as another method, no route, no status. */
+export function seriesOf(method: string, route: string, status: number): number {
+  const methodNumber = method === "GET" ? 0 : (METHOD_NUMBERS.get(method) ?? OTHER_METHOD);
+  const routeNumber = ROUTE_NUMBERS.get(route) ?? 0;
+  return (routeNumber * METHODS.length + methodNumber) * STATUSES.length + STATUS_NUMBERS[status]!;
+}
+
+/** What a series counts. */
+export function seriesAt(series: number): { route: string; method: string; status: number } {
+  const rest = Math.floor(series / STATUSES.length);
+  return {
+    route: ROUTE_NAMES[Math.floor(rest / METHODS.length)]!,
+    method: METHODS[rest % METHODS.length]!,
+    status: STATUSES[series % STATUSES.length]!,
+  };
+}
+
+/** Number of a reason in {@link REASONS}; undefined when the error is no rejection. */
+export function reasonOf(fault: FaultName | undefined): number | undefined {
+  return fault === undefined ? undefined : REASON_NUMBERS.get(fault);
+}
+
+/** Number of the bucket of a value. */
+export function boundAt(bounds: readonly number[], value: number): number {
+  let bucket = 0;
+  while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
+  return bucket;
+}
+
+/** Number of the bucket of a duration in milliseconds. */
+export function bucketOf(ms: number): number {
+  return boundAt(BOUNDS_MS, ms);
+}
+
+/** Where a search and its outcome are counted. */
+export function searchCell(search: SearchKind, outcome: SearchOutcome): number {
+  return SEARCHED + SEARCHES.indexOf(search) * OUTCOMES.length + OUTCOMES.indexOf(outcome);
+}

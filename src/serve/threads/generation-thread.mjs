@@ -1,4 +1,0 @@
-// Starts generation-thread.ts: Node 20 cannot start a worker from a .ts file, not even under tsx.
-import "../process/typescript.mjs";
-
-await import("./generation-thread.ts");

@@ -1,0 +1,52 @@
+/** The state that adapters answer from, put together: where it is kept current, and in each other thread that serves. */
+
+import type { State } from "../api/answer.ts";
+import { createFixedHeaders } from "../api/headers.ts";
+import { limitText } from "../api/limit-text.ts";
+import type { KeyRing } from "../auth/keys.ts";
+import type { Counters } from "../auth/limit.ts";
+import { createNotices } from "../auth/notices.ts";
+import { createReference } from "../docs-page/reference.ts";
+import type { Observe } from "../observe/events.ts";
+import type { RequestCounters } from "../observe/metrics/counters.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { SharedLimits } from "../shared-limits/waiting.ts";
+import type { Generation } from "../store/generation.ts";
+import { createSampling } from "../util/sampling.ts";
+
+/** What they are answered from. */
+export interface StateParts {
+  readonly counters: Counters;
+  /** Limits that are shared with other replicas. */
+  readonly shared: SharedLimits | undefined;
+  readonly keys: KeyRing;
+  /** Where this thread counts requests; undefined when nobody asks. */
+  readonly requestCounters: RequestCounters | undefined;
+  readonly generation: Generation;
+  readonly observe: Observe;
+}
+
+/** Puts a state together, which answers as the settings say. */
+export function composeState(settings: Settings, parts: StateParts): State {
+  const { counters, shared, keys, requestCounters, generation, observe } = parts;
+  return {
+    gate: {
+      prefixes: { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix },
+      defaultLimit: settings.rateLimit,
+      counters,
+      shared,
+      keys,
+      closed: false,
+    },
+    headers: createFixedHeaders(settings.cors),
+    observe,
+    accessLog: settings.accessLog,
+    pages: settings.docs
+      ? createReference(settings.cors, limitText(settings.rateLimit, counters.windowSeconds))
+      : undefined,
+    keepsAccess: createSampling({ every: settings.accessLogSample, slowMs: settings.slowMs }),
+    notices: createNotices(observe),
+    requestCounters,
+    generation,
+  };
+}

@@ -1,0 +1,117 @@
+/** The generation that is served: its searches, and how the next one takes its place. */
+
+import type { Observe } from "../../observe/events.ts";
+import {
+  type CacheCounts,
+  type CachedSearch,
+  type CountSearch,
+  observeSearches,
+  withCache,
+} from "../../search/cache.ts";
+import type { PendingSearches } from "../../search/schedule/pending.ts";
+import type { SearchIndex } from "../../search/search.ts";
+import type { OpenSimilar, SimilarSearching } from "../../similar/searching.ts";
+import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
+import { RELEASE_MS } from "../../util/process/collect.ts";
+import { shrunkTables } from "./load-observations.ts";
+import type { LoadedSearchable, Serving } from "./loader.ts";
+
+/** What generations are served with, and who is told. */
+export interface ServedOptions {
+  /** Makes the similar search of a generation; there is none when absent. */
+  readonly openSimilar?: SimilarSearching["open"];
+  /** Called when an old generation is no longer needed by anybody. */
+  readonly onReleased?: () => void;
+  /** Bounds the searches that wait for others; no bound when absent. */
+  readonly pending?: PendingSearches;
+  /** Told of each search. */
+  readonly countSearch?: CountSearch;
+  readonly observe: Observe;
+}
+
+const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+
+/** The generation that is served; none until the first one was put in its place. */
+export class ServedGeneration {
+  readonly #options: ServedOptions;
+  readonly #onGeneration: (generation: Generation, index: SearchIndex) => void;
+  #generation: Generation | undefined;
+  #serving: Serving | undefined;
+  #similar: OpenSimilar | undefined;
+  #retire = (): void => {};
+  #search: CachedSearch | undefined;
+
+  /** @param onGeneration called with every generation, the first included */
+  constructor(options: ServedOptions, onGeneration: (generation: Generation, index: SearchIndex) => void) {
+    this.#options = options;
+    this.#onGeneration = onGeneration;
+  }
+
+  get generation(): Generation | undefined {
+    return this.#generation;
+  }
+
+  /** What the next load may use again. */
+  get serving(): Serving | undefined {
+    return this.#serving;
+  }
+
+  /** What became of the searches of this generation. */
+  searchCounts(): CacheCounts {
+    return this.#search?.counts() ?? NO_SEARCHES;
+  }
+
+  /** Whether a page of a search would be answered from its cache. */
+  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#search?.holds(...asked) ?? false;
+
+  /** Serves what was loaded, and lets go of what was served before. */
+  replace(loaded: LoadedSearchable): void {
+    const { store, kept, index } = loaded;
+    const { onReleased, pending, countSearch, observe } = this.#options;
+    const before = this.#generation?.store;
+    const search = withCache(loaded.search, loaded.cacheBytes, pending, countSearch);
+    const retireSimilar = this.#replaceSimilar(store, index);
+    const next = createGeneration(store, search, this.#similar?.search);
+    if (before) {
+      for (const shrunk of shrunkTables(before, store)) observe(shrunk);
+      this.#observeSearches();
+    }
+    this.#search = search;
+    this.#generation = next;
+    this.#serving = { store, kept, index };
+    this.#onGeneration(next, index);
+    // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
+    this.#retire();
+    retireSimilar?.();
+    this.#retire = loaded.retire;
+    if (before && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
+  }
+
+  /** The same was loaded once more: files that only look different need not be read again. */
+  keep({ kept }: LoadedSearchable): void {
+    this.#serving = { ...this.#serving!, kept };
+  }
+
+  /** Lets go of what the searches hold; nothing can be searched after it. */
+  retire(): void {
+    this.#observeSearches();
+    this.#retire();
+    this.#similar?.retire();
+  }
+
+  /** Similar search goes on where the names are the same. @returns what lets go of the one before, if it does not */
+  #replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
+    const old = this.#similar;
+    const before = this.#serving?.index;
+    if (old && index.users === before?.users && index.worlds === before.worlds) {
+      old.serveAs(store.id);
+      return undefined;
+    }
+    this.#similar = this.#options.openSimilar?.(store, index);
+    return old?.retire;
+  }
+
+  #observeSearches(): void {
+    observeSearches(this.#options.observe, this.#generation!.store.id, this.searchCounts());
+  }
+}

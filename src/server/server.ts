@@ -1,0 +1,202 @@
+/** The running server: the state, kept current, behind a listener. */
+
+import type { AddressInfo } from "node:net";
+import { availableParallelism } from "node:os";
+import type { Admin, AdminSettings } from "../admin/admin.ts";
+import type { State } from "../api/answer.ts";
+import { mergeNotices } from "../auth/notices.ts";
+import { createListener } from "../http/listener.ts";
+import { tryPort } from "../http/port.ts";
+import type { HttpOptions } from "../http/server.ts";
+import { BASE_PATH } from "../model/model.ts";
+import { createRequestCells } from "../observe/metrics/counters.ts";
+import { MOST_THREADS, type Settings } from "../settings/settings.ts";
+import { collectGarbage } from "../util/process/collect.ts";
+import { connectionLimit } from "../util/process/connection-limit.ts";
+import { codeOf, systemErrorText } from "../util/system-error.ts";
+import type { OpenStateOptions } from "./keepers.ts";
+import { type OpenState, openState } from "./open.ts";
+
+/** Everything a server needs to know. */
+export interface ServerOptions extends OpenStateOptions {
+  readonly http: HttpOptions;
+  /** The listener for operators; none when absent. */
+  readonly admin?: AdminSettings | undefined;
+}
+
+/** A number of threads from the value of its setting. */
+export function threadsFrom(value: Settings["threads"]): number {
+  return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : value;
+}
+
+/** The listener for operators cannot listen. */
+export class AdminListenError extends Error {
+  override name = "AdminListenError";
+}
+
+/** A server that accepts requests. */
+export interface RunningServer {
+  /** Base URL of the API. */
+  readonly url: string;
+  /** Of the listener for operators, where there is one. */
+  readonly adminUrl: string | undefined;
+  /** Id of the generation being served. */
+  readonly generation: () => string;
+  /** Reads keys and snapshot again. */
+  readonly reload: () => Promise<void>;
+  /** Stops without losing a request. */
+  readonly stop: (why: string) => Promise<void>;
+}
+
+/**
+ * Loads, listens, and keeps everything current.
+ *
+ * @throws {KeysFileError} {@link SnapshotError}, {@link AdminListenError}, a `ServingThreadError` or an error of the
+ *   system, when it cannot start
+ */
+export async function startServer(given: ServerOptions): Promise<RunningServer> {
+  const { admin, options } = await withAdmin(given);
+  try {
+    return await startWith(options, admin);
+  } catch (error) {
+    await admin?.close();
+    throw error;
+  }
+}
+
+/** Starts the listener for operators, which tells of all that comes behind it. */
+async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
+  const { admin: listener, settings, sharedLimits, observe, onProgress } = given;
+  if (listener === undefined) return { options: given };
+  const servingThreads = threadsFrom(settings.threads);
+  const requestCells = createRequestCells(servingThreads);
+  // Imported when it is needed: most of it is for operators alone.
+  const { startAdmin } = await import("../admin/admin.ts");
+  const admin = await startAdmin({
+    ...listener,
+    settings,
+    servingThreads,
+    sharedLimits,
+    requestCells,
+    observe,
+  }).catch((error: unknown) => {
+    const { host, port } = listener.address;
+    const why =
+      codeOf(error) === "EADDRINUSE"
+        ? "the port is in use; choose another with --admin"
+        : (systemErrorText(error) ?? String(error));
+    throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+  });
+  observe({ kind: "admin-listening", url: admin.url });
+  const options: ServerOptions = {
+    ...given,
+    requestCells,
+    snapshotEvents: admin.snapshotEvents,
+    onProgress(share) {
+      admin.onProgress(share);
+      onProgress?.(share);
+    },
+    observe(observation) {
+      admin.observe(observation);
+      observe(observation);
+    },
+  };
+  return { admin, options };
+}
+
+async function startWith(options: ServerOptions, admin: Admin | undefined): Promise<RunningServer> {
+  const { settings, observe } = options;
+  const { host, port, sharePort, searchCacheBytes: bytes } = settings;
+  const count = threadsFrom(settings.threads);
+  // A load can take minutes, and all of them would be for nothing.
+  await tryPort(host, port, sharePort ? "anybody" : "alone");
+  // Of the memory for search results half goes to the threads that serve, if there are several.
+  const searchCacheBytes = count > 1 ? Math.floor(bytes / 2) : bytes;
+  const opened = await openState({
+    ...options,
+    settings: { ...settings, searchCacheBytes },
+    onReleased: collectGarbage,
+    searchesHere: count === 1,
+    startsHere: (options.startsHere ?? false) && count === 1,
+    sharedCounters: count > 1,
+  });
+  const { state } = opened;
+  admin?.takeState(opened);
+  const listener = await (count > 1
+    ? listenInThreads(count, options, opened, admin)
+    : listenHere(options, state, admin?.maxConnections)
+  ).catch((error: unknown) => {
+    opened.stop();
+    opened.close();
+    throw error;
+  });
+  const { address } = listener;
+  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  const url = `http://${name}:${address.port}${BASE_PATH}`;
+  const generation = (): string => state.generation.store.id;
+  observe({ kind: "listening", url, generation: generation() });
+  opened.beginSimilar();
+  opened.beginSaving();
+  return {
+    url,
+    adminUrl: admin?.url,
+    generation,
+    reload: opened.reload,
+    async stop(why) {
+      const began = performance.now();
+      admin?.startDraining();
+      observe({ kind: "stopping", signal: why });
+      opened.stop();
+      await listener.drain();
+      await opened.saveCounts();
+      opened.close();
+      await admin?.close();
+      observe({ kind: "stopped", ms: Math.round(performance.now() - began) });
+    },
+  };
+}
+
+interface Listening {
+  readonly address: AddressInfo;
+  readonly drain: () => Promise<void>;
+}
+
+async function listenHere(
+  { settings, http: limits, observe }: ServerOptions,
+  state: State,
+  adminConnections: number | undefined,
+): Promise<Listening> {
+  const { host, port, sharePort } = settings;
+  const maxConnections = connectionLimit(1, adminConnections);
+  const listener = await createListener(state, { maxConnections, ...limits }, { observe, collectGarbage });
+  const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
+  return {
+    address,
+    async drain() {
+      await listener.stopListening();
+      await listener.leave();
+    },
+  };
+}
+
+async function listenInThreads(
+  count: number,
+  options: ServerOptions,
+  opened: OpenState,
+  admin: Admin | undefined,
+): Promise<Listening> {
+  const { settings, requestCells, observe } = options;
+  const task = {
+    settings,
+    port: settings.port,
+    sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
+    http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
+    requestCells,
+    cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
+  };
+  // Imported when it is needed: most servers have one thread.
+  const { startServingThreads } = await import("./threads/serving-threads.ts");
+  const threads = await startServingThreads(count, task, opened, mergeNotices(observe));
+  admin?.takeThreads(threads.tell);
+  return threads;
+}

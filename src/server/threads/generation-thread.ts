@@ -1,0 +1,146 @@
+/**
+ * The thread of a generation: loads a folder, packs it into shared memory,
+ * indexes it, and then answers its searches until it is ended. It does one
+ * generation only, so whatever loading left behind goes with it.
+ */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { pageOf } from "../../search/query/result-set.ts";
+import { createResultCache } from "../../search/result-cache.ts";
+import {
+  indexesOf,
+  indexStore,
+  indexUsersOf,
+  indexWorldsOf,
+  openSearch,
+  type Searches,
+  type SearchIndex,
+} from "../../search/search.ts";
+import type { Work } from "../../search/shared/work.ts";
+import type { WorldIndex } from "../../search/shared/world-index.ts";
+import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../../snapshot/load.ts";
+import { type Found, reviveStore, type Store } from "../../store/generation.ts";
+import { collectGarbage } from "../../util/process/collect.ts";
+import { startWorker } from "../../util/process/worker-options.ts";
+import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
+import { indexLoaded } from "../load/index-loaded.ts";
+import type { Task, ThreadMessage } from "../load/thread-messages.ts";
+import { answerInSlices } from "../search/answer-batches.ts";
+import type { SearchAnswer, SearchRequest } from "../search/search-messages.ts";
+
+const port = parentPort!;
+
+function say(message: ThreadMessage): void {
+  port.postMessage(message);
+}
+
+/** What the thread works with, and what it tells of its loading. */
+interface Ready {
+  readonly loaded: Loaded | undefined;
+  readonly index: SearchIndex;
+  /** Parts of it that were there before. */
+  readonly known: Partial<SearchIndex>;
+  readonly indexMs: number;
+}
+
+/** Worlds are indexed by a thread that does nothing else. @throws why it could not start, or what it died of */
+function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
+  return new Promise((resolve, reject) => {
+    const task: Task = { kind: "index-worlds", store };
+    const worker = startWorker("generation-thread", task);
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", (status) => reject(new Error(`exit status ${status}`)));
+  });
+}
+
+/** Indexes users here and worlds elsewhere at the same time. */
+async function indexInTwo(store: Store): Promise<SearchIndex> {
+  // Whatever it is: what fails here too is told from here.
+  const elsewhere = indexWorldsElsewhere(store).catch(() => undefined);
+  const users = indexUsersOf(store);
+  return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
+}
+
+/** Most bytes of row files whose garbage is left where it is until the index is made. */
+const MUCH_BYTES = 2 ** 25;
+
+/** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
+async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
+  if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
+  const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
+  const loaded = await loadSnapshot(task.folder, { ...optionsOf(task), ...(before ? { before } : {}) });
+  // The task lives as long as the thread does.
+  task.before = undefined;
+  if (!loaded.ok) return loaded;
+  const { store } = loaded;
+  // The memory of staged rows serves the index.
+  if (loaded.bytes > MUCH_BYTES) collectGarbage();
+  const known = indexesOf(store, before);
+  const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
+  const indexed = await indexLoaded(task.folder, loaded, () =>
+    isMuch ? indexInTwo(store) : indexStore(store, before),
+  );
+  return "problems" in indexed ? indexed : { loaded, known, ...indexed };
+}
+
+/**
+ * Makes the searches of an index.
+ *
+ * @param cacheBytes memory for results; they are kept whole
+ */
+function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
+  const cache = createResultCache(cacheBytes);
+  return function* search({ name, term, page }) {
+    const key = `${name} ${term}`;
+    // Known by the time it begins, if another key asked the same.
+    const known = cache.find(key, page);
+    if (known !== undefined) return known;
+    const results = yield* searches[name](term, page);
+    cache.keep(key, results, page);
+    return pageOf(results, page);
+  };
+}
+
+async function run(task: Task): Promise<void> {
+  if (task.kind === "index-worlds") {
+    port.postMessage(indexWorldsOf(reviveStore(task.store)));
+    return;
+  }
+  const ready = await prepare(task);
+  if ("problems" in ready) {
+    say({ kind: "refused", refused: ready });
+    return;
+  }
+  const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
+  port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
+  const { loaded, index, known, indexMs } = ready;
+  const made = {
+    ...(known.users ? {} : { users: index.users }),
+    ...(known.worlds ? {} : { worlds: index.worlds }),
+  };
+  say({ kind: "ready", loaded, made, indexMs });
+  // Of a thread that is idle nobody collects what loading left behind.
+  setImmediate(collectGarbage);
+}
+
+function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
+  const { maxBytes, keepHiddenIds, before, tellsProgress } = task;
+  let told = 0;
+  const isServing = before !== undefined;
+  const onProgress = (share: number): void => {
+    if (isServing) yieldCpu(() => {});
+    if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
+    told = share;
+    say({ kind: "progress", share });
+  };
+  return { onProgress, keepHiddenIds, ...(maxBytes === undefined ? {} : { maxBytes }) };
+}
+
+stepBack();
+// No await at the top: the one-file program is CommonJS.
+run(workerData as Task).catch((error: unknown) => {
+  queueMicrotask(() => {
+    throw error;
+  });
+});

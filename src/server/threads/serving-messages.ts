@@ -1,0 +1,76 @@
+/** What the main thread and the threads that serve say to each other. */
+
+import type { AddressInfo } from "node:net";
+import type { MessagePort } from "node:worker_threads";
+import type { Key } from "../../auth/keys.ts";
+import type { Counters } from "../../auth/limit.ts";
+import type { Sharing } from "../../http/port.ts";
+import type { HttpOptions } from "../../http/server.ts";
+import type { RequestCells } from "../../observe/metrics/counters.ts";
+import type { SharedPending } from "../../search/schedule/pending.ts";
+import type { SearchIndex } from "../../search/search.ts";
+import type { Settings } from "../../settings/settings.ts";
+import type { Leases } from "../../shared-limits/leases.ts";
+import type { Store } from "../../store/generation.ts";
+import type { ObservationBatch } from "./observation-batches.ts";
+import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
+
+/** A store, what its searches run over, and where those are asked for that take long. */
+export interface StoreToServe {
+  readonly questions: MessagePort;
+  readonly store: Store;
+  readonly index: SearchIndex;
+}
+
+/** What a serving thread is started with. */
+export interface ServingTask {
+  readonly settings: Settings;
+  /** Of the first thread it may be 0; the others take the one it got. */
+  readonly port: number;
+  readonly sharing: Sharing;
+  readonly http: HttpOptions;
+  /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
+  readonly requestCells: RequestCells | undefined;
+  /** Memory for search results. */
+  readonly cacheBytes: number;
+  /** In shared memory. */
+  readonly counters: Counters;
+  /** Permits of shared limits, in shared memory; absent where limits are not shared. */
+  readonly leases: Leases | undefined;
+  /** Its number among those that run now. */
+  readonly thread: number;
+  /** The searches that wait in all threads. */
+  readonly pending: SharedPending;
+  readonly keys: ReadonlyMap<string, Key>;
+  readonly generation: StoreToServe;
+}
+
+/** To a serving thread. */
+export type ToServing =
+  | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
+  | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
+  | { readonly kind: "generation"; readonly generation: StoreToServe }
+  /** The counter server was asked for permits of a key, or could not be. */
+  | { readonly kind: "permits"; readonly slot: number; readonly sent: number | undefined }
+  /** A batch of observations was taken. */
+  | { readonly kind: "observed" }
+  | { readonly kind: "stop-listening" }
+  /** Only when all have stopped listening. */
+  | { readonly kind: "drain" };
+
+/** From a serving thread. */
+export type FromServing =
+  | { readonly kind: "listening"; readonly address: AddressInfo }
+  | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
+  | { readonly kind: "stopped-listening" }
+  /** Asks the counter server for permits of a key; `since` as in `gate/shared-asking.ts`. */
+  | {
+      readonly kind: "ask-permits";
+      readonly slot: number;
+      readonly limit: number;
+      readonly want: number;
+      readonly since: number | undefined;
+    }
+  | ({ readonly kind: "observations" } & ObservationBatch)
+  | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
+  | { readonly kind: "drained" };

@@ -1,0 +1,146 @@
+/**
+ * A thread that serves: the same port as the others, the same store and index,
+ * the same counters. Searches that take long go to the main thread, which knows
+ * who can do them.
+ */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { KeyRing } from "../../auth/keys.ts";
+import { createListener } from "../../http/listener.ts";
+import { countersOf, searchCounter } from "../../observe/metrics/counters.ts";
+import { watchVitals } from "../../observe/metrics/vitals.ts";
+import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
+import { sharePending } from "../../search/schedule/pending.ts";
+import { openSearch } from "../../search/search.ts";
+import { monotonic, startRealTimer } from "../../shared-limits/monotonic.ts";
+import { createSharedLimits } from "../../shared-limits/waiting.ts";
+import { type AskSimilar, boundedSimilar } from "../../similar/engine.ts";
+import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
+import { collectGarbage, RELEASE_MS } from "../../util/process/collect.ts";
+import { watchEventLoop } from "../../util/process/event-loop.ts";
+import { composeState } from "../compose.ts";
+import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
+import { createBatchSender } from "./observation-batches.ts";
+import { createAsker } from "./question-port.ts";
+import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+import { figuresOfThread } from "./thread-figures.ts";
+
+const port = parentPort!;
+const task = workerData as ServingTask;
+
+function say(message: FromServing): void {
+  port.postMessage(message);
+}
+
+const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
+const { observe } = observations;
+
+const pending = sharePending(task.pending, task.thread);
+
+const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
+const countSearch = requestCounters && searchCounter(requestCounters);
+
+const eventLoop = requestCounters
+  ? watchEventLoop(watchVitals(requestCounters))
+  : () => ({ utilization: null, delay: null });
+
+let cached: CachedSearch;
+let tellOfCache = (): void => {};
+/** Lets go of the generation before. */
+let retire = (): void => {};
+
+function take({ questions, store, index }: StoreToServe): Generation {
+  retire();
+  const asker = createAsker(questions);
+  ({ retire } = asker);
+  const searches = openSearch(index);
+  const ask =
+    (isSimilar: boolean): AskSimilar =>
+    (name, term, page, caller) =>
+      asker.ask(name, term, page, caller, isSimilar);
+  const offloaded = createOffloadedSearch(searches, ask(false));
+  const inline = createInlineSearch(searches, offloaded, pending);
+  const search = withCache(inline, task.cacheBytes, pending, countSearch);
+  cached = search;
+  tellOfCache = () => observeSearches(observe, store.id, search.counts());
+  const similar = task.settings.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
+  return createGeneration(reviveStore(store), search, similar);
+}
+
+/** Keys that the main thread was asked to ask for. */
+const asked = new Set<number>();
+const shared =
+  task.leases &&
+  createSharedLimits(task.leases, {
+    mono: monotonic,
+    ask(slot, limit, want, since) {
+      if (since === undefined && asked.has(slot)) return;
+      asked.add(slot);
+      say({ kind: "ask-permits", slot, limit, want, since });
+    },
+    startTimer: startRealTimer,
+  });
+
+const state = composeState(task.settings, {
+  counters: task.counters,
+  shared,
+  keys: new KeyRing(task.keys),
+  requestCounters,
+  generation: take(task.generation),
+  observe,
+});
+// Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
+const listener = createListener(state, task.http, { observe, collectGarbage });
+
+/** A stop may begin before it listens. */
+const started = startListening();
+
+port.on("message", async (message: ToServing) => {
+  switch (message.kind) {
+    case "tell": {
+      const { number, asked } = message;
+      const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
+      say({ kind: "told", number, figures: figuresOfThread(eventLoop(), cached.counts(), holds) });
+      break;
+    }
+    case "keys":
+      state.gate.keys = new KeyRing(message.keys);
+      break;
+    case "generation":
+      tellOfCache();
+      state.generation = take(message.generation);
+      setTimeout(collectGarbage, RELEASE_MS).unref();
+      break;
+    case "stop-listening":
+      await started;
+      await (await listener).stopListening();
+      say({ kind: "stopped-listening" });
+      break;
+    case "permits": {
+      const { slot, sent } = message;
+      asked.delete(slot);
+      if (sent === undefined) shared?.failed(slot);
+      else shared?.answered(slot, sent);
+      break;
+    }
+    case "observed":
+      observations.taken();
+      break;
+    case "drain":
+      await (await listener).leave();
+      tellOfCache();
+      observations.flush();
+      say({ kind: "drained" });
+      break;
+  }
+});
+
+async function startListening(): Promise<void> {
+  try {
+    const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
+    say({ kind: "listening", address });
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    say({ kind: "not-listening", code, message });
+  }
+}

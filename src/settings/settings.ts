@@ -1,0 +1,817 @@
+/**
+ * Every setting of every command, in one table. The argument reader, the help
+ * texts, the documents' table and the validation are made from it.
+ *
+ * A setting is a flag (`--rate-limit 50`) or, for commands that serve, an
+ * environment variable (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty
+ * variable counts as absent.
+ *
+ * Long: the table of all settings, a row each.
+ */
+
+import { SCOPES } from "../model/model.ts";
+
+/** Name of a command that takes settings. */
+export type Command =
+  | "serve"
+  | "demo"
+  | "keys create"
+  | "keys list"
+  | "keys disable"
+  | "keys enable"
+  | "keys delete"
+  | "check"
+  | "diff"
+  | "build"
+  | "generate"
+  | "export"
+  | "mirror"
+  | "verify"
+  | "openapi"
+  | "completion";
+
+/**
+ * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
+ * alone is on), or text that may be given many times or joined by commas.
+ */
+export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";
+
+/** One row of the table. */
+export interface Setting {
+  /** Long flag without its dashes. */
+  readonly flag: string;
+  readonly kind: Kind;
+  /** What stands for the value in help texts. */
+  readonly value?: string;
+  /** As it would be written; a boolean without one is off. */
+  readonly default?: string;
+  readonly required?: true;
+  readonly min?: number;
+  readonly max?: number;
+  /** Whether its value is the path of a file or folder, and what the command does there; a file that is changed is written. */
+  readonly path?: "read" | "written";
+  /** Words that are values; of a list those that can be offered, which its command checks. */
+  readonly choices?: readonly string[];
+  /** Flag of a setting without which this one does nothing; whoever gives it alone is told. */
+  readonly needs?: string;
+  /** The value of another setting that this one must not be given with, and why. */
+  readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
+  readonly meaning: string;
+  readonly commands: readonly Command[];
+}
+
+/** Most threads that can be asked for. */
+export const MOST_THREADS = 64;
+
+const SERVING = ["serve", "demo"] as const;
+const KEYS = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"] as const;
+
+/** Of settings that mean nothing for one kind of keys. */
+const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
+
+const ROWS = [
+  {
+    flag: "snapshot",
+    kind: "text",
+    path: "read",
+    value: "DIR|URL",
+    required: true,
+    meaning: "Directory of the snapshot, or the URL of one, which ends with a slash.",
+    commands: ["serve"],
+  },
+  {
+    flag: "keys",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    required: true,
+    meaning: "The keys file.",
+    commands: ["serve", ...KEYS],
+  },
+  {
+    flag: "host",
+    kind: "text",
+    value: "HOST",
+    default: "127.0.0.1",
+    meaning: "Address to listen on.",
+    commands: SERVING,
+  },
+  {
+    flag: "port",
+    kind: "integer",
+    value: "PORT",
+    default: "8787",
+    min: 0,
+    max: 65_535,
+    meaning: "Port to listen on; 0 picks a free one.",
+    commands: SERVING,
+  },
+  {
+    flag: "threads",
+    kind: "integer",
+    value: "N|auto",
+    choices: ["auto"],
+    default: "1",
+    min: 1,
+    max: MOST_THREADS,
+    meaning:
+      "Threads that answer requests; `auto` starts one per processor. More than one requires Node 22.12 or newer.",
+    commands: ["serve"],
+  },
+  {
+    flag: "share-port",
+    kind: "flag",
+    meaning:
+      "Share the port with another server that was started with `--threads` or `--share-port`, so that the next " +
+      "version can start before the last one stops. Requires Node 22.12 or newer.",
+    commands: ["serve"],
+  },
+  {
+    flag: "admin",
+    kind: "text",
+    value: "[HOST:]PORT|off",
+    meaning:
+      "Listen there for operators: health checks, metrics, a dashboard and more (docs/admin.md). HOST is 127.0.0.1 when " +
+      "absent. Default: off; 8788 for `demo`.",
+    commands: SERVING,
+  },
+  {
+    flag: "admin-token-file",
+    kind: "text",
+    needs: "admin",
+    path: "read",
+    value: "FILE",
+    meaning:
+      "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-age",
+    kind: "number",
+    needs: "admin",
+    value: "SECONDS",
+    default: "0",
+    min: 0,
+    max: 31_536_000,
+    meaning:
+      "Age of the snapshot at which `/readyz` of `--admin` answers 503, counted from the last check that found it current; " +
+      "0 for never.",
+    commands: SERVING,
+  },
+  {
+    flag: "rate-limit",
+    kind: "integer",
+    value: "N",
+    default: "1000",
+    min: 1,
+    meaning: "Requests per window for an API key that has no limit of its own.",
+    commands: SERVING,
+  },
+  {
+    flag: "rate-window",
+    kind: "integer",
+    value: "SECONDS",
+    default: "3600",
+    min: 1,
+    max: 315_360_000,
+    meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
+    commands: SERVING,
+  },
+  {
+    flag: "shared-limits",
+    kind: "text",
+    value: "URL",
+    meaning:
+      "Share the limits of API keys with other replicas by a Valkey or Redis server (7 or newer) or cluster: `redis:`, " +
+      "`rediss:` (TLS) or `unix:`. A password is better in `--shared-limits-password-file` or `ORRERY_SHARED_LIMITS`, " +
+      "where other users of the machine do not see it.",
+    commands: ["serve"],
+  },
+  {
+    flag: "shared-limits-password-file",
+    kind: "text",
+    needs: "shared-limits",
+    path: "read",
+    value: "FILE",
+    meaning: "File with the password for `--shared-limits`.",
+    commands: ["serve"],
+  },
+  {
+    flag: "replicas",
+    kind: "integer",
+    needs: "shared-limits",
+    value: "N",
+    default: "1",
+    min: 1,
+    max: 1_000_000,
+    meaning: "Replicas that share the limits; each counts within its share while `--shared-limits` is away.",
+    commands: ["serve"],
+  },
+  {
+    flag: "limits-when-away",
+    kind: "choice",
+    needs: "shared-limits",
+    choices: ["share", "deny"],
+    default: "share",
+    meaning:
+      "What becomes of requests that no permit is left for while `--shared-limits` is away: counted within this " +
+      "replica's share, or refused with 429.",
+    commands: ["serve"],
+  },
+  {
+    flag: "state",
+    kind: "text",
+    path: "written",
+    value: "FILE",
+    meaning:
+      "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
+    commands: ["serve"],
+  },
+  {
+    flag: "cors",
+    kind: "flag",
+    default: "on",
+    meaning: "Allow web pages from any origin to read the responses.",
+    commands: SERVING,
+  },
+  {
+    flag: "docs",
+    kind: "flag",
+    default: "on",
+    meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
+    commands: SERVING,
+  },
+  {
+    flag: "watch",
+    kind: "number",
+    value: "SECONDS",
+    default: "2",
+    min: 0,
+    max: 86_400,
+    meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
+    commands: SERVING,
+  },
+  {
+    flag: "cache",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    meaning:
+      "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
+    commands: ["serve", "check"],
+  },
+  {
+    flag: "snapshot-token-file",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    meaning: "File with a bearer token for a snapshot that is given by URL.",
+    commands: ["serve", "check"],
+  },
+  {
+    flag: "max-snapshot-bytes",
+    kind: "integer",
+    value: "BYTES",
+    default: "17179869184",
+    min: 1,
+    meaning: "Maximum uncompressed size of a snapshot, all files together.",
+    commands: [...SERVING, "check", "diff", "build", "export", "mirror", "verify"],
+  },
+  {
+    flag: "allow-shrink",
+    kind: "flag",
+    meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
+    commands: SERVING,
+  },
+  {
+    flag: "api-key-prefix",
+    kind: "text",
+    value: "TEXT",
+    default: "svc_sk_",
+    meaning: "Prefix of every API key.",
+    commands: [...SERVING, "keys create"],
+  },
+  {
+    flag: "cli-token-prefix",
+    kind: "text",
+    value: "TEXT",
+    default: "svcx_",
+    meaning: "Prefix of every CLI token.",
+    commands: [...SERVING, "keys create"],
+  },
+  {
+    flag: "search-cache-bytes",
+    kind: "integer",
+    value: "BYTES",
+    default: "67108864",
+    min: 0,
+    meaning: "Memory for the results of recent searches; 0 turns the cache off.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-pending-searches",
+    kind: "integer",
+    value: "N",
+    default: "256",
+    min: 1,
+    max: 65_536,
+    meaning:
+      "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
+    commands: SERVING,
+  },
+  {
+    flag: "similar",
+    kind: "flag",
+    meaning:
+      "Answer searches with `match=similar` by names that may be misspelt. Takes memory and a thread that indexes " +
+      "all names after every load.",
+    commands: SERVING,
+  },
+  {
+    flag: "access-log",
+    kind: "flag",
+    meaning: "Log every request.",
+    commands: SERVING,
+  },
+  {
+    flag: "access-log-sample",
+    kind: "integer",
+    needs: "access-log",
+    value: "N",
+    default: "1",
+    min: 1,
+    max: 1_000_000_000,
+    meaning:
+      "Of the access log write one line in N; requests that were answered with a 5xx and slow ones are always written.",
+    commands: SERVING,
+  },
+  {
+    flag: "slow-ms",
+    kind: "number",
+    needs: "access-log",
+    value: "MS",
+    default: "500",
+    min: 0,
+    max: 3_600_000,
+    meaning: "From how many milliseconds on a request is slow.",
+    commands: SERVING,
+  },
+  {
+    flag: "log-file",
+    kind: "text",
+    path: "written",
+    value: "FILE",
+    meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
+    commands: SERVING,
+  },
+  {
+    flag: "log-level",
+    kind: "choice",
+    choices: ["debug", "info", "warn", "error", "silent"],
+    default: "info",
+    meaning: "Lowest level of the lines that are logged.",
+    commands: SERVING,
+  },
+  {
+    flag: "http",
+    kind: "choice",
+    choices: ["direct", "node"],
+    default: "direct",
+    meaning:
+      "What reads requests: `direct`, orrery's own HTTP, or `node`, the runtime's node:http, which bounds less and is slower.",
+    commands: SERVING,
+  },
+  {
+    flag: "headers-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "10",
+    min: 0.1,
+    max: 3600,
+    meaning: "Time allowed for the head of a request to arrive, capped at that of `--request-timeout`.",
+    commands: SERVING,
+  },
+  {
+    flag: "request-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "15",
+    min: 0.1,
+    max: 3600,
+    meaning: "Time allowed for a whole request to arrive.",
+    commands: SERVING,
+  },
+  {
+    flag: "timeout-check-interval",
+    kind: "number",
+    value: "SECONDS",
+    default: "2",
+    min: 0.05,
+    max: 3600,
+    meaning: "Longest time between two looks at the timeouts; at most a second with `--http direct`.",
+    commands: SERVING,
+  },
+  {
+    flag: "keep-alive-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "65",
+    min: 0.1,
+    max: 3600,
+    meaning: "How long an idle connection is kept open.",
+    commands: SERVING,
+  },
+  {
+    flag: "socket-timeout",
+    kind: "number",
+    value: "SECONDS",
+    default: "30",
+    min: 0.1,
+    max: 3600,
+    meaning: "How long a connection with a request in progress may be inactive.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-head-bytes",
+    kind: "integer",
+    value: "BYTES",
+    default: "16384",
+    min: 1024,
+    max: 1_048_576,
+    meaning: "Maximum size of a request head, including the URL.",
+    commands: SERVING,
+  },
+  {
+    flag: "max-requests-per-socket",
+    kind: "integer",
+    value: "N",
+    default: "1000000",
+    min: 1,
+    meaning: "Maximum number of requests on one connection before it is closed.",
+    commands: SERVING,
+  },
+  {
+    flag: "name",
+    kind: "text",
+    value: "NAME",
+    required: true,
+    meaning: "Who or what the key is for.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "kind",
+    kind: "choice",
+    choices: ["api", "cli"],
+    default: "api",
+    meaning: "An API key (scoped, limited) or a CLI token (neither).",
+    commands: ["keys create"],
+  },
+  {
+    flag: "scope",
+    kind: "list",
+    notWith: CLI,
+    value: "SCOPE",
+    choices: SCOPES,
+    meaning:
+      "A scope to grant: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: all three.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "limit",
+    kind: "integer",
+    notWith: CLI,
+    value: "N",
+    min: 1,
+    meaning: "Requests per window for this key. Default: the server's `--rate-limit`.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "expires",
+    kind: "text",
+    value: "WHEN",
+    meaning:
+      "End of validity: `30m`, `12h`, `90d` or `1w` from now, a date (00:00 UTC) or a time. Default: never.",
+    commands: ["keys create"],
+  },
+  {
+    flag: "out",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    required: true,
+    meaning: "Directory to write the snapshot to; created if missing.",
+    commands: ["build", "generate"],
+  },
+  {
+    flag: "manifest",
+    kind: "flag",
+    meaning: "Write a `manifest.json` too; one that is there is always renewed.",
+    commands: ["build"],
+  },
+  {
+    flag: "postgres",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The database: `postgres://user@host:port/database?sslmode=require`. A password is better in `PGPASSWORD` or " +
+      "`~/.pgpass`, where other users of the machine do not see it.",
+    commands: ["export"],
+  },
+  {
+    flag: "out",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    required: true,
+    meaning:
+      "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "queries",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    meaning:
+      "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
+    commands: ["export"],
+  },
+  {
+    flag: "every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "from",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "against",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
+    commands: ["verify"],
+  },
+  {
+    flag: "token-file",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    required: true,
+    meaning: "File with an API key or CLI token of the other server.",
+    commands: ["mirror", "verify"],
+  },
+  {
+    flag: "requests-per-hour",
+    kind: "integer",
+    value: "N",
+    min: 1,
+    max: 1_000_000_000,
+    meaning:
+      "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
+    commands: ["mirror", "verify"],
+  },
+  {
+    flag: "users",
+    kind: "list",
+    value: "SEARCH",
+    meaning:
+      "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
+      "Default: those who own worlds.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "samples",
+    kind: "integer",
+    value: "N",
+    default: "200",
+    min: 1,
+    max: 1_000_000,
+    meaning: "Requests whose answers are compared.",
+    commands: ["verify"],
+  },
+  {
+    flag: "seed",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 0,
+    max: 4_294_967_295,
+    meaning: "Seed of the sample; the same seed asks the same of the same snapshot.",
+    commands: ["verify"],
+  },
+  {
+    flag: "build",
+    kind: "flag",
+    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
+    commands: ["export"],
+  },
+  {
+    flag: "users",
+    kind: "integer",
+    value: "N",
+    default: "2000",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Number of users.",
+    commands: ["generate"],
+  },
+  {
+    flag: "worlds",
+    kind: "integer",
+    value: "N",
+    default: "600",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Number of worlds, including hidden ones.",
+    commands: ["generate"],
+  },
+  {
+    flag: "instances",
+    kind: "integer",
+    value: "N",
+    default: "300",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Number of instances, including hidden ones.",
+    commands: ["generate"],
+  },
+  {
+    flag: "seed",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 0,
+    max: 4_294_967_295,
+    meaning: "Seed; the same seed and sizes produce the same bytes.",
+    commands: ["generate"],
+  },
+  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate", "export"] },
+  {
+    flag: "force",
+    kind: "flag",
+    meaning:
+      "Replace a snapshot that this command created and that was not changed since; never anything else.",
+    commands: ["generate"],
+  },
+  {
+    flag: "no-index",
+    kind: "flag",
+    meaning: "Validate only; skip building the search index.",
+    commands: ["check"],
+  },
+  {
+    flag: "json",
+    kind: "flag",
+    meaning: "Print the result as JSON.",
+    commands: ["check", "diff", "keys list", "verify"],
+  },
+] as const satisfies readonly Setting[];
+
+/** The table. */
+export const SETTINGS: readonly Setting[] = ROWS;
+
+type Row = (typeof ROWS)[number];
+
+type RowOf<C extends Command, R = Row> = R extends { readonly commands: readonly (infer Of)[] }
+  ? C extends Of
+    ? R
+    : never
+  : never;
+
+type Named<Flag extends string> = Flag extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Named<Rest>>}`
+  : Flag;
+
+type WordOf<R> = R extends { readonly choices: readonly (infer Word)[] } ? Word : never;
+
+type ValueOf<R extends Setting> = R["kind"] extends "integer" | "number"
+  ? number | WordOf<R>
+  : { text: string; choice: WordOf<R>; flag: boolean; list: readonly string[] }[Exclude<
+      R["kind"],
+      "integer" | "number"
+    >];
+
+type MissingOf<R> = R extends { default: string } | { required: true } | { kind: "flag" | "list" }
+  ? never
+  : undefined;
+
+/** The settings of a command by name: `rate-limit` is `rateLimit`, undefined where it is not given and has no default. */
+export type Values<C extends Command> = C extends Command
+  ? { readonly [R in RowOf<C> as Named<R["flag"]>]: ValueOf<R> | MissingOf<R> }
+  : never;
+
+/** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
+export function nameOf(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The value of a setting from its texts, which were checked; of all but a list there is one at most. */
+export function readValue({ kind, choices = [] }: Setting, texts: readonly string[]): unknown {
+  const [text] = texts;
+  if (kind === "list") return texts;
+  if (kind === "flag") return text !== undefined && readBoolean(text);
+  const isNumber = kind === "integer" || kind === "number";
+  return isNumber && text !== undefined && !choices.includes(text) ? Number(text) : text;
+}
+
+/** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */
+export function variableOf(flag: string): string {
+  return `ORRERY_${flag.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** Whether a command reads the variable of a setting. Only servers do, lest what is meant for one changes what a short command does; the keys file is the same for all. */
+export function readsVariable(command: Command, flag: string): boolean {
+  return SERVING.some((name) => name === command) || flag === "keys";
+}
+
+const ON = new Set(["on", "true", "1", "yes"]);
+const OFF = new Set(["off", "false", "0", "no"]);
+
+/** Reads a boolean, in any case; undefined when the text is none. */
+export function readBoolean(text: string): boolean | undefined {
+  const lower = text.toLowerCase();
+  return ON.has(lower) ? true : OFF.has(lower) ? false : undefined;
+}
+
+/** The settings of one command, in table order. */
+export function settingsOf(command: Command): Setting[] {
+  return SETTINGS.filter((setting) => setting.commands.includes(command));
+}
+
+/** The settings of a server. */
+export type Settings = Values<"serve">;
+
+/** A server's settings where nothing is said. */
+export const DEFAULTS = Object.fromEntries(
+  settingsOf("serve").map((setting) => [
+    nameOf(setting.flag),
+    readValue(setting, [setting.default ?? []].flat()),
+  ]),
+) as unknown as Omit<Settings, "snapshot" | "keys">;
+
+/**
+ * Checks one value against its row.
+ *
+ * @returns what is wrong with it, or undefined
+ */
+export function problemWith(setting: Setting, value: string): string | undefined {
+  switch (setting.kind) {
+    case "integer":
+    case "number": {
+      const shape = setting.kind === "integer" ? /^\d+$/ : /^\d+(\.\d+)?$/;
+      const number = Number(value);
+      const { min = 0, max = Number.MAX_SAFE_INTEGER, choices = [] } = setting;
+      if ((shape.test(value) && number >= min && number <= max) || choices.includes(value)) return undefined;
+      const words = choices.map((word) => `${word} or `).join("");
+      const what = `${words}${setting.kind === "integer" ? "a whole number" : "a number"}`;
+      return max === Number.MAX_SAFE_INTEGER
+        ? `must be ${what} of at least ${min}`
+        : `must be ${what} from ${min} to ${max}`;
+    }
+    case "choice":
+      return setting.choices?.includes(value)
+        ? undefined
+        : `must be one of ${setting.choices?.join(", ") ?? ""}`;
+    case "flag":
+      return readBoolean(value) === undefined ? "must be on or off" : undefined;
+    case "text":
+    case "list":
+      return value.trim() === "" ? "must not be empty" : undefined;
+  }
+}
+
+/** A prefix of tokens, and where it was set. */
+interface NamedPrefix {
+  readonly prefix: string;
+  /** For messages. */
+  readonly name: string;
+}
+
+/**
+ * Checks that the kind of every token can be told from its prefix.
+ *
+ * @returns what is wrong with one or the pair, or undefined
+ */
+export function problemWithPrefixes(api: NamedPrefix, cli: NamedPrefix): string | undefined {
+  for (const { prefix, name } of [api, cli]) {
+    if (!/^[\x21-\x7e]+$/.test(prefix)) {
+      return `${name}: must be visible ASCII without spaces, is ${JSON.stringify(prefix)}`;
+    }
+  }
+  if (!api.prefix.startsWith(cli.prefix) && !cli.prefix.startsWith(api.prefix)) return undefined;
+  const are = `are ${JSON.stringify(api.prefix)} and ${JSON.stringify(cli.prefix)}`;
+  return `${api.name}, ${cli.name}: neither may begin with the other, ${are}`;
+}

@@ -1,0 +1,124 @@
+/** The URL of a counter server: what of it may be shown, and what must not. */
+
+import { readFile } from "node:fs/promises";
+import type { Settings } from "../settings/settings.ts";
+import { systemErrorText } from "../util/system-error.ts";
+
+/** Where and how to connect. */
+export interface RedisTarget {
+  readonly tls: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Path of a socket in place of host and port. */
+  readonly path: string | undefined;
+  readonly username: string | undefined;
+  /** Must appear in no message. */
+  readonly password: string | undefined;
+  readonly database: number;
+}
+
+/** Is no URL of a counter server; its message holds nothing of it. */
+export class RedisUrlError extends Error {
+  override name = "RedisUrlError";
+}
+
+const DEFAULT_PORT = 6379;
+
+const ENCODED = "special characters of a password must be percent-encoded";
+
+function decoded(text: string): string | undefined {
+  if (text === "") return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new RedisUrlError(`is not a URL; ${ENCODED}`);
+  }
+}
+
+function databaseOf(text: string): number {
+  if (text === "") return 0;
+  if (!/^\d{1,9}$/.test(text)) throw new RedisUrlError("must have no path but the number of a database");
+  return Number(text);
+}
+
+/**
+ * `unix:/run/redis.sock`, `unix:///run/redis.sock?db=1`, `unix://user:password@/run/redis.sock`. A path must not begin
+ * with two slashes: it might be a host, or part of a password that has a slash in it, and paths are named in messages.
+ */
+function readUnix(text: string): RedisTarget {
+  const [, user = "", password = "", path = "", query = ""] =
+    /^unix:(?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?)?(\/(?!\/)[^?#]+)(?:\?(db=\d*))?$/.exec(text) ?? [];
+  if (path === "") throw new RedisUrlError(`must be unix:/path/of/the/socket or unix:/…?db=1; ${ENCODED}`);
+  return {
+    ...{ tls: false, host: "", port: 0, path: decoded(path) },
+    ...{ username: decoded(user), password: decoded(password) },
+    database: databaseOf(new URLSearchParams(query).get("db") ?? ""),
+  };
+}
+
+/**
+ * Reads `redis://user:password@host:6379/0`, `rediss:` (TLS) or `unix:`.
+ *
+ * @throws {RedisUrlError}
+ */
+export function readRedisUrl(text: string): RedisTarget {
+  if (text.startsWith("unix:")) return readUnix(text);
+  if (!/^rediss?:\/\//.test(text)) throw new RedisUrlError("must begin with redis://, rediss:// or unix:/");
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new RedisUrlError(`is not a URL; ${ENCODED}`);
+  }
+  // Else a part of a password would be taken for a host or a path, and named in messages.
+  if ((url.pathname + url.search + url.hash).includes("@")) {
+    throw new RedisUrlError(`has an @ behind the host; ${ENCODED} (/ is %2F, ? is %3F, # is %23)`);
+  }
+  if (url.search !== "" || url.hash !== "") throw new RedisUrlError("must have no query and no fragment");
+  if (url.hostname === "") throw new RedisUrlError("has no host");
+  if (url.port === "0") throw new RedisUrlError("must have a port from 1 to 65535");
+  return {
+    tls: url.protocol === "rediss:",
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? DEFAULT_PORT : Number(url.port),
+    path: undefined,
+    username: decoded(url.username),
+    password: decoded(url.password),
+    database: databaseOf(url.pathname.slice(1)),
+  };
+}
+
+/** Where a target is, as it may be shown. */
+export function placeOf({ path, host, port }: RedisTarget): string {
+  return path ?? `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** The file of the password cannot be used. */
+export class PasswordFileError extends RedisUrlError {}
+
+/** Reads a password from the first line of a file. @throws {PasswordFileError} naming the file */
+async function readPassword(file: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new PasswordFileError(`${file}: cannot be read: ${systemErrorText(error) ?? String(error)}`);
+  }
+  const [line = ""] = text.split(/\r?\n/, 1);
+  if (line === "") throw new PasswordFileError(`${file}: the first line must be the password`);
+  return line;
+}
+
+/**
+ * Where and how limits are shared.
+ *
+ * @returns undefined where they are not
+ * @throws {PasswordFileError} {@link RedisUrlError} without the URL
+ */
+export async function readSharedLimits(settings: Settings) {
+  const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
+  if (url === undefined) return undefined;
+  const target = readRedisUrl(url);
+  const password = file === undefined ? target.password : await readPassword(file);
+  return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
+}

@@ -1,0 +1,205 @@
+/**
+ * Similar search: names that are misspelt.
+ *
+ * 1. What the exact search finds in names lies at distance 0.
+ * 2. n-grams lead to candidates: names that have most of the query's.
+ * 3. Of these count those of which a substring lies within the distance. Those
+ *    that are nearest as a whole, about a page, are not to be hidden: to a
+ *    misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near as "rabbit"
+ *    itself. So of the others those are left out that would come before them.
+ * 4. All are sorted by distance, rank class, and the order of their documents.
+ *
+ * So a row can be missed; what is found always lies within the distance.
+ */
+
+import { fold } from "../search/fold.ts";
+import { pageOf } from "../search/query/result-set.ts";
+import type { Searches } from "../search/search.ts";
+import type { Work } from "../search/shared/work.ts";
+import type { Store } from "../store/generation.ts";
+import { displayNameOf, worldNameOf } from "../store/texts.ts";
+import { codePointsOf, substringDistance, wholeDistance } from "./distance.ts";
+import { indexSimilarNames, type SimilarNames } from "./names.ts";
+
+/** So many of the best are counted. */
+export const MOST_SIMILAR = 1000;
+
+/** About so many rows are not to be hidden by others: a page. */
+const FIRST_ROWS = 20;
+
+/** Candidates that are looked at between two yields. */
+const AT_ONCE = 16;
+
+/** Words of a query that tell rank classes apart; see the exact search of worlds. */
+const MOST_TERMS = 10;
+
+/** How many edits a query may be away, by its code points. */
+export function mostEdits(codePoints: number): 0 | 1 | 2 {
+  if (codePoints <= 2) return 0;
+  return codePoints <= 5 ? 1 : 2;
+}
+
+/** What is indexed of a store. */
+export interface SimilarIndex {
+  readonly users: SimilarNames;
+  /** Documents are positions in the order of popularity. */
+  readonly worlds: SimilarNames;
+}
+
+/** Indexes the names of a store; of the same store `openSimilar` is given. @throws {RangeError} when there are too many */
+export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIndex> {
+  return {
+    users: yield* indexSimilarNames(users.rows, (row) => fold(displayNameOf(users, row))),
+    worlds: yield* indexSimilarNames(worlds.rows, (document) =>
+      fold(worldNameOf(worlds, popular.all[document]!)),
+    ),
+  };
+}
+
+/** How many distinct names are indexed. */
+export function namesIn({ users, worlds }: SimilarIndex): number {
+  return users.count + worlds.count;
+}
+
+/** Both similar searches as work: row numbers, best first, {@link MOST_SIMILAR} at most. */
+export interface SimilarSearches {
+  users(term: string): Work<Uint32Array>;
+  worlds(term: string): Work<Uint32Array>;
+}
+
+/**
+ * Makes both searches.
+ *
+ * @param exact finds what lies at distance 0
+ */
+export function openSimilar(
+  { worlds, popular }: Pick<Store, "worlds" | "popular">,
+  index: SimilarIndex,
+  exact: Searches,
+): SimilarSearches {
+  const positions = new Uint32Array(worlds.rows);
+  for (let document = 0; document < worlds.rows; document++) positions[popular.all[document]!] = document;
+  return {
+    *users(term) {
+      const found = pageOf(yield* exact.users(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
+      return yield* findSimilar(index.users, term, found.rows, classOfUser);
+    },
+    *worlds(term) {
+      const found = pageOf(yield* exact.worlds(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
+      const exactDocuments = Array.from(found.rows, (row) => positions[row]!);
+      const terms = [...new Set(term.split(/\s+/u))].slice(0, MOST_TERMS);
+      const classOf = (name: string): number => classOfWorld(name, term, terms);
+      const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);
+      return similar.map((document) => popular.all[document]!);
+    },
+  };
+}
+
+const FIRST_OF_EXACT = { limit: MOST_SIMILAR, offset: 0 } as const;
+
+type ClassOf = (name: string, term: string) => number;
+
+function classOfUser(name: string, term: string): number {
+  if (name === term) return 0;
+  return name.startsWith(term) ? 1 : 2;
+}
+
+function classOfWorld(name: string, term: string, terms: readonly string[]): number {
+  const first = classOfUser(name, term);
+  return first === 2 && !terms.every((one) => name.includes(one)) ? 3 : first;
+}
+
+/**
+ * Finds documents whose names are similar to a term.
+ *
+ * @param found documents that the exact search found, in whatever text
+ * @returns documents in order
+ */
+function* findSimilar(
+  names: SimilarNames,
+  term: string,
+  found: Iterable<number>,
+  classOf: ClassOf,
+): Work<Uint32Array> {
+  const ranks = new Ranks();
+  for (const document of found) {
+    const name = names.nameOf(document);
+    if (name.includes(term)) ranks.add(document, rankOf(document, 0, classOf(name, term)));
+  }
+  yield;
+  const query = codePointsOf(term);
+  const most = mostEdits(query.length);
+  if (most > 0 && ranks.size < MOST_SIMILAR) yield* addSimilar(names, term, query, most, ranks, classOf);
+  return ranks.best();
+}
+
+/** A candidate that lies within the distance. */
+interface SimilarName {
+  readonly number: number;
+  readonly distance: number;
+  readonly whole: number;
+  readonly rankClass: number;
+}
+
+function* addSimilar(
+  names: SimilarNames,
+  term: string,
+  query: Uint32Array,
+  most: number,
+  ranks: Ranks,
+  classOf: ClassOf,
+): Work<void> {
+  const similar: SimilarName[] = [];
+  const candidates = names.candidates.find(term);
+  for (let at = 0; at < candidates.length; at++) {
+    if (at % AT_ONCE === 0) yield;
+    const number = candidates[at]!;
+    const name = names.nameOf(names.documents[names.starts[number]!]!);
+    const points = codePointsOf(name);
+    const distance = substringDistance(query, points, most);
+    if (distance > most) continue;
+    similar.push({ number, distance, whole: wholeDistance(query, points), rankClass: classOf(name, term) });
+  }
+  similar.sort((a, b) => a.whole - b.whole);
+  let rows = 0;
+  let lastOfFirst = 0;
+  for (const { number, distance, whole, rankClass } of similar) {
+    const isFirst = rows < FIRST_ROWS || whole === similar[0]!.whole;
+    const from = names.starts[number]!;
+    // Of one name no more can be among the best.
+    const to = Math.min(names.starts[number + 1]!, from + MOST_SIMILAR);
+    for (const document of names.documents.subarray(from, to)) {
+      const rank = rankOf(document, distance, rankClass);
+      if (isFirst) lastOfFirst = Math.max(lastOfFirst, rank);
+      else if (rank < lastOfFirst) continue;
+      ranks.add(document, rank);
+    }
+    rows += to - from;
+  }
+}
+
+/** Classes there can be. */
+const CLASSES = 4;
+
+/** Distance, class and document in one number: the lower it is the better. */
+function rankOf(document: number, distance: number, rankClass: number): number {
+  return (distance * CLASSES + rankClass) * 2 ** 32 + document;
+}
+
+/** Documents with their ranks. */
+class Ranks {
+  readonly #ranks = new Map<number, number>();
+
+  get size(): number {
+    return this.#ranks.size;
+  }
+
+  add(document: number, rank: number): void {
+    this.#ranks.set(document, rank);
+  }
+
+  best(): Uint32Array {
+    const sorted = Float64Array.from(this.#ranks.values()).sort().subarray(0, MOST_SIMILAR);
+    return Uint32Array.from(sorted, (rank) => rank % 2 ** 32);
+  }
+}

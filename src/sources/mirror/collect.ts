@@ -1,0 +1,150 @@
+/** Everything that a mirror asks another server for: lists of one generation, then what has to be asked for one by one. */
+
+import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
+import { SourceError } from "../problem.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { type Bound, boundOf } from "./bound.ts";
+import type { Journal } from "./journal.ts";
+import { readLists, runAll } from "./lists.ts";
+import { findOwners, userSearch } from "./owners.ts";
+import { createReplies, type Replies } from "./replies.ts";
+import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
+
+/** What to ask for. */
+export interface CollectOptions {
+  readonly upstream: Upstream;
+  readonly journal: Journal;
+  /** Searches for users. */
+  readonly searches: readonly string[];
+  /** Told how many requests are left, as far as it is known. */
+  readonly onProgress: (left: number) => void;
+}
+
+/** What a server says, as far as the token may see it. */
+export interface Collected {
+  readonly worlds: readonly World[];
+  readonly stats: readonly WorldStats[];
+  readonly instances: readonly Instance[];
+  /** Owners, and what the searches found: newest first, then by id. */
+  readonly users: readonly User[];
+  readonly platform: PlatformStats;
+  /** The generation that all of it is of; undefined where the server names none. */
+  readonly generation: string | undefined;
+  /** Worlds that were in the list and gone when their statistics were asked for. */
+  readonly gone: number;
+  /** Owners that the server does not know. */
+  readonly unknownOwners: number;
+  readonly bound: Bound;
+}
+
+/** How often everything is gone through because the generation changed. */
+const MOST_ROUNDS = 5;
+const STATS = "/stats";
+
+interface Listed {
+  readonly platform: PlatformStats;
+  readonly worlds: readonly World[];
+  readonly instances: readonly Instance[];
+  readonly found: readonly (readonly User[])[];
+  readonly generation: string | undefined;
+}
+
+function statsTarget(id: string): string {
+  return `/worlds/${encodeURIComponent(id)}/stats`;
+}
+
+async function readAllLists({ journal, searches }: CollectOptions, replies: Replies): Promise<Listed> {
+  const paths = ["/worlds", "/instances", ...searches.map(userSearch)];
+  const isList = (target: string): boolean =>
+    target === STATS ||
+    paths.some((path) => target.startsWith(`${path}${path.includes("?") ? "&" : "?"}limit=`));
+  return readLists(replies, journal, isList, async (lists) => {
+    const platform = await lists.one(STATS, readPlatformStats);
+    const worlds = await lists.read("/worlds", readWorlds);
+    const instances = await lists.read("/instances", readInstances);
+    const found: (readonly User[])[] = [];
+    for (const q of searches) found.push(await lists.read(userSearch(q), readUsers));
+    return { platform, worlds, instances, found };
+  });
+}
+
+function newestFirst(a: User, b: User): number {
+  return Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? -1 : 1);
+}
+
+interface Details {
+  readonly stats: ReadonlyMap<string, WorldStats>;
+  readonly users: ReadonlyMap<string, User>;
+}
+
+/** What has no list: statistics, and the owners. */
+async function readDetails(options: CollectOptions, replies: Replies, listed: Listed): Promise<Details> {
+  const { worlds, found, platform } = listed;
+  const users = new Map(found.flat().map((user) => [user.id, user]));
+  await findOwners(replies, users, worlds, platform.totalUsers);
+  const stats = new Map<string, WorldStats>();
+  const { entries } = options.journal;
+  let left = worlds.filter(({ id }) => !entries.has(statsTarget(id))).length;
+  options.onProgress(left);
+  await runAll(worlds, async ({ id }) => {
+    const isNew = !entries.has(statsTarget(id));
+    const { value } = await replies.find(statsTarget(id), readWorldStatsOf(id));
+    if (value !== null) stats.set(id, value);
+    if (isNew) options.onProgress(--left);
+  });
+  return { stats, users };
+}
+
+function compose(listed: Listed, { stats, users }: Details): Collected {
+  const { found, platform, generation } = listed;
+  const worlds = listed.worlds.filter(({ id }) => stats.has(id));
+  const instances = listed.instances.filter(({ worldId }) => stats.has(worldId));
+  const wanted = new Set([...worlds.map(({ ownerId }) => ownerId), ...found.flat().map(({ id }) => id)]);
+  const kept = [...wanted].flatMap((id) => users.get(id) ?? []).sort(newestFirst);
+  return {
+    ...{ worlds, instances, platform },
+    stats: worlds.map(({ id }) => stats.get(id)!),
+    users: kept,
+    generation,
+    gone: listed.worlds.length - worlds.length,
+    unknownOwners: wanted.size - kept.length,
+    bound: boundOf(listed.worlds.length, listed.instances.length, kept.length),
+  };
+}
+
+/** Refuses worlds of which the server has a list and nothing else: a snapshot without any would be published. */
+async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: Journal): Promise<void> {
+  if (worlds.length === 0 || stats.size > 0) return;
+  await journal.drop(worlds.map(({ id }) => statsTarget(id)));
+  throw new SourceError(
+    `/worlds: the server lists ${worlds.length} worlds and answers 404 to the statistics of all of them; nothing is published`,
+    { isLasting: true },
+  );
+}
+
+/**
+ * Collects everything. When the generation changes meanwhile, replies of an older one are asked for again, until all are of
+ * one.
+ *
+ * @throws {SourceError} also when the generation changes each time; the signal's reason
+ */
+export async function collect(options: CollectOptions): Promise<Collected> {
+  const { journal, upstream } = options;
+  const replies = createReplies(upstream, journal);
+  for (let round = 1; ; round++) {
+    const listed = await readAllLists(options, replies);
+    const details = await readDetails(options, replies, listed);
+    const newest = replies.newest();
+    const old = [...journal.entries].filter(([, { etag }]) => etag !== newest).map(([target]) => target);
+    if (old.length === 0) {
+      await refuseNoWorlds(listed, details, journal);
+      return compose(listed, details);
+    }
+    await journal.drop(old);
+    if (round === MOST_ROUNDS) {
+      throw new SourceError(
+        `the server's data changed ${MOST_ROUNDS} times while they were read: nothing is published; a token with a higher limit reads them faster`,
+      );
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** `orrery mirror`: a snapshot of another server, once or kept up to date. */
+
+import type { World } from "../../cli/command.ts";
+import type { Options } from "../../cli/options.ts";
+import { startRequestProgress } from "../../cli/request-progress.ts";
+import { runRounds } from "../../cli/rounds.ts";
+import { HeldError } from "../../files/ownership.ts";
+import { OccupiedError } from "../publish.ts";
+import { explainUpstream, readServer } from "../upstream/cli.ts";
+import { TIMING } from "../url/timing.ts";
+import type { Bound } from "./bound.ts";
+import { type Mirror, type Mirrored, openMirror } from "./mirror.ts";
+
+/** The fewest requests that could do, and what they are for. */
+function boundText(bound: Bound): string {
+  const parts = Object.entries(bound).map(([what, requests]) => `${what} ${requests}`);
+  const sum = Object.values(bound).reduce((total, requests) => total + requests, 0);
+  return `at least ${sum} are needed (${parts.join(", ")})`;
+}
+
+/** One line on what came of a round. */
+function lineOf({ generation, isNew, requests, collected }: Mirrored, began: number): string {
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  const outcome = isNew ? `published generation ${generation}` : `unchanged, still generation ${generation}`;
+  const took = `${requests} ${requests === 1 ? "request" : "requests"}`;
+  if (collected === undefined) return `${outcome}: ${took}, ${seconds} s`;
+  const { worlds, instances, users, platform } = collected;
+  const rows = `${worlds.length} worlds, ${instances.length} instances, ${users.length} of ${platform.totalUsers} users`;
+  return `${outcome}: ${rows}; ${took}, ${boundText(collected.bound)}; ${seconds} s`;
+}
+
+/** Whether the next round may well succeed without anybody's help. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof OccupiedError || error instanceof HeldError);
+}
+
+/** Runs the command. */
+export async function mirror(options: Options<"mirror">, world: World): Promise<void> {
+  const from = readServer(options.values.from, options.names.from);
+  const { out } = options.values;
+  const progress = startRequestProgress(world, `mirroring ${new URL(from).host}`);
+  let opened: Mirror | undefined;
+  await runRounds(options, world, {
+    explain(error) {
+      progress.end();
+      return explainUpstream(error, out);
+    },
+    close: async () => opened?.close(),
+    isPassing: (error) => isPassing(error) && explainUpstream(error, out) !== error,
+    async run(signal) {
+      const began = performance.now();
+      opened ??= await openMirror({
+        ...{ from, out, signal, timing: TIMING },
+        tokenFile: options.values.tokenFile,
+        searches: [...new Set(options.values.users)],
+        perHour: options.values.requestsPerHour,
+        maxBytes: options.values.maxSnapshotBytes,
+        tell(sentence) {
+          progress.end();
+          world.complain(`orrery: ${sentence}\n`);
+        },
+        onProgress: progress.show,
+        onWait: progress.tellWait,
+      });
+      const mirrored = await opened.renew().finally(progress.end);
+      return lineOf(mirrored, began);
+    },
+  });
+}

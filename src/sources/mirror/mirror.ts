@@ -1,0 +1,168 @@
+/**
+ * A snapshot of what a token may see of another server of this API. Beside the place of the snapshot's link, `DIR`, stands a work folder,
+ * `DIR.mirror`, with the journal of the replies: with it a killed process's work goes on, and a later round finds out by one
+ * request that nothing changed.
+ */
+
+import { dirname, resolve } from "node:path";
+import { makeFolder } from "../../files/folders.ts";
+import { hold, OWNER_ENDING } from "../../files/ownership.ts";
+import { currentVersion } from "../publish.ts";
+import { readToken } from "../token.ts";
+import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import type { Timing } from "../url/timing.ts";
+import { type Collected, collect } from "./collect.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import { isPublished, type Published, type PublishOptions, publishCollected } from "./snapshot.ts";
+
+/** What to mirror, and where to. */
+export interface MirrorOptions extends PublishOptions {
+  /** Where the server's operations are; see `readApiUrl`. */
+  readonly from: string;
+  readonly tokenFile: string;
+  /** Users that these find are mirrored, too. */
+  readonly searches: readonly string[];
+  /** Most requests in an hour. */
+  readonly perHour?: number | undefined;
+  readonly timing: Timing;
+  /** Receives sentences on what had to be begun afresh or is not as it should be. */
+  readonly tell: (sentence: string) => void;
+  /** Told how many requests are left, as far as it is known, and how long they will take, in milliseconds. */
+  readonly onProgress?: (done: number, left: number, ms: number) => void;
+  /** Told when nothing can be sent for a while. */
+  readonly onWait?: (ms: number, left: number) => void;
+}
+
+/** What came of a round. */
+export interface Mirrored extends Published {
+  /** Requests that this round took. */
+  readonly requests: number;
+  /** What was collected; undefined when the server said that nothing has changed. */
+  readonly collected: Collected | undefined;
+}
+
+/** A mirror at work: one process alone has a place. */
+export interface Mirror {
+  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `OccupiedError`; errors of the file system */
+  readonly renew: () => Promise<Mirrored>;
+  readonly close: () => Promise<void>;
+}
+
+/** When the last reply is older than this, the work of a killed process is continued only if the server has not changed. */
+const STALE_MS = 3_600_000;
+/** What names the file of the token. */
+const TOKEN_OPTION = "--token-file";
+/** Journal of a round that ended well. */
+const DONE = "done";
+
+/** The work folder of a place. */
+export function workFolderOf(out: string): string {
+  return `${resolve(out)}.mirror`;
+}
+
+/** What was done when the journal's last round ended: it stands in the journal, too. */
+interface Done {
+  readonly generation: string;
+  /** The server's ETag then. */
+  readonly etag: string;
+  readonly searches: readonly string[];
+}
+
+/**
+ * Asks whether the server still serves what the journal holds.
+ *
+ * @returns what is published, if nothing changed since it was; the journal is empty where its replies are of no use any more
+ */
+async function askForNews(
+  upstream: Upstream,
+  journal: Journal,
+  { searches }: MirrorOptions,
+): Promise<string | undefined> {
+  const { entries } = journal;
+  const done = entries.get(DONE)?.value as Done | undefined;
+  const isFresh = done === undefined && Date.now() - journal.lastAt() < STALE_MS;
+  if (entries.size === 0 || isFresh) return undefined;
+  const etag = done?.etag ?? [...entries.values()].at(-1)?.etag;
+  if (etag === undefined) {
+    await journal.clear();
+    return undefined;
+  }
+  const reply = await upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
+  if (reply.status !== 304 && reply.etag !== etag) await journal.clear();
+  else if (done?.searches.join("\n") === searches.join("\n")) return done.generation;
+  else await journal.drop([DONE]);
+  return undefined;
+}
+
+/** Sentences on what is not as somebody would expect. */
+function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string[] {
+  const remarks: string[] = [];
+  if (gone > 0) remarks.push(`worlds that went while they were read: ${gone}`);
+  if (unknownOwners > 0) remarks.push(`owners that the server does not know: ${unknownOwners}`);
+  if (gone === 0 && platform.totalPublicWorlds !== worlds.length) {
+    remarks.push(`the server counts ${platform.totalPublicWorlds} worlds and lists ${worlds.length}`);
+  }
+  const hidden = worlds.filter(({ isPublic }) => !isPublic).length;
+  if (hidden > 0) remarks.push(`worlds that the server lists as not public, which will be hidden: ${hidden}`);
+  return remarks;
+}
+
+/**
+ * Takes a place for a mirror.
+ *
+ * @throws {HeldError} when another process has it; `OccupiedError` when it holds something else; `SourceError` for a bad token file; errors of the file system
+ */
+export async function openMirror(options: MirrorOptions): Promise<Mirror> {
+  const { from, out, tokenFile, perHour, timing, signal, tell, onProgress, onWait } = options;
+  let token = await readToken(tokenFile, TOKEN_OPTION);
+  // What cannot be published in the end is not worth asking for.
+  await currentVersion(out);
+  const folder = workFolderOf(out);
+  await makeFolder(dirname(folder));
+  const { release } = await hold(folder + OWNER_ENDING);
+  try {
+    await makeFolder(folder, 0o700);
+    const journal = await openJournal(folder, from, tell);
+    let left = 0;
+    let done = 0;
+    const upstream = createUpstream({
+      ...{ base: from, token: () => token, perHour, timing, signal },
+      agesOfSent: journal.sentAt.map((at) => Date.now() - at),
+      onSent: () => onProgress?.(++done, left, upstream.timeFor(left)),
+      onWait: (ms) => onWait?.(ms, left),
+    });
+    return {
+      async renew() {
+        token = await readToken(tokenFile, TOKEN_OPTION);
+        const before = upstream.requests();
+        const requests = (): number => upstream.requests() - before;
+        done = 0;
+        const unchanged = await askForNews(upstream, journal, options);
+        if (unchanged !== undefined && (await isPublished(out, unchanged))) {
+          return { generation: unchanged, isNew: false, requests: requests(), collected: undefined };
+        }
+        await journal.drop([DONE]);
+        const { searches } = options;
+        const setLeft = (count: number): void => {
+          left = count;
+        };
+        const collected = await collect({ upstream, journal, searches, onProgress: setLeft });
+        for (const remark of remarksOn(collected)) tell(remark);
+        const published = await publishCollected(collected, options);
+        const { generation: etag } = collected;
+        const value: Done = { generation: published.generation, etag: etag ?? "", searches };
+        // Without an ETag nobody can find out later whether this is still current.
+        if (etag === undefined) await journal.clear();
+        else await journal.put(DONE, { at: Date.now(), etag, value });
+        return { ...published, requests: requests(), collected };
+      },
+      async close() {
+        await journal.close();
+        await release();
+      },
+    };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+/** What a mirror has collected, as a snapshot. */
+
+import { join } from "node:path";
+import type { RowFile } from "../../model/model.ts";
+import { currentVersion, publishVersion } from "../publish.ts";
+import { type WrittenFile, writeRowFile } from "../row-file.ts";
+import {
+  checkRows,
+  generationOf,
+  holdsSame,
+  type RowFiles,
+  readManifestOf,
+  writeManifest,
+} from "../row-folder.ts";
+import type { Collected } from "./collect.ts";
+
+/** The field of a manifest that says what a mirror holds. */
+export interface MirrorNote {
+  /** The other server. */
+  readonly from: string;
+  /** Its generation; null where it named none or changed meanwhile. */
+  readonly generation: string | null;
+  /** Searches whose users are all here. */
+  readonly searches: readonly string[];
+  /** How many users the server has, of which only some may be here. */
+  readonly totalUsers: number;
+}
+
+/** Where to publish, and what is said of it. */
+export interface PublishOptions {
+  /** The place of the link; see {@link publishVersion}. */
+  readonly out: string;
+  readonly from: string;
+  readonly searches: readonly string[];
+  /** Most bytes of rows. */
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** What is published. */
+export interface Published {
+  readonly generation: string;
+  /** False when it was published before. */
+  readonly isNew: boolean;
+}
+
+async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
+  const step = 1000;
+  for (let at = 0; at < rows.length; at += step) {
+    yield Buffer.from(
+      rows
+        .slice(at, at + step)
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join(""),
+    );
+  }
+}
+
+async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
+  const tables: Record<RowFile, readonly object[]> = {
+    "users.ndjson": users,
+    "worlds.ndjson": worlds.map((world) => ({ ...world, status: "ACTIVE" })),
+    "world-stats.ndjson": stats,
+    "instances.ndjson": instances.map(({ id, worldId, createdAt }) => {
+      return { id, worldId, isPublic: true, isActive: true, createdAt };
+    }),
+  };
+  const files = new Map<string, WrittenFile>();
+  for (const [name, rows] of Object.entries(tables)) {
+    files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
+  }
+  return files;
+}
+
+/** Publishes what was collected, unless just that is published. */
+export async function publishCollected(
+  collected: Collected,
+  { out, from, searches, maxBytes, signal }: PublishOptions,
+): Promise<Published> {
+  let generation = "";
+  const note: MirrorNote = {
+    ...{ from, searches, totalUsers: collected.platform.totalUsers },
+    generation: collected.generation?.slice(1, -1) ?? null,
+  };
+  const published = await publishVersion(out, async (folder, current) => {
+    const files = await writeRows(folder, collected);
+    generation = generationOf("mirror", files);
+    if (await holdsSame(current, generation, files, false)) return undefined;
+    await writeManifest(folder, generation, files, { mirror: note });
+    await checkRows(folder, { maxBytes, signal });
+    return generation;
+  });
+  return { generation, isNew: published !== undefined };
+}
+
+/** Whether a generation is what the link leads to. */
+export async function isPublished(out: string, generation: string): Promise<boolean> {
+  const current = await currentVersion(out);
+  return current !== undefined && (await readManifestOf(current))?.generation === generation;
+}

@@ -1,0 +1,63 @@
+/**
+ * How many connections may stand, so that descriptors are left for all else:
+ * reading keys and snapshots, and starting threads. A process that has none left
+ * can do neither, and one with several listeners may not even be able to refuse
+ * a connection: its threads spin over those that wait.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { codeOf } from "../system-error.ts";
+
+/** For a reload: its files and its thread. */
+const RESERVE = 24;
+
+/** What a thread that serves opens for itself. */
+const THREAD_RESERVE = 16;
+
+/** Fewest and most connections of the listener for operators, and its share of the descriptors that are free at its start. */
+const FEWEST_ADMIN = 32;
+const MOST_ADMIN = 512;
+const ADMIN_SHARE = 1 / 4;
+
+/** Descriptors that this process may still open; undefined where the system does not tell, or has no limit. */
+function freeDescriptors(): number | undefined {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
+  } catch (error) {
+    // Not one is left to look with.
+    return codeOf(error) === "EMFILE" ? 0 : undefined;
+  }
+}
+
+/**
+ * Most connections of one listener.
+ *
+ * @param listeners threads that listen, this one if it is 1
+ * @param others connections that are to be left for another listener
+ * @returns undefined where the system does not tell its limit, or has none; at least 1
+ */
+export function connectionLimit(listeners: number, others = 0): number | undefined {
+  const free = freeDescriptors();
+  if (free === undefined) return undefined;
+  const threads = listeners > 1 ? listeners * THREAD_RESERVE : 0;
+  return Math.max(1, Math.floor((free - RESERVE - others - threads) / listeners));
+}
+
+/** Most connections of the listener for operators. */
+export function adminConnectionLimit(): number {
+  const share = Math.floor((freeDescriptors() ?? Number.POSITIVE_INFINITY) * ADMIN_SHARE);
+  return Math.min(MOST_ADMIN, Math.max(FEWEST_ADMIN, share));
+}
+
+/**
+ * Why no thread can be started now: there are not enough descriptors. One that finds too few dies, and on Bun, whose
+ * server takes connections without a limit, the process with it.
+ *
+ * @returns undefined where there are enough
+ */
+export function whyNoThread(): string | undefined {
+  const free = freeDescriptors();
+  if (free === undefined || free >= THREAD_RESERVE) return undefined;
+  return "no thread can be started: there are too few file descriptors left (EMFILE)";
+}

@@ -1,0 +1,135 @@
+/** `orrery verify`: would a snapshot answer as another server does? */
+
+import { randomBytes } from "node:crypto";
+import { hashToken } from "../auth/keys.ts";
+import { formatColumns } from "../cli/columns.ts";
+import type { World } from "../cli/command.ts";
+import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
+import { startRequestProgress } from "../cli/request-progress.ts";
+import { refuseAddress } from "../cli/source.ts";
+import { createDirectAdapter } from "../http/direct.ts";
+import { observeNothing } from "../observe/events.ts";
+import { SnapshotError } from "../server/load/snapshots.ts";
+import { type OpenState, openState } from "../server/open.ts";
+import { DEFAULTS } from "../settings/settings.ts";
+import type { MirrorNote } from "../sources/mirror/snapshot.ts";
+import { readManifestOf } from "../sources/row-folder.ts";
+import { readToken } from "../sources/token.ts";
+import { explainUpstream, readServer } from "../sources/upstream/cli.ts";
+import { createUpstream } from "../sources/upstream/upstream.ts";
+import { TIMING } from "../sources/url/timing.ts";
+import { isObject } from "../util/json.ts";
+import { STOP_SIGNALS } from "../util/process/early-signals.ts";
+import type { Difference } from "./difference.ts";
+import { type Verified, verifySnapshot } from "./verify.ts";
+
+/** Examples of one kind that are printed for people. */
+const MOST_SHOWN = 5;
+
+const PREFIXES = { api: "api_", cli: "cli_" };
+
+/** Opens the snapshot as a server would, for a token that nobody else has. */
+async function openSnapshot(folder: string, token: string, options: Options<"verify">): Promise<OpenState> {
+  const record = {
+    ...{ id: "verify", kind: "cli" as const, name: "verify", sha256: hashToken(token), scopes: [] },
+    ...{ limit: null, active: true, expiresAt: null, createdAt: new Date().toISOString() },
+  };
+  try {
+    return await openState({
+      settings: {
+        ...DEFAULTS,
+        ...{ snapshot: folder, keys: "", docs: false, watch: 0, searchCacheBytes: 0 },
+        ...{ apiKeyPrefix: PREFIXES.api, cliTokenPrefix: PREFIXES.cli },
+        maxSnapshotBytes: options.values.maxSnapshotBytes,
+      },
+      records: [record],
+      threads: false,
+      observe: observeNothing,
+    });
+  } catch (error) {
+    if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
+    throw error;
+  }
+}
+
+/** What a mirror wrote into the manifest of what it made. */
+async function readNote(folder: string): Promise<MirrorNote | undefined> {
+  const note = (await readManifestOf(folder))?.mirror;
+  if (!isObject(note) || !Array.isArray(note.searches) || typeof note.totalUsers !== "number")
+    return undefined;
+  return note as unknown as MirrorNote;
+}
+
+function lineOf({ target, what, here, there }: Omit<Difference, "kind">): readonly string[] {
+  return [`  ${target}`, what, `here ${here ?? "nothing"}`, `there ${there ?? "nothing"}`];
+}
+
+function noteText(notes: Verified["notes"]): string {
+  if (notes.length === 0) return "";
+  const lines = notes.map((note) => [...lineOf(note), `answers ${note.answers}`]);
+  return `\nnotes: headers that the specification does not name\n${formatColumns(lines)}`;
+}
+
+function textOf({ compared, differences, counts, notes, coverage, notCompared, remarks }: Verified): string {
+  const lines = [`compared ${compared} answers, ${differences.length} differences\n`];
+  lines.push(`statistics of ${coverage.worldStatistics} worlds, profiles of ${coverage.users} users\n`);
+  for (const [kind, count] of Object.entries(counts)) {
+    const some = differences.filter((found) => found.kind === kind).slice(0, MOST_SHOWN);
+    lines.push(`\n${kind}: ${count}\n`, formatColumns(some.map(lineOf)));
+    if (count > some.length) lines.push(`  … and ${count - some.length} more\n`);
+  }
+  lines.push(noteText(notes));
+  for (const remark of remarks) lines.push(`\n${remark}\n`);
+  lines.push("\nnot compared\n", ...notCompared.map((what) => `  ${what}\n`));
+  return lines.join("");
+}
+
+/** Runs the command. */
+export async function verify(options: Options<"verify">, world: World): Promise<void> {
+  const base = readServer(options.values.against, options.names.against);
+  const folder = options.positionals[0]!;
+  refuseAddress("DIR", folder);
+  const stop = new AbortController();
+  for (const signal of STOP_SIGNALS) {
+    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
+  }
+  const progress = startRequestProgress(world, `asking ${new URL(base).host}`);
+  let left = 0;
+  let done = 0;
+  let verified: Verified;
+  try {
+    const theirToken = await readToken(options.values.tokenFile, options.names.tokenFile);
+    const token = PREFIXES.cli + randomBytes(16).toString("hex");
+    const { state, close } = await openSnapshot(folder, token, options);
+    try {
+      const upstream = createUpstream({
+        ...{ base, token: () => theirToken, timing: TIMING, signal: stop.signal },
+        perHour: options.values.requestsPerHour,
+        onSent: () => progress.show(++done, left, upstream.timeFor(left)),
+        onWait: (ms) => progress.tellWait(ms, left),
+      });
+      verified = await verifySnapshot({
+        ...{ upstream, token, ask: createDirectAdapter(state), store: state.generation.store },
+        ...{
+          note: await readNote(folder),
+          samples: options.values.samples,
+          seed: options.values.seed,
+        },
+        onProgress(count) {
+          left = count;
+        },
+      });
+    } finally {
+      close();
+    }
+  } catch (error) {
+    throw explainUpstream(error, folder);
+  } finally {
+    progress.end();
+  }
+  const { differences, counts } = verified;
+  const json = { ok: differences.length === 0, against: base, ...verified, counts };
+  world.print(options.values.json ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
+  if (differences.length > 0)
+    throw new CommandError(`${folder} differs from ${base}: ${differences.length} differences`);
+}
