@@ -50,6 +50,7 @@ export class KeyRing {
    */
   readonly #used = new Map<string, Key>();
   #bySlot: readonly (Key | undefined)[] | undefined;
+  #byId: ReadonlyMap<string, Key> | undefined;
 
   constructor(byHash: ReadonlyMap<string, Key> = new Map()) {
     this.byHash = byHash;
@@ -67,6 +68,12 @@ export class KeyRing {
       this.#bySlot = bySlot;
     }
     return this.#bySlot;
+  }
+
+  /** Keys by their ids; made when it is first asked for. */
+  get byId(): ReadonlyMap<string, Key> {
+    this.#byId ??= new Map(Array.from(this.byHash.values(), (key) => [key.id, key]));
+    return this.#byId;
   }
 
   find(token: string): Key | undefined {
@@ -119,7 +126,8 @@ function fail(message: string): never {
   throw new KeysFileError(message);
 }
 
-const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted: string]> = {
+/** @internal Test of each field of a record, and the words for a value that passes. */
+export const RECORD_CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted: string]> = {
   id: [(v) => typeof v === "string" && v !== "", "a non-empty string"],
   kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
   name: [(v) => typeof v === "string", "a string"],
@@ -154,7 +162,7 @@ export function parseKeys(text: string): KeyRecord[] {
   const hashes = new Set<string>();
   for (const [at, record] of file.keys.entries()) {
     if (!isObject(record)) fail(`keys[${at}]: must be an object`);
-    for (const [field, [test, wanted]] of Object.entries(CHECKS)) {
+    for (const [field, [test, wanted]] of Object.entries(RECORD_CHECKS)) {
       if (!Object.hasOwn(record, field)) fail(`keys[${at}].${field}: is missing`);
       if (!test(record[field])) fail(`keys[${at}].${field}: must be ${wanted}`);
     }

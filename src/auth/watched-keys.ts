@@ -23,10 +23,13 @@ const realKeyFiles: KeyFiles = {
   stat: (file) => stat(file, { bigint: true }),
 };
 
+/** What a reload did: `refused` when the file could not be used and the old keys or rows stay. */
+export type ReloadResult = "loaded" | "unchanged" | "refused";
+
 /** The keeper of one keys file. */
 export interface KeysKeeper {
-  /** Reads the file again, changed or not. */
-  readonly reload: () => Promise<void>;
+  /** Reads the file again, changed or not; tells what became of the keys. */
+  readonly reload: () => Promise<ReloadResult>;
   /** Why the last reading changed nothing; undefined when it went well. */
   readonly problem: () => string | undefined;
   /** Stops looking: no reading begins any more. */
@@ -94,6 +97,7 @@ export async function keepKeys(
   let fingerprint: string | undefined;
   let inForce: InForce | undefined;
   let problem = "";
+  let result: ReloadResult = "unchanged";
   let stopped = false;
 
   async function load(): Promise<void> {
@@ -106,6 +110,7 @@ export async function keepKeys(
     }
     fingerprint = seen;
     problem = "";
+    result = keys === undefined ? "unchanged" : "loaded";
     observe({ kind: keys === undefined ? "keys-unchanged" : "keys-loaded", keys: inForce!.size });
   }
 
@@ -119,6 +124,7 @@ export async function keepKeys(
     } catch (error) {
       // What could not be read is tried again at the next check; a problem is logged once.
       const before = problem;
+      result = "refused";
       problem = String(error);
       if (problem === before) return;
       if (error instanceof KeysFileError) observe({ kind: "keys-refused", problem: error.message });
@@ -136,7 +142,10 @@ export async function keepKeys(
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {
-    reload: () => readings.ask(),
+    async reload() {
+      await readings.ask();
+      return result;
+    },
     problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
     stop() {
       stopped = true;

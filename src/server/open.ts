@@ -1,8 +1,9 @@
 /** The state that adapters answer from, opened and kept current. */
 
 import type { State } from "../api/answer.ts";
-import { KeyRing } from "../auth/keys.ts";
+import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
 import { createCounters, createSharedCounters } from "../auth/limit.ts";
+import type { ReloadResult } from "../auth/watched-keys.ts";
 import type { CacheCounts, CachedSearch } from "../search/cache.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { SharedLimitsKeeper } from "../shared-limits/keep-shared.ts";
@@ -16,6 +17,17 @@ export interface Follower {
   readonly takeGeneration: (generation: Generation, index: SearchIndex) => void;
 }
 
+/** The outcome of a reload. */
+export interface Reloaded {
+  /** `unchanged` also where keys are given, not their file. */
+  readonly keys: ReloadResult;
+  readonly snapshot: ReloadResult;
+  /** Id of the generation that is served now. */
+  readonly generation: string;
+  /** Why keys or snapshot were refused, a line each. */
+  readonly problems: readonly string[];
+}
+
 /** A state and what keeps it current. */
 export interface OpenState {
   readonly state: State;
@@ -23,8 +35,10 @@ export interface OpenState {
   readonly searchIndex: () => SearchIndex;
   /** From now on told of everything new. */
   readonly follow: (follower: Follower) => void;
-  /** Reads keys and snapshot again. */
-  readonly reload: () => Promise<void>;
+  /** Reads keys and snapshot again; tells what became of both. */
+  readonly reload: () => Promise<Reloaded>;
+  /** Takes records in place of those that were given, at once. */
+  readonly takeRecords: (records: readonly KeyRecord[]) => void;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
   readonly beginSimilar: () => void;
   /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
@@ -103,8 +117,15 @@ function opened(current: Current, state: State, keepers: Keepers): OpenState {
       current.follower = follower;
     },
     async reload() {
-      await Promise.all([keys?.reload(), snapshots.reload()]);
+      const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
+        keys?.reload(),
+        snapshots.reload(),
+      ]);
+      const keysProblem = ofKeys === "refused" ? [keys!.problem()!] : [];
+      const { id } = state.generation.store;
+      return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
+    takeRecords: (records) => current.takeKeys(createKeyRing(records, state.gate.counters)),
     beginSimilar: () => searching.similar?.begin(),
     beginSaving: () => saving?.begin(),
     stop() {

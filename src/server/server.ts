@@ -43,7 +43,7 @@ export interface RunningServer {
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** Reads keys and snapshot again. */
-  readonly reload: () => Promise<void>;
+  readonly reload: () => Promise<unknown>;
   /** Stops without losing a request. */
   readonly stop: (why: string) => Promise<void>;
 }

@@ -42,13 +42,14 @@ export const STATUSES: readonly number[] = [
   ...new Set([NO_STATUS, 200, 204, 302, 304, ...Object.values(FAULTS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/** Errors that are answers of an operation that was carried out, or a defect: not a rejection. */
+/** Errors that are no rejection: answers of an operation that was carried out, a defect, and those that no server sends. */
 const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
   "worldMissing",
   "userMissing",
   "instanceMissing",
   "snapshotChanged",
   "internal",
+  "closed",
 ]);
 
 const REJECTIONS = (Object.keys(FAULTS) as FaultName[]).filter((name) => !ANSWERS.has(name));

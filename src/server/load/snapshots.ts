@@ -5,6 +5,7 @@
  * load is under way becomes one more load behind it, however often it comes.
  */
 
+import type { ReloadResult } from "../../auth/watched-keys.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
@@ -45,14 +46,21 @@ export class SnapshotError extends Error {
   }
 }
 
+/** @internal What became of a load. */
+export interface SnapshotOutcome {
+  readonly result: ReloadResult;
+  /** Why it was refused, a line each. */
+  readonly problems: readonly string[];
+}
+
 /** @internal The keeper of one folder. */
 export interface SnapshotKeeper {
   /** The generation to serve. */
   readonly current: () => Generation;
   /** What its searches run over, for other threads. */
   readonly index: () => SearchIndex;
-  /** Loads again; resolves when the load that this call asked for is over. */
-  readonly reload: () => Promise<void>;
+  /** Loads again; resolves when the load that this call asked for is over, with its outcome. */
+  readonly reload: () => Promise<SnapshotOutcome>;
   /** Checks the folder every so many milliseconds. */
   readonly watch: (everyMs: number) => void;
   /** Stops watching, and trying again: no load begins any more. */
@@ -103,6 +111,7 @@ export async function keepSnapshot(
   let retry: NodeJS.Timeout | undefined;
   const pauses = new GrowingPauses(RETRY_MS);
   let stopped = false;
+  let outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   const closing = new AbortController();
 
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
@@ -141,6 +150,7 @@ export async function keepSnapshot(
       if (closing.signal.aborted) return;
       if (!(error instanceof SourceError)) throw error;
       if (generation === undefined) throw new SnapshotError([error.message]);
+      outcome = { result: "refused", problems: [error.message] };
       observe({ kind: "snapshot-refused", problems: [error.message], serving: generation.store.id });
       return;
     }
@@ -161,11 +171,13 @@ export async function keepSnapshot(
     isServed = result.ok;
     if (!result.ok) {
       if (generation === undefined) throw new SnapshotError(result.problems);
+      outcome = { result: "refused", problems: result.problems };
       tellOfRefused(result, generation.store.id, retryMs);
       return;
     }
     events?.confirmed(ageMs);
-    if (result.store.id === generation?.store.id) {
+    outcome = { result: result.store.id === generation?.store.id ? "unchanged" : "loaded", problems: [] };
+    if (outcome.result === "unchanged") {
       observe(unchangedObservation(result, performance.now() - began));
     } else {
       served.replace(result);
@@ -184,8 +196,11 @@ export async function keepSnapshot(
     if (!stopped) retry = setTimeout(() => void reload(), retryMs).unref();
   }
 
-  function reload(): Promise<void> {
-    return stopped ? Promise.resolve() : loads.ask();
+  async function reload(): Promise<SnapshotOutcome> {
+    if (stopped)
+      return { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
+    await loads.ask();
+    return outcome;
   }
 
   /** Two equal fingerprints that differ from what is loaded: the writer is done. */
