@@ -29,9 +29,10 @@ import { createNodeDoor, type Handler } from "./http/node-door.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./install/supported.mjs";
 import { type ChosenCaller, PROCESS } from "./model/message.ts";
+import type { Reloaded } from "./model/reload.ts";
 import { type Observe, observeNothing } from "./observe/events.ts";
 import type { CacheCounts } from "./search/cache.ts";
-import { openState, type Reloaded } from "./server/open.ts";
+import { openState } from "./server/open.ts";
 import { checkOptions, type OpenOptions } from "./server/open-options.ts";
 import { PasswordFileError, readSharedLimits } from "./shared-limits/redis-url.ts";
 import { defaultCache, isAddress } from "./sources/address.ts";
@@ -46,10 +47,10 @@ export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
 export type { FetchHandler, RequestLike } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
+export type { Reloaded } from "./model/reload.ts";
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
 export { SnapshotError } from "./server/load/snapshots.ts";
-export type { Reloaded } from "./server/open.ts";
 export type { OpenOptions } from "./server/open-options.ts";
 
 /** The doors to a replica. */

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
-import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
+import { checkLocked, licencesOf, OPTIONAL_PEERS } from "./licences.ts";
 import {
   leanHttp,
   leanPino,
@@ -46,19 +46,25 @@ const OPTIONS: BuildOptions = {
 };
 
 try {
-  const { metafile } = await build({
+  // The library and its threads import the packages of an installation, which audits and licence tools can see.
+  // All of it lies side by side in one folder; `src/install/package.ts` counts on that.
+  await build({
     ...OPTIONS,
-    // All of it lies side by side in one folder; `src/install/package.ts` counts on that.
     entryPoints: {
       mod: "src/mod.ts",
-      program: "src/main.ts",
       "generation-thread": "src/server/threads/generation-thread.ts",
-      "serving-thread": "src/server/threads/serving-thread.ts",
       "similar-thread": "src/server/threads/similar-thread.ts",
     },
     splitting: true,
-    // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.
-    external: RUNTIME_DEPENDENCIES,
+    packages: "external",
+    plugins: [madeEncoders, leanHttp],
+  });
+  // The command takes the same packages into itself, so that it starts quickly.
+  const { metafile } = await build({
+    ...OPTIONS,
+    entryPoints: { program: "src/main.ts", "serving-thread": "src/server/threads/serving-thread.ts" },
+    splitting: true,
+    external: OPTIONAL_PEERS,
     metafile: true,
     plugins: [othersAlone, madeEncoders, leanHttp],
   });
@@ -68,7 +74,7 @@ try {
     entryPoints: { server: "src/main.ts" },
     chunkNames: "server-[name]-[hash]",
     splitting: true,
-    external: RUNTIME_DEPENDENCIES,
+    external: OPTIONAL_PEERS,
     metafile: true,
     plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
     // For packages of CommonJS.
@@ -94,6 +100,7 @@ try {
     writeFileSync(join(NEW, `pages-${name}.json`), JSON.stringify(await makePages(name)));
   }
   const inputs = { ...metafile.inputs, ...server.metafile.inputs };
+  checkLocked({ inputs });
   writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, PACKAGES_IN_PAGES));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -104,6 +111,8 @@ try {
     for (const entry of ["mod.d.ts", "client/mod.d.ts"])
       copyDeclarations(ALL_TYPES, join(NEW, "types"), entry);
     rmSync(ALL_TYPES, { recursive: true });
+    // The threads export nothing: bundlers take their files.
+    writeFileSync(join(NEW, "types/thread.d.ts"), "export {};\n");
   }
   // What `npm run build:binary` made is that command's.
   for (const name of ["orrery", "orrery.LICENSES.txt"]) {

@@ -12,13 +12,22 @@ import { encodedSchema } from "../src/store/encoders.ts";
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];
 const require = createRequire(import.meta.url);
 
+/** The module of an encoder as fast-json-stringify prints it, made an ES module. */
+function encoderModule(name: SchemaName): string {
+  const printed = String(build(encodedSchema(name), { mode: "standalone" }));
+  const imports = replaceAll(
+    printed,
+    /const (\w+) = require\('([^']+)'\)/g,
+    (variable, module) => `import ${variable} from "${module}.js"`,
+  );
+  return `${replaceAll(imports, /module\.exports =/g, () => "const encoder =")}\nexport default encoder;`;
+}
+
 /** The functions that fast-json-stringify makes, made beforehand: it takes a validator and fifty files to make them. */
 export const madeEncoders: Plugin = {
   name: "made-encoders",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^encoder:/ }, ({ path }) => ({ path, namespace: "encoder" }));
-    // Though the package as a whole may be external.
-    onResolve({ filter: /^fast-json-stringify\/lib\// }, ({ path }) => ({ path: require.resolve(path) }));
     onLoad({ filter: /\/store\/encoders\.ts$/ }, () => ({
       contents: [
         ...NAMES.map((name) => `import ${name} from "encoder:${name}";`),
@@ -26,9 +35,7 @@ export const madeEncoders: Plugin = {
       ].join("\n"),
     }));
     onLoad({ filter: /./, namespace: "encoder" }, ({ path }) => ({
-      contents: String(
-        build(encodedSchema(path.slice("encoder:".length) as SchemaName), { mode: "standalone" }),
-      ),
+      contents: encoderModule(path.slice("encoder:".length) as SchemaName),
       resolveDir: dirname(require.resolve("fast-json-stringify")),
     }));
   },

@@ -96,6 +96,7 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
 /**
  * Checks keys given in code.
  *
+ * @internal
  * @param who begins the message
  * @throws {TypeError} naming the key and what is wrong with it, never its token
  */
@@ -125,7 +126,7 @@ export function checkKeys(
   }
 }
 
-/** The record of a key given in code. */
+/** @internal The record of a key given in code. */
 export function recordOf(given: GivenKey): KeyRecord {
   const {
     id,

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
+import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
@@ -22,9 +23,6 @@ const realKeyFiles: KeyFiles = {
   read: (file) => readFile(file, "utf8"),
   stat: (file) => stat(file, { bigint: true }),
 };
-
-/** What a reload did: `refused` when the file could not be used and the old keys or rows stay. */
-export type ReloadResult = "loaded" | "unchanged" | "refused";
 
 /** The keeper of one keys file. */
 export interface KeysKeeper {

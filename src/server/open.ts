@@ -3,7 +3,7 @@
 import type { State } from "../api/answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
 import { createCounters, createSharedCounters } from "../auth/limit.ts";
-import type { ReloadResult } from "../auth/watched-keys.ts";
+import type { Reloaded } from "../model/reload.ts";
 import type { CacheCounts, CachedSearch } from "../search/cache.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { SharedLimitsKeeper } from "../shared-limits/keep-shared.ts";
@@ -15,17 +15,6 @@ import { type Keepers, type OpenStateOptions, openKeepers } from "./keepers.ts";
 export interface Follower {
   readonly takeKeys: (keys: KeyRing) => void;
   readonly takeGeneration: (generation: Generation, index: SearchIndex) => void;
-}
-
-/** The outcome of a reload. */
-export interface Reloaded {
-  /** `unchanged` also where keys are given, not their file. */
-  readonly keys: ReloadResult;
-  readonly snapshot: ReloadResult;
-  /** Id of the generation that is served now. */
-  readonly generation: string;
-  /** Why keys or snapshot were refused, a line each. */
-  readonly problems: readonly string[];
 }
 
 /** A state and what keeps it current. */

@@ -5,7 +5,7 @@
  * load is under way becomes one more load behind it, however often it comes.
  */
 
-import type { ReloadResult } from "../../auth/watched-keys.ts";
+import type { ReloadResult } from "../../model/reload.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
