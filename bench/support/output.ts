@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { ROOT } from "./child.ts";
+import { median } from "./load.ts";
 
 /** A cell: a text, or nothing where there is no figure. */
 export type Cell = string | number | undefined;
@@ -38,6 +39,18 @@ export function fixed(value: number, digits: number): string {
 /** A whole number, its thousands apart. */
 export function whole(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
+}
+
+/**
+ * A figure over some rounds: its median, then in brackets the lowest and the highest. A dash without rounds.
+ *
+ * @param show writes a number: of digits behind the point, or by a function
+ */
+export function spread(values: readonly number[], show: number | ((value: number) => string)): string {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  if (sorted.length === 0) return "–";
+  const write = typeof show === "number" ? (value: number) => fixed(value, show) : show;
+  return `${write(median(sorted))} (${write(sorted[0]!)}–${write(sorted.at(-1)!)})`;
 }
 
 /** The machine's processors, and the version of Node that runs this. */
