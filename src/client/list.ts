@@ -1,14 +1,8 @@
 /** Lists: one page by a call, or every item by an iterator that turns the pages. */
 
 import { ApiError, SnapshotChangedError } from "./errors.ts";
-import type { Reply, Send } from "./send.ts";
+import type { CallOptions, Reply, Send } from "./send.ts";
 import type { Words } from "./target.ts";
-
-/** Options of every call. */
-export interface CallOptions {
-  /** Ends the call, its waiting included; it rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
 
 /** Options of a call that gives one page. */
 export interface PageOptions extends CallOptions {

@@ -33,14 +33,14 @@
  */
 
 import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model.ts";
-import { type AllOptions, allOf, type CallOptions, type Page, type PageOptions, type Route } from "./list.ts";
-import { type ClientOptions, createSend } from "./send.ts";
+import { type AllOptions, allOf, type Page, type PageOptions, type Route } from "./list.ts";
+import { type CallOptions, type ClientOptions, createSend } from "./send.ts";
 import { searched, segment, type Words } from "./target.ts";
 
 export type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model.ts";
 export { ApiError, NetworkError, OrreryError, RateLimitError, SnapshotChangedError } from "./errors.ts";
-export type { AllOptions, CallOptions, Page, PageOptions, Pagination } from "./list.ts";
-export type { ClientOptions, ReplyHead } from "./send.ts";
+export type { AllOptions, Page, PageOptions, Pagination } from "./list.ts";
+export type { CallOptions, ClientOptions, ReplyHead } from "./send.ts";
 
 /** What a search for worlds finds. */
 export type FoundWorld = Pick<World, "id" | "name" | "description">;

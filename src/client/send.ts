@@ -11,7 +11,6 @@
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
-import type { AllOptions, CallOptions } from "./list.ts";
 import { check, type Rule, refuse, targetOf, type Words } from "./target.ts";
 
 /** What a client is made with. */
@@ -34,6 +33,12 @@ export interface ClientOptions {
    * that it returns is awaited. The call rejects with the error that it throws, and sends nothing more.
    */
   readonly onResponse?: (reply: ReplyHead) => unknown;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Ends the call, its waiting included; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** The head of a reply. */
@@ -207,7 +212,7 @@ export function createSend(options: ClientOptions): Send {
   const attempt = createAttempt(options);
   const { token } = options;
   return async (path, given = {}, more, ifMatch, left) => {
-    const { signal, onChange, ...words } = check(given as AllOptions);
+    const { signal, onChange, ...words } = check(given as CallOptions & { onChange?: unknown });
     const target = targetOf(path, { ...words, ...more });
     let { retries = 3, maxWaitMs = 60_000 } = options;
     for (let pauses = 0; ; ) {
