@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { startServer } from "../src/server/server.ts";
-import { DEFAULTS } from "../src/settings/settings.ts";
+import { DEFAULTS } from "../test/support/options.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { machine, markdown } from "./support/output.ts";

@@ -20,7 +20,7 @@ import { ROUTES } from "../src/api/routes.ts";
 import { addKey } from "../src/auth/keys-file.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { openState } from "../src/server/open.ts";
-import { DEFAULTS } from "../src/settings/settings.ts";
+import { DEFAULTS } from "../test/support/options.ts";
 import { NODE_OPTIONS, ROOT, visibleWorlds } from "./support/child.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";

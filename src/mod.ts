@@ -22,6 +22,7 @@
 
 import type { GivenKey } from "./auth/given-keys.ts";
 import { hashToken, type KeyRecord } from "./auth/keys.ts";
+import { PROGRAM } from "./features.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
@@ -122,7 +123,7 @@ function namePasswordFile(error: unknown): never {
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const { settings, keys, threads, observe } = checkOptions(options);
+  const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
   const { snapshot, cache } = settings;
   const opening = openState({
     settings: {

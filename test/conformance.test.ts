@@ -11,7 +11,6 @@ import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
-import { DEFAULTS } from "../src/settings/settings.ts";
 import {
   at,
   bearer,
@@ -41,6 +40,7 @@ import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
 import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
 import { judged, judgeReply } from "./support/openapi-replies.ts";
+import { DEFAULTS } from "./support/options.ts";
 import { IS_GIVEN } from "./support/program.ts";
 import { Recording } from "./support/recorded.ts";
 import { removeFolder, temporaryFolder, writeSnapshot } from "./support/snapshot.ts";

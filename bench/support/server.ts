@@ -9,7 +9,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DEFAULT_HTTP } from "../../src/http/server.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { startServer } from "../../src/server/server.ts";
-import { DEFAULTS } from "../../src/settings/settings.ts";
+import { DEFAULTS } from "../../test/support/options.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */
 export interface Report {

@@ -8,9 +8,9 @@ import { readAdminSettings } from "../admin/cli.ts";
 import { makeKey } from "../auth/new-key.ts";
 import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
-import { DEFAULTS } from "../settings/settings.ts";
+import { defaultsOf } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { World } from "./command.ts";
+import type { Program, World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { CommandError, type Options, readPrefixes } from "./options.ts";
 import { listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
@@ -37,17 +37,17 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 
 /** Runs the command. */
-export async function demo(options: Options<"demo">, world: World): Promise<void> {
+export async function demo(options: Options<"demo">, world: World, program: Program): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
   const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
-  reportUnknownVariables(world.environment, observe);
+  reportUnknownVariables(world.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
   readPrefixes(options);
-  const settings = { ...DEFAULTS, ...values, snapshot: sample, keys };
+  const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
   const server = await start({ settings, admin, http: httpFrom(values), observe }, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));

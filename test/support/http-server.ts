@@ -17,7 +17,8 @@ import type { Ask, Reply } from "../../src/model/message.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
 import { type ServerOptions, startServer } from "../../src/server/server.ts";
-import { DEFAULTS, type Settings } from "../../src/settings/settings.ts";
+import type { Settings } from "../../src/settings/settings.ts";
+import { DEFAULTS } from "./options.ts";
 import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */
