@@ -13,6 +13,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { PROGRAM } from "../src/features.ts";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { startServer } from "../src/server/server.ts";
 import { DEFAULTS } from "../test/support/options.ts";
@@ -56,6 +57,7 @@ const keys = Array.from({ length: KEYS }, (_, key) => ({
 writeFileSync(join(folder, "keys.json"), JSON.stringify({ keys }));
 
 const server = await startServer({
+  features: PROGRAM.features,
   settings: {
     ...DEFAULTS,
     ...{ snapshot: "data/sample", keys: join(folder, "keys.json"), port: 0, docs: false, watch: 0 },

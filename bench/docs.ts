@@ -18,6 +18,7 @@ import { chromium } from "playwright-core";
 import { answer, type State } from "../src/api/answer.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { addKey } from "../src/auth/keys-file.ts";
+import { PROGRAM } from "../src/features.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { openState } from "../src/server/open.ts";
 import { DEFAULTS } from "../test/support/options.ts";
@@ -46,6 +47,7 @@ const authorization = `Bearer ${token}`;
 
 async function openWith(setting: Setting): Promise<{ state: State; close: () => void }> {
   const { state, stop, close } = await openState({
+    features: PROGRAM.features,
     settings: {
       ...{ ...DEFAULTS, snapshot: SAMPLE, keys, docs: setting === "on" },
       ...{ watch: 0, searchCacheBytes: 0 },

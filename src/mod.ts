@@ -126,6 +126,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
   const { snapshot, cache } = settings;
   const opening = openState({
+    features: PROGRAM.features,
     settings: {
       ...settings,
       // Not asked for otherwise: some hosts ask their user before they tell.

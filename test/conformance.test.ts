@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ROUTES } from "../src/api/routes.ts";
+import { PROGRAM } from "../src/features.ts";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
@@ -160,6 +161,7 @@ interface Shared {
 
 function startHere({ settings }: World, shared: Shared): Promise<RunningServer> {
   return startServer({
+    features: PROGRAM.features,
     settings: {
       ...DEFAULTS,
       ...shared,

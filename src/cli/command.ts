@@ -1,5 +1,6 @@
 /** What a command is, and what it may use of the world outside. */
 
+import type { Features } from "../server/features.ts";
 import type { Command, Setting } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
 
@@ -47,4 +48,5 @@ export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<O
 export interface Program {
   readonly settings: readonly Setting[];
   readonly commands: readonly CommandRow[];
+  readonly features: Features;
 }

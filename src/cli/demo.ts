@@ -48,12 +48,16 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
   reportWithoutEffect(options, observe);
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const server = await start({ settings, admin, http: httpFrom(values), observe }, world, console);
+  const server = await start(
+    { settings, features: program.features, admin, http: httpFrom(values), observe },
+    world,
+    console,
+  );
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
   if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
-  if (settings.docs) await console.announce(`API reference on ${new URL("/docs", server.url)}\n`);
+  if (server.pagesUrl !== undefined) await console.announce(`API reference on ${server.pagesUrl}\n`);
   await stopped;
   await console.flush();
   // As for serve: a load that is still under way must not keep the process.

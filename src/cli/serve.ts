@@ -172,6 +172,7 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
   await checkCountsFile(options);
   const started: ServerOptions = {
     settings: { ...values, cache },
+    features: program.features,
     snapshotTokenName: names.snapshotTokenFile,
     sharedLimits: await sharedLimitsOf(options),
     admin: await readAdminSettings(options),

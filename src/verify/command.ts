@@ -41,9 +41,10 @@ async function openSnapshot(
   };
   try {
     return await openState({
+      features: {},
       settings: {
         ...defaults,
-        ...{ snapshot: folder, keys: "", docs: false, watch: 0, searchCacheBytes: 0 },
+        ...{ snapshot: folder, keys: "", watch: 0, searchCacheBytes: 0 },
         ...{ apiKeyPrefix: PREFIXES.api, cliTokenPrefix: PREFIXES.cli },
         maxSnapshotBytes,
       },

@@ -42,6 +42,7 @@ before(async () => {
     ...{ active: true, expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
   };
   here = await openState({
+    features: {},
     settings: {
       ...DEFAULTS,
       ...{ snapshot: folder, keys: "", apiKeyPrefix: "api_", cliTokenPrefix: "cli_" },

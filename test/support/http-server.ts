@@ -11,6 +11,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/api/answer.ts";
+import { PROGRAM } from "../../src/features.ts";
 import { createApiApp } from "../../src/http/api.ts";
 import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
 import type { Ask, Reply } from "../../src/model/message.ts";
@@ -181,6 +182,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
   };
   return {
     observe: (observation) => observations.push(observation),
+    features: PROGRAM.features,
     ...others,
     settings,
     // Threads take their time to start; a server whose searches are to be answered later asks for them.
