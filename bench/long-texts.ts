@@ -15,7 +15,7 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/auth/keys-file.ts";
-import { createRandom } from "../src/generate/random.ts";
+import { createRandom } from "../src/util/random.ts";
 import { linesOf } from "./support/child.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { addKey } from "../src/auth/keys-file.ts";
-import { createRandom } from "../src/generate/random.ts";
+import { createRandom } from "../src/util/random.ts";
 import { ask, forkServer, said } from "./support/child.ts";
 import type { Counts, Flood } from "./support/flooder.ts";
 import { constantLoad, median, percentile } from "./support/load.ts";

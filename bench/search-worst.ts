@@ -12,13 +12,13 @@
  * so it has V8's own threads in it.
  */
 
-import { createRandom, type Random } from "../src/generate/random.ts";
 import { readTerm } from "../src/search/fold.ts";
 import type { ResultSet } from "../src/search/query/result-set.ts";
 import type { Work } from "../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
+import { createRandom, type Random } from "../src/util/random.ts";
 import { drawUsers, drawWorlds } from "./search/texts.ts";
 import { readOptions } from "./support/options.ts";
 

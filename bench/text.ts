@@ -13,8 +13,8 @@
  */
 
 import { drawWorldTexts } from "../src/generate/names.ts";
-import { createRandom } from "../src/generate/random.ts";
 import { fold } from "../src/search/fold.ts";
+import { createRandom } from "../src/util/random.ts";
 import { type Corpus, type Described, localCorpora, readCorpus } from "./support/corpus.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, markdown, whole } from "./support/output.ts";

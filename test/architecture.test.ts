@@ -82,7 +82,6 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
   "server → similar": 4,
   "server → sources": 4,
   "util → search": 1,
-  "verify → generate": 1,
   "verify → sources": 2,
 };
 

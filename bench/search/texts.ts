@@ -1,6 +1,6 @@
 /** Texts that are hard to search, drawn with a fixed seed: addresses, hashes, handles, CJK sentences and common words. */
 
-import { createRandom, type Random } from "../../src/generate/random.ts";
+import { createRandom, type Random } from "../../src/util/random.ts";
 
 const COMMON =
   "the a of and to in is you that it with for world come explore hang out party chill game horror avatar music night friends club".split(

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
-import { createRandom } from "../../src/generate/random.ts";
 import { fold } from "../../src/search/fold.ts";
+import { createRandom } from "../../src/util/random.ts";
 import { percentile } from "./load.ts";
 
 /** Figures of one server. */
