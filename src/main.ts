@@ -2,10 +2,10 @@
 
 import { isatty } from "node:tty";
 import type { CommandRow, World } from "./cli/command.ts";
-import { COMMANDS } from "./cli/commands.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
+import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/descriptor.ts";
 import { nearest } from "./util/nearest.ts";
@@ -65,7 +65,7 @@ function version(): string {
 
 /** The command that the first words name, and the words behind them. */
 function findCommand(args: readonly string[]): { row: CommandRow; rest: readonly string[] } | undefined {
-  for (const row of COMMANDS) {
+  for (const row of PROGRAM.commands) {
     const words = row.name.split(" ");
     if (words.every((word, at) => args[at] === word)) return { row, rest: args.slice(words.length) };
   }
@@ -82,7 +82,7 @@ async function run(args: readonly string[]): Promise<number> {
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
     return await run([...args.slice(1), "--help"]);
   if (isHelp(args[0]) || args[0] === "help") {
-    world.print(overview());
+    world.print(overview(PROGRAM.commands));
     return 0;
   }
   if (["--version", "-v", "version"].includes(args[0] ?? "")) {
@@ -91,9 +91,9 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const found = findCommand(args);
   if (found === undefined) {
-    const family = COMMANDS.filter(({ name }) => name.startsWith(`${args[0]} `));
+    const family = PROGRAM.commands.filter(({ name }) => name.startsWith(`${args[0]} `));
     if (family.length > 0 && isHelp(args[1])) {
-      world.print(family.map(helpFor).join("\n"));
+      world.print(family.map((row) => helpFor(row, PROGRAM.settings)).join("\n"));
       return 0;
     }
     const words = args.slice(0, family.length > 0 ? 2 : 1);
@@ -105,20 +105,20 @@ async function run(args: readonly string[]): Promise<number> {
     const given = words.join(" ");
     const meant = nearest(
       given,
-      COMMANDS.flatMap(({ name }) => [name, name.split(" ")[0]!]),
+      PROGRAM.commands.flatMap(({ name }) => [name, name.split(" ")[0]!]),
     );
     const help = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
     throw new UsageError(`there is no command ${JSON.stringify(given)}${help} (see orrery --help)`);
   }
   const { row, rest } = found;
   if (rest.some(isHelp)) {
-    world.print(helpFor(row));
+    world.print(helpFor(row, PROGRAM.settings));
     return 0;
   }
   try {
-    const options = readOptions(row.name, rest, world.environment, row.positionals);
-    await refuseSameFiles(row, options);
-    await row.run(options, world);
+    const options = readOptions(row, rest, world.environment, PROGRAM.settings);
+    await refuseSameFiles(row, options, PROGRAM.settings);
+    await row.run(options, world, PROGRAM);
   } catch (error) {
     if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
     throw error;

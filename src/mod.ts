@@ -22,6 +22,7 @@
 
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
 import { type Client, createClient } from "./client/mod.ts";
+import { PROGRAM } from "./features.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createLocalFetch, LOCAL_ORIGIN } from "./http/local.ts";
@@ -136,10 +137,11 @@ function namePasswordFile(error: unknown): never {
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const { settings, keys, threads, observe } = checkOptions(options);
+  const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
   const { snapshot, cache } = settings;
   const opening = openState({
+    features: PROGRAM.features,
     settings: {
       ...settings,
       // Not asked for otherwise: some hosts ask their user before they tell.

@@ -21,11 +21,12 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { hashToken, type KeyRecord } from "../src/auth/keys.ts";
 import type { World } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
-import { readOptions, UsageError } from "../src/cli/options.ts";
+import { UsageError } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { settingsOf } from "../src/settings/settings.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { IS_LONG } from "./support/long.ts";
+import { optionsOf } from "./support/options.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
 import {
   get,
@@ -67,11 +68,8 @@ async function runInside(args: readonly string[], environment: Variables): Promi
     isTerminal: false,
     exit: forbidden("exited"),
   };
-  const row = COMMANDS.find(({ name }) => `${args.join(" ")} `.startsWith(`${name} `))!;
-  await row.run(
-    readOptions(row.name, args.slice(row.name.split(" ").length), environment, row.positionals),
-    world,
-  );
+  const row = PROGRAM.commands.find(({ name }) => `${args.join(" ")} `.startsWith(`${name} `))!;
+  await row.run(optionsOf(row.name, args.slice(row.name.split(" ").length), environment), world, PROGRAM);
 }
 
 describe("commands", { concurrency: 3 }, () => {
@@ -246,7 +244,7 @@ describe("commands", { concurrency: 3 }, () => {
       ],
       [
         ["serve", "--port", "nonsense", "-h"],
-        settingsOf("serve").map(({ flag }) => new RegExp(`--${flag}\\b`)),
+        settingsOf(PROGRAM.settings, "serve").map(({ flag }) => new RegExp(`--${flag}\\b`)),
       ],
     ];
     for (const [args, says] of asked) {

@@ -5,15 +5,16 @@ import { spawnSync } from "node:child_process";
 import { before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { World } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { completion } from "../src/cli/completion.ts";
-import { readOptions, UsageError } from "../src/cli/options.ts";
+import { UsageError } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { settingsOf } from "../src/settings/settings.ts";
+import { optionsOf } from "./support/options.ts";
 
 async function scriptFor(shell: string): Promise<string> {
   let printed = "";
   const world = { print: (text: string) => (printed += text) } as unknown as World;
-  await completion(readOptions("completion", [shell], {}, ["SHELL"]), world, COMMANDS);
+  await completion(optionsOf("completion", [shell]), world, PROGRAM.commands, PROGRAM.settings);
   return printed;
 }
 
@@ -41,9 +42,9 @@ describe("completion", () => {
   it("names every command and every flag for every shell", () => {
     for (const [shell, script] of scripts) {
       let flags = 0;
-      for (const { name } of COMMANDS) {
+      for (const { name } of PROGRAM.commands) {
         for (const word of name.split(" ")) assert.ok(script.includes(word), `${shell}: ${word}`);
-        for (const { flag } of settingsOf(name)) {
+        for (const { flag } of settingsOf(PROGRAM.settings, name)) {
           flags++;
           assert.ok(script.includes(shell === "fish" ? `-l ${flag} ` : `--${flag}`), `${shell}: ${flag}`);
         }

@@ -7,11 +7,11 @@ import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ROUTES } from "../src/api/routes.ts";
+import { PROGRAM } from "../src/features.ts";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
-import { DEFAULTS } from "../src/settings/settings.ts";
 import {
   at,
   bearer,
@@ -41,6 +41,7 @@ import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
 import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
 import { judged, judgeReply } from "./support/openapi-replies.ts";
+import { DEFAULTS } from "./support/options.ts";
 import { IS_GIVEN } from "./support/program.ts";
 import { Recording } from "./support/recorded.ts";
 import { removeFolder, temporaryFolder, writeSnapshot } from "./support/snapshot.ts";
@@ -160,6 +161,7 @@ interface Shared {
 
 function startHere({ settings }: World, shared: Shared): Promise<RunningServer> {
   return startServer({
+    features: PROGRAM.features,
     settings: {
       ...DEFAULTS,
       ...shared,

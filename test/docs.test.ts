@@ -9,12 +9,12 @@ import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
-import { readOptions } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { FAULTS } from "../src/model/fault.ts";
-import { SETTINGS, settingsOf, variableOf } from "../src/settings/settings.ts";
+import { settingsOf, variableOf } from "../src/settings/settings.ts";
 import { commandsOf, DOCUMENTS, documentOf, linksOf, problemWithLink, ROOT } from "./support/documents.ts";
+import { optionsOf } from "./support/options.ts";
 import { CLIENT, LIBRARY } from "./support/program.ts";
 import { GENERATED, withSections } from "./tools/docs.ts";
 import { EXAMPLES_FILE, makeExamples } from "./tools/examples.ts";
@@ -56,7 +56,7 @@ describe("generated tables", () => {
     );
     assert.deepEqual(
       flags,
-      settingsOf("serve").map((setting) => setting.flag),
+      settingsOf(PROGRAM.settings, "serve").map((setting) => setting.flag),
     );
   });
 });
@@ -119,11 +119,11 @@ describe("the documents", () => {
             assert.match(args.join(" "), /^--(help|version)$/);
             continue;
           }
-          const row = COMMANDS.find((one) => `${args.join(" ")} `.startsWith(`${one.name} `));
+          const row = PROGRAM.commands.find((one) => `${args.join(" ")} `.startsWith(`${one.name} `));
           assert.ok(row, `${name}:${line}: ${args.join(" ")}`);
           const rest = args.slice(row.name.split(" ").length);
           if (rest.includes("--help")) continue;
-          assert.doesNotThrow(() => readOptions(row.name, rest, {}, row.positionals), `${name}:${line}`);
+          assert.doesNotThrow(() => optionsOf(row.name, rest), `${name}:${line}`);
         }
       }
     }
@@ -149,8 +149,8 @@ a=1 \\
 
 describe("flags and variables", () => {
   it("mentioned in a document exist", () => {
-    const flags = new Set(SETTINGS.map((setting) => setting.flag));
-    const variables = new Set(SETTINGS.map((setting) => variableOf(setting.flag)));
+    const flags = new Set(PROGRAM.settings.map((setting) => setting.flag));
+    const variables = new Set(PROGRAM.settings.map((setting) => variableOf(setting.flag)));
     let seen = 0;
     for (const { name, text } of DOCUMENTS) {
       // What other programs printed and take: the results of the benches, bundlers, services.
@@ -187,13 +187,16 @@ describe("flags and variables", () => {
   });
 
   it("are in the help of their commands", () => {
-    for (const row of COMMANDS) {
-      assert.ok(overview().includes(row.name), row.name);
-      for (const setting of settingsOf(row.name)) {
-        assert.ok(helpFor(row).includes(`--${setting.flag}`), `${row.name} --${setting.flag}`);
+    for (const row of PROGRAM.commands) {
+      assert.ok(overview(PROGRAM.commands).includes(row.name), row.name);
+      for (const setting of settingsOf(PROGRAM.settings, row.name)) {
+        assert.ok(
+          helpFor(row, PROGRAM.settings).includes(`--${setting.flag}`),
+          `${row.name} --${setting.flag}`,
+        );
       }
     }
-    for (const setting of SETTINGS) assert.ok(setting.commands.length > 0, setting.flag);
+    for (const setting of PROGRAM.settings) assert.ok(setting.commands.length > 0, setting.flag);
   });
 });
 

@@ -6,10 +6,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { World } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { completion } from "../src/cli/completion.ts";
-import { readOptions } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { optionsOf } from "./support/options.ts";
 
 const hasBash = spawnSync("bash", ["-c", ":"]).status === 0;
 
@@ -22,7 +22,7 @@ describe("completion of files in bash", { skip: !hasBash && "bash is not install
     mkdirSync(join(folder, "my rows"));
     mkdirSync(join(folder, "it's 2: rows"));
     const world = { print: (text: string) => (script += text) } as unknown as World;
-    await completion(readOptions("completion", ["bash"], {}, ["SHELL"]), world, COMMANDS);
+    await completion(optionsOf("completion", ["bash"]), world, PROGRAM.commands, PROGRAM.settings);
   });
 
   /** @param words as they were typed, quotes included */

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../src/generate/random.ts";
 import { countEntriesIn } from "../src/search/index/entry-counts.ts";
 import { indexNgramDocuments } from "../src/search/index/ngram-documents.ts";
 import { WordIndexBuilder } from "../src/search/index/word-index.ts";
@@ -10,6 +9,7 @@ import { findNgramDocuments } from "../src/search/query/ngram-documents.ts";
 import { sizeOf } from "../src/search/shared/document-set.ts";
 import { mostOfTable } from "../src/search/shared/top-table.ts";
 import type { WordIndex } from "../src/search/shared/word-index.ts";
+import { createRandom } from "../src/util/random.ts";
 
 const random = createRandom(4, "words");
 const someWord = (units: number): string =>

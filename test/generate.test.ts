@@ -20,9 +20,9 @@ import { gunzipSync } from "node:zlib";
 import { OccupiedError } from "../src/generate/folder.ts";
 import { type GenerateOptions, generateSnapshot } from "../src/generate/generate.ts";
 import { compileGrammar } from "../src/generate/grammar.ts";
-import { createRandom } from "../src/generate/random.ts";
 import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
+import { createRandom } from "../src/util/random.ts";
 import { IS_LONG } from "./support/long.ts";
 
 type Row = Record<string, unknown>;

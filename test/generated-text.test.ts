@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { drawWorldTexts } from "../src/generate/names.ts";
-import { createRandom, createRowRandom } from "../src/generate/random.ts";
 import { RowBytes } from "../src/generate/row-bytes.ts";
 import { fold } from "../src/search/fold.ts";
+import { createRandom, createRowRandom } from "../src/util/random.ts";
 
 const WORLDS = 4000;
 

@@ -22,9 +22,10 @@ import { join } from "node:path";
 import { describe, it, mock } from "node:test";
 import { hashToken } from "../src/auth/keys.ts";
 import type { World } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
-import { CommandError, readOptions, UsageError } from "../src/cli/options.ts";
+import { CommandError, UsageError } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { optionsOf } from "./support/options.ts";
 import { keyRecord, readKeys, writeKeys } from "./support/place.ts";
 import { COMMAND } from "./support/program.ts";
 
@@ -54,8 +55,8 @@ async function run(args: readonly string[], more: Partial<World> = {}): Promise<
     ...more,
   };
   const words = args.slice(0, 2).join(" ");
-  const row = COMMANDS.find(({ name }) => name === words)!;
-  await row.run(readOptions(row.name, args.slice(2), {}, row.positionals), world);
+  const row = PROGRAM.commands.find(({ name }) => name === words)!;
+  await row.run(optionsOf(row.name, args.slice(2)), world, PROGRAM);
   return said;
 }
 

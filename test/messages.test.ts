@@ -6,22 +6,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { World } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { createKey } from "../src/cli/keys.ts";
-import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
+import { type Environment, type Options, UsageError } from "../src/cli/options.ts";
 import { reportUnknownVariables } from "../src/cli/variables.ts";
+import { PROGRAM } from "../src/features.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { keepSnapshot } from "../src/server/load/snapshots.ts";
 import type { Store } from "../src/store/generation.ts";
+import { optionsOf } from "./support/options.ts";
 import { until } from "./support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-messages-"));
 after(() => rmSync(folder, { recursive: true }));
 
 function serveOptions(args: readonly string[], environment: Environment = {}): Options<"serve"> {
-  return readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []);
+  return optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment);
 }
 
 describe("a value that is refused", () => {
@@ -58,7 +59,7 @@ describe("keys create", () => {
     const forbidden = (): never => assert.fail("it went on");
     const world = { environment: {}, print: forbidden, deliver: forbidden } as unknown as World;
     try {
-      await createKey(readOptions("keys create", ["--keys", keys, ...more], {}, []), world);
+      await createKey(optionsOf("keys create", ["--keys", keys, ...more]), world);
     } catch (error) {
       assert.ok(error instanceof UsageError, String(error));
       assert.ok(!existsSync(keys));
@@ -107,7 +108,7 @@ describe("variables that no command reads", () => {
       ORRERY_THREADS: "2",
       OTHER: "x",
     };
-    reportUnknownVariables(environment, (observation) => seen.push(observation));
+    reportUnknownVariables(environment, PROGRAM.settings, (observation) => seen.push(observation));
     assert.deepEqual(
       seen.map((one) => (one.kind === "variable-unknown" ? [one.variable, one.meant] : [])),
       [
@@ -180,12 +181,14 @@ describe("a snapshot that changes while it is read", () => {
 
 describe("help", () => {
   it("fits into a hundred columns", () => {
-    for (const row of COMMANDS) {
-      for (const line of helpFor(row).split("\n")) assert.ok(line.length <= 100, `${row.name}: ${line}`);
+    for (const row of PROGRAM.commands) {
+      for (const line of helpFor(row, PROGRAM.settings).split("\n"))
+        assert.ok(line.length <= 100, `${row.name}: ${line}`);
     }
   });
 
   it("does not say that there is no default where it says what it is", () => {
-    for (const row of COMMANDS) assert.doesNotMatch(helpFor(row), /\[none/, row.name);
+    for (const row of PROGRAM.commands)
+      assert.doesNotMatch(helpFor(row, PROGRAM.settings), /\[none/, row.name);
   });
 });

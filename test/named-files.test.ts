@@ -5,17 +5,17 @@ import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSy
 import { basename, dirname, join, relative } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import type { CommandRow } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { refuseSameFiles } from "../src/cli/named-files.ts";
-import { readOptions, UsageError } from "../src/cli/options.ts";
-import { SETTINGS } from "../src/settings/settings.ts";
+import { UsageError } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
+import { optionsOf } from "./support/options.ts";
 import { place } from "./support/place.ts";
 import { killAll, run } from "./support/process.ts";
 
 after(killAll);
 
-const rowOf = (name: string): CommandRow => COMMANDS.find((row) => row.name === name)!;
+const rowOf = (name: string): CommandRow => PROGRAM.commands.find((row) => row.name === name)!;
 
 /** Other settings that must be given; their paths are nobody's. */
 const REQUIRED: Readonly<Record<string, string>> = {
@@ -30,11 +30,11 @@ const REQUIRED: Readonly<Record<string, string>> = {
 /** Refuses two settings of a command, or does not. */
 async function check(row: CommandRow, given: Readonly<Record<string, string>>): Promise<void> {
   const { DIR = "/nowhere/dir", ...flags } = given;
-  const own = SETTINGS.filter(({ commands, required }) => required && commands.includes(row.name));
+  const own = PROGRAM.settings.filter(({ commands, required }) => required && commands.includes(row.name));
   const values = { ...Object.fromEntries(own.map(({ flag }) => [flag, REQUIRED[flag]!])), ...flags };
   const args = Object.entries(values).flatMap(([flag, value]) => [`--${flag}`, value]);
   const words = row.positionals.map(() => DIR);
-  await refuseSameFiles(row, readOptions(row.name, [...args, ...words], {}, row.positionals));
+  await refuseSameFiles(row, optionsOf(row.name, [...args, ...words]), PROGRAM.settings);
 }
 
 /** Ways to spell the path of a file that is there; of one that is not, the first two. */
@@ -63,8 +63,8 @@ function folderIn(t: TestContext): string {
 }
 
 describe("a file that a setting has written", () => {
-  for (const row of COMMANDS) {
-    const own = SETTINGS.filter(({ commands, path }) => path && commands.includes(row.name));
+  for (const row of PROGRAM.commands) {
+    const own = PROGRAM.settings.filter(({ commands, path }) => path && commands.includes(row.name));
     const others = [...own.map(({ flag }) => flag), ...row.positionals.filter((name) => name === "DIR")];
     for (const { flag } of own.filter(({ path }) => path === "written")) {
       for (const other of others.filter((name) => name !== flag)) {
@@ -108,21 +108,16 @@ describe("a file that a setting has written", () => {
 
   it("is told of with the variable that named it", async (t) => {
     const { snapshot, keys } = place(t);
-    const options = readOptions(
-      "serve",
-      ["--snapshot", snapshot],
-      { ORRERY_KEYS: keys, ORRERY_STATE: keys },
-      [],
-    );
+    const options = optionsOf("serve", ["--snapshot", snapshot], { ORRERY_KEYS: keys, ORRERY_STATE: keys });
     await assert.rejects(
-      refuseSameFiles(rowOf("serve"), options),
+      refuseSameFiles(rowOf("serve"), options, PROGRAM.settings),
       /^UsageError: ORRERY_STATE: is the same file as ORRERY_KEYS: /,
     );
   });
 });
 
 it("every setting of a file or folder says what the command does there", () => {
-  for (const { flag, value, path } of SETTINGS)
+  for (const { flag, value, path } of PROGRAM.settings)
     assert.equal(path !== undefined, /^(FILE|DIR)/.test(value ?? ""), flag);
 });
 

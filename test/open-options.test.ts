@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { PROGRAM } from "../src/features.ts";
 import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
 import { checkOptions } from "../src/server/open-options.ts";
-import { DEFAULTS } from "../src/settings/settings.ts";
+import { DEFAULTS } from "./support/options.ts";
 import { place, TOKEN } from "./support/place.ts";
 
 const RIGHT: OpenOptions = { snapshot: "folder", keys: "file" };
@@ -115,10 +116,10 @@ describe("options of openOrrery", () => {
   });
 
   it("that are absent have the defaults of the settings", () => {
-    const { settings, keys } = checkOptions({ ...RIGHT, rateLimit: undefined });
+    const { settings, keys } = checkOptions({ ...RIGHT, rateLimit: undefined }, PROGRAM.settings);
     assert.deepEqual(settings, { ...DEFAULTS, snapshot: "folder", keys: "file" });
     assert.equal(keys, undefined);
-    assert.equal(checkOptions({ ...RIGHT, cors: false }).settings.cors, false);
+    assert.equal(checkOptions({ ...RIGHT, cors: false }, PROGRAM.settings).settings.cors, false);
   });
 
   it("say whether there are pages beside the API", async (t) => {

@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readAdminSettings } from "../src/admin/cli.ts";
 import type { World } from "../src/cli/command.ts";
-import { type Environment, readOptions } from "../src/cli/options.ts";
+import type { Environment } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
+import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { openSource } from "../src/server/load/open-source.ts";
@@ -15,6 +16,7 @@ import { sharedLimitsOf } from "../src/shared-limits/cli.ts";
 import { mirror } from "../src/sources/mirror/command.ts";
 import { verify } from "../src/verify/command.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { optionsOf } from "./support/options.ts";
 
 const CANARY = "canary-0815";
 /** Nobody is ever asked at it. */
@@ -29,7 +31,7 @@ const WORLD: World = {
 type Use = (args: readonly string[], environment: Environment, folder: string) => Promise<unknown>;
 
 const serving = (args: readonly string[], environment: Environment = {}) =>
-  readOptions("serve", ["--snapshot", NOWHERE, "--keys", "k", ...args], environment, []);
+  optionsOf("serve", ["--snapshot", NOWHERE, "--keys", "k", ...args], environment);
 
 const ON_SERVE: Readonly<Record<string, Use>> = {
   "admin-token-file": (args, environment) =>
@@ -49,7 +51,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
   check: [
     "--snapshot-token-file",
     (args, environment, folder) => {
-      const options = readOptions("check", ["--cache", folder, ...args, NOWHERE], environment, ["DIR"]);
+      const options = optionsOf("check", ["--cache", folder, ...args, NOWHERE], environment);
       return fetchSnapshot(options, WORLD);
     },
   ],
@@ -57,7 +59,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
     "--token-file",
     (args, environment, folder) =>
       mirror(
-        readOptions("mirror", ["--from", NOWHERE, "--out", join(folder, "out"), ...args], environment, []),
+        optionsOf("mirror", ["--from", NOWHERE, "--out", join(folder, "out"), ...args], environment),
         WORLD,
       ),
   ],
@@ -65,8 +67,9 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
     "--token-file",
     (args, environment) =>
       verify(
-        readOptions("verify", ["--against", NOWHERE, ...args, "data/sample"], environment, ["DIR"]),
+        optionsOf("verify", ["--against", NOWHERE, ...args, "data/sample"], environment),
         WORLD,
+        PROGRAM,
       ),
   ],
   "the library": [

@@ -2,34 +2,24 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor } from "../src/cli/help.ts";
-import { type Environment, type Options, readOptions, UsageError } from "../src/cli/options.ts";
+import { type Environment, type Options, UsageError } from "../src/cli/options.ts";
+import { PROGRAM } from "../src/features.ts";
 import { httpFrom } from "../src/http/server.ts";
 import {
   type Command,
-  DEFAULTS,
   nameOf,
   problemWith,
   readBoolean,
   readsVariable,
-  SETTINGS,
   settingsOf,
   variableOf,
 } from "../src/settings/settings.ts";
 import { nearest } from "../src/util/nearest.ts";
+import { DEFAULTS, optionsOf as read } from "./support/options.ts";
 
 const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
 const SERVE = ["--snapshot", "s", "--keys", "k"];
-
-function read<C extends Command>(
-  command: C,
-  args: readonly string[],
-  environment: Environment = {},
-): Options<C> {
-  const { positionals } = COMMANDS.find(({ name }) => name === command)!;
-  return readOptions(command, args, environment, positionals);
-}
 
 function problem(command: Command, args: readonly string[], environment: Environment = {}): string {
   try {
@@ -48,12 +38,12 @@ function valueIn({ values }: Options, flag: string): unknown {
 
 /** The default of a setting as text. */
 function defaultOf(flag: string): string {
-  const setting = SETTINGS.find((row) => row.flag === flag);
+  const setting = PROGRAM.settings.find((row) => row.flag === flag);
   return setting?.default ?? (setting?.kind === "flag" ? "off" : assert.fail(`${flag} has no default`));
 }
 
 /** A value for each setting that is not its default. */
-function otherValue({ flag, kind, choices }: (typeof SETTINGS)[number]): string {
+function otherValue({ flag, kind, choices }: (typeof PROGRAM.settings)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices && kind !== "list") return choices.find((choice) => choice !== defaultOf(flag))!;
   return flag === "scope" ? "read:users" : "2001";
@@ -96,11 +86,13 @@ describe("values", () => {
 
 describe("relations", () => {
   it("name settings of the same commands", () => {
-    const related = SETTINGS.filter(({ needs, notWith }) => needs ?? notWith);
+    const related = PROGRAM.settings.filter(({ needs, notWith }) => needs ?? notWith);
     assert.ok(related.length > 5);
     for (const { needs, notWith, commands } of related) {
       for (const command of commands) {
-        const other = settingsOf(command).find(({ flag }) => flag === (needs ?? notWith?.flag));
+        const other = settingsOf(PROGRAM.settings, command).find(
+          ({ flag }) => flag === (needs ?? notWith?.flag),
+        );
         assert.ok(other, `${needs ?? notWith?.flag} of ${command}`);
         if (notWith) assert.ok(other.choices?.includes(notWith.value));
       }
@@ -117,7 +109,7 @@ describe("relations", () => {
 });
 
 describe("booleans", () => {
-  const booleans = settingsOf("serve").filter(({ kind }) => kind === "flag");
+  const booleans = settingsOf(PROGRAM.settings, "serve").filter(({ kind }) => kind === "flag");
   const words: readonly (readonly [word: string, value: boolean])[] = [
     ...["on", "true", "1", "yes", "ON", "Yes"].map((word) => [word, true] as const),
     ...["off", "false", "0", "no", "OFF", "False"].map((word) => [word, false] as const),
@@ -179,11 +171,11 @@ describe("booleans", () => {
 describe("variables", () => {
   it("are read by serve and demo for every option, by the others for the keys file alone", () => {
     let seen = 0;
-    for (const { name } of COMMANDS) {
-      const needed = settingsOf(name).filter(({ required }) => required);
+    for (const { name } of PROGRAM.commands) {
+      const needed = settingsOf(PROGRAM.settings, name).filter(({ required }) => required);
       const args = needed.flatMap(({ flag }) => [`--${flag}`, "x"]);
-      const words = COMMANDS.find((row) => row.name === name)!.positionals;
-      for (const setting of settingsOf(name)) {
+      const words = PROGRAM.commands.find((row) => row.name === name)!.positionals;
+      for (const setting of settingsOf(PROGRAM.settings, name)) {
         if (setting.required) continue;
         const { flag } = setting;
         const value = otherValue(setting);
@@ -207,9 +199,9 @@ describe("variables", () => {
   it("are named in messages and help where they count, and only there", () => {
     assert.equal(problem("keys list", []), "--keys (or ORRERY_KEYS) is required");
     assert.equal(problem("generate", [], { ORRERY_OUT: "x" }), "--out is required");
-    for (const row of COMMANDS) {
-      for (const { flag } of settingsOf(row.name)) {
-        const named = new RegExp(`\\b${variableOf(flag)}\\b`).test(helpFor(row));
+    for (const row of PROGRAM.commands) {
+      for (const { flag } of settingsOf(PROGRAM.settings, row.name)) {
+        const named = new RegExp(`\\b${variableOf(flag)}\\b`).test(helpFor(row, PROGRAM.settings));
         assert.equal(named, readsVariable(row.name, flag), `${row.name} --${flag}`);
       }
     }

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom } from "../src/generate/random.ts";
 import { createPace, type Pace, type PaceOptions } from "../src/sources/upstream/pace.ts";
+import { createRandom } from "../src/util/random.ts";
 
 const HOUR = 3_600_000;
 

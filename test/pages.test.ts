@@ -7,12 +7,12 @@ import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { createOpenApi } from "../src/api/openapi.ts";
 import { takesGzip } from "../src/api/pages/accept-encoding.ts";
-import type { PageRequest } from "../src/api/pages/serve.ts";
+import type { PageRequest } from "../src/api/pages/page-server.ts";
 import { ROUTES } from "../src/api/routes.ts";
-import { createReference } from "../src/docs-page/reference.ts";
+import { openPages } from "../src/docs-page/reference.ts";
 import { bodyBytes } from "../src/model/body.ts";
 
-const serve = createReference(true, "50 a minute");
+const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
 
 interface Got {
   readonly status: number;
@@ -23,7 +23,7 @@ interface Got {
 /** Asks; undefined where the path is none of theirs. */
 async function ask(path: string, more: Partial<PageRequest> = {}): Promise<Got | undefined> {
   const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
-  const reply = await serve({ method: "GET", path, ...none, ...more });
+  const reply = await pages.answer({ method: "GET", path, ...none, ...more });
   if (reply === undefined) return undefined;
   const headers = new Map<string, string>();
   const list = splitHeaders(reply.headers);
@@ -57,7 +57,7 @@ describe("what is served", () => {
     for (const acceptEncoding of ["gzip", undefined]) {
       for (const path of ["/", "/docs", "/openapi.json", "/nowhere"]) {
         await ask(path, { acceptEncoding });
-        assert.ok(!(serve({ method: "GET", path, ...none, acceptEncoding }) instanceof Promise), path);
+        assert.ok(!(pages.answer({ method: "GET", path, ...none, acceptEncoding }) instanceof Promise), path);
       }
     }
   });
@@ -90,10 +90,7 @@ describe("what is served", () => {
       JSON.parse(body.toString("utf8")),
       JSON.parse(JSON.stringify(createOpenApi(ROUTES, "50 a minute"))),
     );
-    const without = await createReference(
-      false,
-      "",
-    )({
+    const without = await openPages({ docs: true, cors: false }, "")!.answer({
       ...{ method: "GET", path: "/openapi.json" },
       ...{ ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined },
     });
@@ -101,12 +98,12 @@ describe("what is served", () => {
   });
 
   it("says the server's own limit, under tags of its own", async () => {
-    const other = createReference(true, "7 in 90 seconds");
+    const other = openPages({ docs: true, cors: true }, "7 in 90 seconds")!;
     const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
     for (const path of ["/docs", "/openapi.json"]) {
       const own = await asked(path);
       assert.match(own.body.toString("utf8"), /50 a minute where nothing else/);
-      const reply = (await other({ method: "GET", path, ...none }))!;
+      const reply = (await other.answer({ method: "GET", path, ...none }))!;
       const text = bodyBytes(reply.body).toString("utf8");
       assert.match(text, /7 in 90 seconds where nothing else/);
       assert.doesNotMatch(text, /an hour|\{\{/);

@@ -9,7 +9,6 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { State } from "../src/api/answer.ts";
-import { createRandom } from "../src/generate/random.ts";
 import type { ApiApp } from "../src/http/api.ts";
 import { createNodeDoor } from "../src/http/node-door.ts";
 import { DEFAULT_HTTP, HttpServer } from "../src/http/server.ts";
@@ -17,6 +16,7 @@ import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/
 import { TextColumn } from "../src/store/bytes.ts";
 import type { Found } from "../src/store/generation.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
+import { createRandom } from "../src/util/random.ts";
 import { BASE, cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";

@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Environment, readOptions, readPrefixes, UsageError } from "../src/cli/options.ts";
+import { type Environment, readPrefixes, UsageError } from "../src/cli/options.ts";
 import { openOrrery } from "../src/mod.ts";
+import { optionsOf } from "./support/options.ts";
 
 function problem(args: readonly string[], environment: Environment = {}): string {
   try {
-    readPrefixes(readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []));
+    readPrefixes(optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment));
   } catch (error) {
     assert.ok(error instanceof UsageError, String(error));
     return error.message;

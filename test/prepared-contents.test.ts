@@ -7,13 +7,13 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createRandom } from "../src/generate/random.ts";
 import { openOrrery, SnapshotError } from "../src/mod.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { misfitRows } from "../src/snapshot/prepared/packed-rows.ts";
 import { encodeInstance, encodeUser, encodeWorld, encodeWorldStats } from "../src/store/encode.ts";
 import { type Block, rowObject } from "../src/store/table.ts";
+import { createRandom } from "../src/util/random.ts";
 import {
   id,
   instance,

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../src/generate/random.ts";
 import type { WorldIndex } from "../src/search/shared/world-index.ts";
 import { indexWorlds, rankWorldsAnew } from "../src/search/worlds.ts";
+import { createRandom } from "../src/util/random.ts";
 
 const random = createRandom(5, "ranked");
 const WORDS = [

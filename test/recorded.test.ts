@@ -3,8 +3,8 @@
 import { after, it } from "node:test";
 import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
+import { PROGRAM } from "../src/features.ts";
 import { cleanUp, serve } from "./support/http-server.ts";
 import { get } from "./support/process.ts";
 import { Recording } from "./support/recorded.ts";
@@ -13,8 +13,8 @@ after(cleanUp);
 
 it("help texts are those recorded", () => {
   const recording = new Recording("help");
-  recording.add("overview", overview());
-  for (const row of COMMANDS) recording.add(row.name, helpFor(row));
+  recording.add("overview", overview(PROGRAM.commands));
+  for (const row of PROGRAM.commands) recording.add(row.name, helpFor(row, PROGRAM.settings));
   recording.check();
 });
 

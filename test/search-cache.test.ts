@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createRandom } from "../src/generate/random.ts";
 import { sliceAll } from "../src/model/body.ts";
 import { withCache } from "../src/search/cache.ts";
 import { ListedResults, PartialResults, type ResultSet } from "../src/search/query/result-set.ts";
 import type { Work } from "../src/search/shared/work.ts";
 import { createInlineSearch, createOffloadedSearch } from "../src/server/search/inline-search.ts";
 import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
+import { createRandom } from "../src/util/random.ts";
 
 /** The same search, asked by one caller that waits for all of it. */
 function asOne<Result, More>(

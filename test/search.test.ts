@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { createRandom } from "../src/generate/random.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { indexTrigrams } from "../src/search/index/trigrams.ts";
 import type { OpenWorldIndex } from "../src/search/query/find-worlds.ts";
@@ -12,6 +11,7 @@ import { TextsBuilder } from "../src/search/shared/texts.ts";
 import { runNow } from "../src/search/shared/work.ts";
 import { indexNames, indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { createRandom } from "../src/util/random.ts";
 import { part } from "./support/long.ts";
 import {
   checkPages,

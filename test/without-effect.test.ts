@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Environment, readOptions } from "../src/cli/options.ts";
+import type { Environment } from "../src/cli/options.ts";
 import { reportWithoutEffect } from "../src/cli/serve.ts";
 import type { Observation } from "../src/observe/events.ts";
+import { optionsOf } from "./support/options.ts";
 
 function told(args: readonly string[], environment: Environment = {}): Observation[] {
-  const options = readOptions("serve", ["--snapshot", "s", "--keys", "k", ...args], environment, []);
+  const options = optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment);
   const observed: Observation[] = [];
   reportWithoutEffect(options, (observation) => observed.push(observation));
   return observed;

@@ -31,7 +31,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
-import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
+import { makePages, packagesIn } from "../src/api/pages/make.ts";
+import { PAGES } from "../src/features.ts";
 import { licencesOf } from "./licences.ts";
 import { leanPino, leanPrometheus, madeEncoders } from "./plugins.ts";
 
@@ -93,10 +94,10 @@ async function bundle(folder: string): Promise<string> {
       }
     }
   }
-  for (const name of PAGES) {
-    writeFileSync(join(folder, `pages-${name}.json`), JSON.stringify(await makePages(name)));
+  for (const source of PAGES) {
+    writeFileSync(join(folder, `pages-${source.name}.json`), JSON.stringify(await makePages(source)));
   }
-  return licencesOf(metafile, PACKAGES_IN_PAGES);
+  return licencesOf(metafile, packagesIn(PAGES));
 }
 
 /** The Node to be made into the program. */
@@ -161,7 +162,9 @@ function configuration(folder: string): string {
       "package.json": join(ROOT, "package.json"),
       "sample-files": join(folder, "sample-files"),
       ...Object.fromEntries(THREADS.map((name) => [name, join(folder, `${name}.js`)])),
-      ...Object.fromEntries(PAGES.map((name) => [`pages-${name}.json`, join(folder, `pages-${name}.json`)])),
+      ...Object.fromEntries(
+        PAGES.map(({ name }) => [`pages-${name}.json`, join(folder, `pages-${name}.json`)]),
+      ),
       ...Object.fromEntries(names.map((name) => [`sample/${name}`, join(sample, name)])),
     },
   };

@@ -11,7 +11,8 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
-import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
+import { makePages, packagesIn } from "../src/api/pages/make.ts";
+import { PAGES } from "../src/features.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { checkLocked, licencesOf, OPTIONAL_PEERS } from "./licences.ts";
 import {
@@ -96,12 +97,12 @@ try {
     platform: "neutral",
     target: "es2022",
   });
-  for (const name of PAGES) {
-    writeFileSync(join(NEW, `pages-${name}.json`), JSON.stringify(await makePages(name)));
+  for (const source of PAGES) {
+    writeFileSync(join(NEW, `pages-${source.name}.json`), JSON.stringify(await makePages(source)));
   }
   const inputs = { ...metafile.inputs, ...server.metafile.inputs };
   checkLocked({ inputs });
-  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, PACKAGES_IN_PAGES));
+  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, packagesIn(PAGES)));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     execFileSync(tsc, ["-p", "tsconfig.build.json", "--outDir", ALL_TYPES], {

@@ -115,7 +115,7 @@ export const serverAlone: Plugin = {
     });
     // The other commands are the other program's.
     onResolve({ filter: /./ }, ({ kind, importer }) =>
-      kind === "dynamic-import" && importer.endsWith("/src/cli/commands.ts")
+      kind === "dynamic-import" && /\/src\/[^/]+\/commands\.ts$/.test(importer)
         ? { path: "./program.js", external: true }
         : undefined,
     );

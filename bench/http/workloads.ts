@@ -1,7 +1,7 @@
 /** What is asked: lists of prepared requests, drawn from the snapshot with a fixed seed. */
 
-import { createRandom } from "../../src/generate/random.ts";
 import { BASE_PATH } from "../../src/model/model.ts";
+import { createRandom } from "../../src/util/random.ts";
 import { type Rows, readRows } from "../peers/shared.ts";
 
 /** How replies of two servers to the same request are compared. */

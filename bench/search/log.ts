@@ -1,7 +1,7 @@
 /** The query log: the same for every engine, drawn from the texts themselves with a fixed seed. */
 
-import { createRandom } from "../../src/generate/random.ts";
 import { fold } from "../../src/search/fold.ts";
+import { createRandom } from "../../src/util/random.ts";
 
 /** Queries of one class, folded. */
 export type QueryLog = Readonly<Record<QueryClass, readonly string[]>>;

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { addKey } from "../../src/auth/keys-file.ts";
-import { createRandom } from "../../src/generate/random.ts";
+import { createRandom } from "../../src/util/random.ts";
 import { ask, forkServer, said } from "./child.ts";
 import type { Counts, Flood } from "./flooder.ts";
 import { constantLoad, median, percentile } from "./load.ts";

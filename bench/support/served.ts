@@ -1,8 +1,8 @@
 /** What requests cost a server in another process: CPU time of lookups and pages, and how long searches take. */
 
 import { Agent, get } from "node:http";
-import { createRandom } from "../../src/generate/random.ts";
 import { fold } from "../../src/search/fold.ts";
+import { createRandom } from "../../src/util/random.ts";
 import { percentile } from "./load.ts";
 import { cpuOf } from "./process.ts";
 

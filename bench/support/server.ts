@@ -6,10 +6,11 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { PROGRAM } from "../../src/features.ts";
 import { DEFAULT_HTTP } from "../../src/http/server.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { startServer } from "../../src/server/server.ts";
-import { DEFAULTS } from "../../src/settings/settings.ts";
+import { DEFAULTS } from "../../test/support/options.ts";
 
 /** What the process says of itself. Bytes and milliseconds. */
 export interface Report {
@@ -23,6 +24,7 @@ const [snapshot, keys, cacheBytes = "67108864", threads = "1", similar = ""] = p
 const delay = monitorEventLoopDelay({ resolution: 1 });
 
 const server = await startServer({
+  features: PROGRAM.features,
   settings: {
     ...DEFAULTS,
     ...{ snapshot: snapshot!, keys: keys!, port: 0, docs: false, watch: 0, rateLimit: 1_000_000_000 },

@@ -186,7 +186,7 @@ export function createExplainer(explained: Explained): (ask: AdminAsk) => Promis
 /** What a page beside the API is answered; undefined when there is none of this path. */
 async function answerOfPage({ pages }: State, path: string): Promise<Explanation["answer"] | undefined> {
   const nothing = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
-  const page = await pages?.({ method: "GET", path, ...nothing });
+  const page = await pages?.answer({ method: "GET", path, ...nothing });
   return page && { status: page.status, fault: null, error: null, bytes: page.body.length };
 }
 

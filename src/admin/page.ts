@@ -11,6 +11,7 @@ import { judgeConditions } from "../api/conditions.ts";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
 import type { StoredFile } from "../api/pages/file.ts";
 import { readPages } from "../api/pages/read.ts";
+import { DASHBOARD } from "./dashboard-source.ts";
 import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 
 const gunzipped = promisify(gunzip);
@@ -40,7 +41,7 @@ interface Page {
 }
 
 async function readPage(): Promise<Page> {
-  const [file] = await readPages("dashboard");
+  const [file] = await readPages(DASHBOARD);
   const gzip = Buffer.from(file!.gzip, "base64");
   const headers = {
     "Content-Type": file!.type,

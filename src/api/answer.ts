@@ -9,7 +9,6 @@
 
 import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
 import type { Notices } from "../auth/notices.ts";
-import { isReferencePath } from "../docs-page/reference.ts";
 import type { Body } from "../model/body.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
@@ -29,7 +28,7 @@ import {
   quotaHeaders,
   untaggedHeaders,
 } from "./headers.ts";
-import type { PageServer } from "./pages/serve.ts";
+import type { PageServer } from "./pages/page-server.ts";
 import { readParameters } from "./parameters.ts";
 import { createRouter, splitTarget } from "./router.ts";
 import { ROUTES } from "./routes.ts";
@@ -58,7 +57,7 @@ const route = createRouter(ROUTES, BASE_PATH);
 /** Whether a target is one of the API or of the pages beside it; of any other one `answer` says that it is not found. */
 export function isServed(target: string, { pages }: State): boolean {
   const { path } = splitTarget(target);
-  return route(path) !== undefined || (pages !== undefined && isReferencePath(path));
+  return route(path) !== undefined || (pages?.mayHold(path) ?? false);
 }
 
 /** Answers one request. Never throws and never rejects. */
@@ -99,7 +98,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
 /** Answers what is no path of the API: a page beside it, if there is one. */
 function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
   const { method, ifMatch, ifNoneMatch } = ask;
-  const page = state.pages?.({
+  const page = state.pages?.answer({
     method,
     path,
     ifMatch,

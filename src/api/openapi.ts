@@ -2,7 +2,7 @@
 
 import { FAULTS } from "../model/fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model/model.ts";
-import { DEFAULTS } from "../settings/settings.ts";
+import { CORE_DEFAULTS } from "../settings/settings.ts";
 import type { Route } from "./handlers/route.ts";
 import { limitText } from "./limit-text.ts";
 import { exampleTarget, HEADERS, type Json, ref, repliesOf, SHARED_REPLIES } from "./openapi-replies.ts";
@@ -19,7 +19,7 @@ const descriptionOf = (
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
 - **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
 
-const DEFAULT_LIMIT = limitText(DEFAULTS.rateLimit, DEFAULTS.rateWindow);
+const DEFAULT_LIMIT = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow);
 
 /** What the first segments of paths stand for. */
 const TAGS: Readonly<Record<string, string>> = {

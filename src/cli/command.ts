@@ -1,6 +1,7 @@
 /** What a command is, and what it may use of the world outside. */
 
-import type { Command } from "../settings/settings.ts";
+import type { Features } from "../server/features.ts";
+import type { Command, Setting } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
 
 /** What a command may use of the world outside. */
@@ -29,11 +30,23 @@ export interface World {
 export interface CommandRow<C extends Command = Command> {
   /** Its words, in order. */
   readonly name: C;
+  /** Of a feature's command: the one of the core that it follows in lists. */
+  readonly after?: string;
   /** What stands behind the words, for help texts. */
   readonly usage: string;
   /** Words it takes beside its settings. */
   readonly positionals: readonly string[];
   readonly summary: string;
   /** Does the work; resolves when done. */
-  run(options: Options<C>, world: World): Promise<void>;
+  run(options: Options<C>, world: World, program: Program): Promise<void>;
+}
+
+/** Rows of commands, each with the options of its own. */
+export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<One> }[C][];
+
+/** What the program consists of: the tables of the core and of all features. */
+export interface Program {
+  readonly settings: readonly Setting[];
+  readonly commands: readonly CommandRow[];
+  readonly features: Features;
 }

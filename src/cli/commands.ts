@@ -1,25 +1,25 @@
 /**
- * The commands: one row each, from which dispatch and help are made. A command's
+ * The commands of the core: one row each, from which dispatch and help are made; features add theirs. A command's
  * file is imported when it runs, so that none waits for what another needs.
  */
 
-import type { Command } from "../settings/settings.ts";
-import type { CommandRow } from "./command.ts";
+import type { CoreCommand } from "../settings/settings.ts";
+import type { CommandRow, CommandRows } from "./command.ts";
 
-const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
+const ROWS: CommandRows<CoreCommand> = [
   {
     name: "serve",
     usage: "--snapshot DIR|URL --keys FILE",
     positionals: [],
     summary: "Serve a snapshot over HTTP.",
-    run: async (options, world) => (await import("./serve.ts")).serve(options, world),
+    run: async (options, world, program) => (await import("./serve.ts")).serve(options, world, program),
   },
   {
     name: "demo",
     usage: "",
     positionals: [],
     summary: "Serve the sample snapshot with a temporary key.",
-    run: async (options, world) => (await import("./demo.ts")).demo(options, world),
+    run: async (options, world, program) => (await import("./demo.ts")).demo(options, world, program),
   },
   {
     name: "keys create",
@@ -78,35 +78,6 @@ const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
     run: async (options, world) => (await import("./build.ts")).build(options, world),
   },
   {
-    name: "generate",
-    usage: "--out DIR",
-    positionals: [],
-    summary: "Create a synthetic snapshot.",
-    run: async (options, world) => (await import("../generate/command.ts")).generate(options, world),
-  },
-  {
-    name: "export",
-    usage: "--postgres URL --out DIR",
-    positionals: [],
-    summary: "Write and publish a snapshot from a PostgreSQL database.",
-    run: async (options, world) =>
-      (await import("../sources/postgres/command.ts")).exportRows(options, world),
-  },
-  {
-    name: "mirror",
-    usage: "--from URL --token-file FILE --out DIR",
-    positionals: [],
-    summary: "Write and publish a snapshot of another server of this API.",
-    run: async (options, world) => (await import("../sources/mirror/command.ts")).mirror(options, world),
-  },
-  {
-    name: "verify",
-    usage: "DIR --against URL --token-file FILE",
-    positionals: ["DIR"],
-    summary: "Compare what a snapshot would answer with what another server does.",
-    run: async (options, world) => (await import("../verify/command.ts")).verify(options, world),
-  },
-  {
     name: "openapi",
     usage: "",
     positionals: [],
@@ -118,9 +89,10 @@ const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
     usage: "SHELL",
     positionals: ["SHELL"],
     summary: "Print completions for bash, zsh or fish.",
-    run: async (options, world) => (await import("./completion.ts")).completion(options, world, COMMANDS),
+    run: async (options, world, { commands, settings }) =>
+      (await import("./completion.ts")).completion(options, world, commands, settings),
   },
 ];
 
-/** Every command. */
-export const COMMANDS: readonly CommandRow[] = ROWS;
+/** Every command of the core. */
+export const CORE_COMMANDS: readonly CommandRow[] = ROWS;

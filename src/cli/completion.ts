@@ -29,14 +29,14 @@ interface Row {
 
 const HELP = { flag: "help", meaning: "Show the options of the command.", argument: "none" } as const;
 
-function rowsOf(commands: readonly CommandRow[]): Row[] {
+function rowsOf(commands: readonly CommandRow[], settings: readonly Setting[]): Row[] {
   return commands.map(({ name, summary, positionals }) => ({
     name,
     summary,
     takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
     words: positionals.includes("SHELL") ? Object.keys(SHELLS) : [],
     flags: [
-      ...settingsOf(name).map((setting) => ({
+      ...settingsOf(settings, name).map((setting) => ({
         flag: setting.flag,
         meaning: setting.meaning,
         argument: argumentOf(setting),
@@ -243,9 +243,10 @@ export async function completion(
   options: Options<"completion">,
   world: World,
   commands: readonly CommandRow[],
+  settings: readonly Setting[],
 ): Promise<void> {
   const shell = options.positionals[0]!;
   const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (make === undefined) throw new UsageError(`SHELL: must be one of ${Object.keys(SHELLS).join(", ")}`);
-  world.print(make(rowsOf(commands)));
+  world.print(make(rowsOf(commands, settings)));
 }

@@ -8,9 +8,9 @@ import { readAdminSettings } from "../admin/cli.ts";
 import { makeKey } from "../auth/new-key.ts";
 import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
-import { DEFAULTS } from "../settings/settings.ts";
+import { defaultsOf } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { World } from "./command.ts";
+import type { Program, World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { CommandError, type Options, readPrefixes } from "./options.ts";
 import { listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
@@ -37,23 +37,27 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 
 /** Runs the command. */
-export async function demo(options: Options<"demo">, world: World): Promise<void> {
+export async function demo(options: Options<"demo">, world: World, program: Program): Promise<void> {
   const admin = await readAdminSettings(options, ADMIN);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
   const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
-  reportUnknownVariables(world.environment, observe);
+  reportUnknownVariables(world.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
   readPrefixes(options);
-  const settings = { ...DEFAULTS, ...values, snapshot: sample, keys };
-  const server = await start({ settings, admin, http: httpFrom(values), observe }, world, console);
+  const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
+  const server = await start(
+    { settings, features: program.features, admin, http: httpFrom(values), observe },
+    world,
+    console,
+  );
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
   if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
-  if (settings.docs) await console.announce(`API reference on ${new URL("/docs", server.url)}\n`);
+  if (server.pagesUrl !== undefined) await console.announce(`API reference on ${server.pagesUrl}\n`);
   await stopped;
   await console.flush();
   // As for serve: a load that is still under way must not keep the process.

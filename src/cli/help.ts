@@ -1,12 +1,11 @@
 /** Help texts, made from the tables of commands and settings. */
 
-import { type Command, readsVariable, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
+import { readsVariable, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
 import type { CommandRow } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
 
 /** The overview. */
-export function overview(): string {
-  const rows = [...COMMANDS, { name: "help", usage: "COMMAND", summary: "Show the options of a command." }];
+export function overview(commands: readonly CommandRow[]): string {
+  const rows = [...commands, { name: "help", usage: "COMMAND", summary: "Show the options of a command." }];
   const lines = rows.map(({ name, usage, summary }) => `  ${`${name} ${usage}`.padEnd(38)} ${summary}`);
   return [
     "orrery: a fast read-only API server for a virtual-world platform",
@@ -48,7 +47,7 @@ function wrap(text: string): string[] {
 }
 
 /** One option: its flag, what it means, its default and its variable. */
-function optionLines(command: Command, setting: Setting): string {
+function optionLines(command: string, setting: Setting): string {
   const left = `  --${setting.flag} ${valueText(setting)}`;
   // A setting without a default says in its meaning what happens without it.
   const isPlain = setting.required || setting.default !== undefined || setting.kind === "flag";
@@ -63,9 +62,9 @@ function optionLines(command: Command, setting: Setting): string {
   return [...first, ...right.map((line) => " ".repeat(INDENT) + line)].join("\n");
 }
 
-/** Help for one command. */
-export function helpFor(row: CommandRow): string {
-  const settings = settingsOf(row.name);
+/** Help for one command. @param table the settings of all */
+export function helpFor(row: CommandRow, table: readonly Setting[]): string {
+  const settings = settingsOf(table, row.name);
   const lines = settings.map((setting) => optionLines(row.name, setting));
   return [
     row.summary,

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { behindLinks } from "../files/foreign.ts";
 import { ROW_FILES } from "../model/model.ts";
-import { nameOf, settingsOf } from "../settings/settings.ts";
+import { nameOf, type Setting, settingsOf } from "../settings/settings.ts";
 import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { isAddress } from "../sources/address.ts";
 import type { CommandRow } from "./command.ts";
@@ -29,12 +29,16 @@ interface Place {
   readonly base: string;
 }
 
-function namedBy({ name: command, positionals }: CommandRow, options: Options): Named[] {
+function namedBy(
+  { name: command, positionals }: CommandRow,
+  options: Options,
+  table: readonly Setting[],
+): Named[] {
   const words = positionals.flatMap((name, at) =>
     name.startsWith("DIR") ? [{ name, path: options.positionals[at]!, isWritten: false }] : [],
   );
   const names: Readonly<Record<string, string>> = options.names;
-  const settings = settingsOf(command).flatMap(({ flag, path: use }) => {
+  const settings = settingsOf(table, command).flatMap(({ flag, path: use }) => {
     const path = Object.entries(options.values).find(([name]) => name === nameOf(flag))?.[1];
     if (use === undefined || typeof path !== "string") return [];
     return [{ name: names[nameOf(flag)]!, path, isWritten: use === "written" }];
@@ -61,10 +65,15 @@ async function placeOf(path: string): Promise<Place | undefined> {
 /**
  * Refuses settings that would have one file written that another setting names, however the two spell it.
  *
+ * @param table the settings of all commands
  * @throws {UsageError} naming both
  */
-export async function refuseSameFiles(row: CommandRow, options: Options): Promise<void> {
-  const all = namedBy(row, options);
+export async function refuseSameFiles(
+  row: CommandRow,
+  options: Options,
+  table: readonly Setting[],
+): Promise<void> {
+  const all = namedBy(row, options, table);
   const written = all.filter(({ isWritten }) => isWritten);
   if (written.length === 0) return;
   const places = new Map(

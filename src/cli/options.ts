@@ -174,16 +174,16 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
 /**
  * Reads the settings of a command.
  *
- * @param positionals what the words are that the command takes beside its settings
+ * @param table the settings of all
  * @throws {UsageError} naming what is wrong
  */
 export function readOptions<C extends Command>(
-  command: C,
+  { name: command, positionals }: { readonly name: C; readonly positionals: readonly string[] },
   args: readonly string[],
   environment: Environment,
-  positionals: readonly string[],
+  table: readonly Setting[],
 ): Options<C> {
-  const settings = settingsOf(command);
+  const settings = settingsOf(table, command);
   const parsed = parse(settings, args, positionals);
   const values: Record<string, unknown> = {};
   const names: Record<string, string> = {};

@@ -25,7 +25,7 @@ import {
   STOP_SIGNALS,
 } from "../util/process/early-signals.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import type { World } from "./command.ts";
+import type { Program, World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
@@ -162,7 +162,7 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
 }
 
 /** Runs the command. */
-export async function serve(options: Options<"serve">, world: World): Promise<void> {
+export async function serve(options: Options<"serve">, world: World, program: Program): Promise<void> {
   const { values, names } = options;
   const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
@@ -172,6 +172,7 @@ export async function serve(options: Options<"serve">, world: World): Promise<vo
   await checkCountsFile(options);
   const started: ServerOptions = {
     settings: { ...values, cache },
+    features: program.features,
     snapshotTokenName: names.snapshotTokenFile,
     sharedLimits: await sharedLimitsOf(options),
     admin: await readAdminSettings(options),
@@ -179,7 +180,7 @@ export async function serve(options: Options<"serve">, world: World): Promise<vo
     observe,
   };
   const signals = takeSignals(world, observe, console);
-  reportUnknownVariables(world.environment, observe);
+  reportUnknownVariables(world.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
   const server = await start(started, world, console);
   const stopped = signals.handTo(server);

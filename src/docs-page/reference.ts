@@ -1,27 +1,53 @@
 /** The pages beside the API: the reference of its operations, and the document that it is made from. */
 
-import { LIMIT } from "../api/pages/file.ts";
-import { createPageServer, type PageServer } from "../api/pages/serve.ts";
+import { LIMIT, type PagesSource } from "../api/pages/file.ts";
+import type { PageServer } from "../api/pages/page-server.ts";
+import { ROUTES } from "../api/routes.ts";
+import type { Settings } from "../settings/settings.ts";
+import { createPageServer } from "./serve.ts";
 
 const PAGE = "/docs";
 const DOCUMENT = "/openapi.json";
 
-/** Whether a path may be one of these pages. */
-export function isReferencePath(path: string): boolean {
-  return path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`);
+/** Set by the build, whose program has the document and not what makes it. */
+declare const IS_BUILT: boolean | undefined;
+
+async function makeDocument(): Promise<unknown> {
+  if (typeof IS_BUILT === "undefined") {
+    return (await import("../api/openapi.ts")).createOpenApi(ROUTES, LIMIT);
+  }
+  return undefined;
 }
 
+/** What they are made of. */
+export const REFERENCE: PagesSource = {
+  name: "reference",
+  folder: "docs-page/page/",
+  path: PAGE,
+  html: "index.html",
+  under: "docs/",
+  bundled: ["page.ts", "page.css"],
+  copied: {
+    "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
+    "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",
+  },
+  documents: { [DOCUMENT]: makeDocument },
+};
+
 /**
- * Makes the server of the pages.
+ * Makes the server of the pages; undefined where they are turned off.
  *
- * @param corsOn whether pages of other origins may read the document
  * @param limit requests of an API key and their window, in words
  */
-export function createReference(corsOn: boolean, limit: string): PageServer {
-  return createPageServer("reference", {
+export function openPages(
+  { docs, cors }: Pick<Settings, "docs" | "cors">,
+  limit: string,
+): PageServer | undefined {
+  if (!docs) return undefined;
+  return createPageServer(REFERENCE, {
     redirects: { "/": PAGE },
-    mayHold: isReferencePath,
-    crossOrigin: corsOn ? [DOCUMENT] : [],
+    mayHold: (path) => path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`),
+    crossOrigin: cors ? [DOCUMENT] : [],
     fill: { text: LIMIT, by: limit },
   });
 }

@@ -4,10 +4,10 @@
  * ornaments or in one long line.
  */
 
+import type { Random } from "../util/random.ts";
 import type { Draw } from "./grammar.ts";
 import { disguise, restyle, widen } from "./letters.ts";
 import { drawAddress, drawId, drawExtra as extra } from "./own-words.ts";
-import type { Random } from "./random.ts";
 import { frames } from "./words/extras.ts";
 
 /** How a language describes a world. */

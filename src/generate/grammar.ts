@@ -8,7 +8,7 @@
  * symbol and `{^noun}` does so with a capital first letter.
  */
 
-import type { Random } from "./random.ts";
+import type { Random } from "../util/random.ts";
 
 /** Symbols by name. */
 export type Grammar = Readonly<Record<string, string | readonly string[]>>;
@@ -38,7 +38,7 @@ function drawWord(words: readonly string[]): Draw {
  * ```ts
  * import assert from "node:assert/strict";
  * import { compileGrammar } from "./grammar.ts";
- * import { createRandom } from "./random.ts";
+ * import { createRandom } from "../util/random.ts";
  * const { greeting } = compileGrammar({ greeting: ["{^word}!"], word: "hello" });
  * assert.equal(greeting(createRandom(1, "example")), "Hello!");
  * ```

@@ -6,7 +6,7 @@
  * again where they are needed, and nothing is kept of ten million rows.
  */
 
-import { createRowRandom, drawUuid, type Random } from "./random.ts";
+import { createRowRandom, drawUuid, type Random } from "../util/random.ts";
 
 const DAY = 86_400_000;
 const FIRST_DAY = Date.UTC(2020, 10, 1);

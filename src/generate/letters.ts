@@ -1,6 +1,6 @@
 /** Letters that are written to be seen: full-width, mathematical, circled, small capitals, and signs that look like others. */
 
-import type { Random } from "./random.ts";
+import type { Random } from "../util/random.ts";
 
 /** Moves printable ASCII to its full-width forms. */
 export function widen(text: string): string {

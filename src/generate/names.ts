@@ -1,9 +1,9 @@
 /** Names and descriptions in several languages, drawn from the grammars in `words/`. */
 
+import type { Random } from "../util/random.ts";
 import { drawDescription, type Voice } from "./description.ts";
 import { compileGrammar, type Draw, type Grammar } from "./grammar.ts";
 import { restyle, widen } from "./letters.ts";
-import type { Random } from "./random.ts";
 import { german } from "./words/de.ts";
 import { english } from "./words/en.ts";
 import { spanish } from "./words/es.ts";

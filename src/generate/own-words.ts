@@ -1,7 +1,7 @@
 /** Words that no other text has: addresses, handles, ids, hashes, names of makers and songs. */
 
+import type { Random } from "../util/random.ts";
 import { compileGrammar, type Draw } from "./grammar.ts";
-import type { Random } from "./random.ts";
 import { extras } from "./words/extras.ts";
 
 const draws = compileGrammar(extras);

@@ -9,9 +9,9 @@
  */
 
 import type { RowFile } from "../model/model.ts";
+import { createRowRandom, drawUuid, type Random } from "../util/random.ts";
 import { createHeads, type Heads, LAST_MOMENT } from "./heads.ts";
 import { drawDisplayName, drawWorldTexts } from "./names.ts";
-import { createRowRandom, drawUuid, type Random } from "./random.ts";
 import { asciiBytes, type RowBytes } from "./row-bytes.ts";
 
 const DAY = 86_400_000;

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import type { Observe } from "../observe/events.ts";
-import { DEFAULTS, type Values } from "../settings/settings.ts";
+import { CORE_DEFAULTS, type CoreValues } from "../settings/settings.ts";
 import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
@@ -35,7 +35,7 @@ export interface HttpOptions extends HttpLimits {
 }
 
 /** HTTP by its settings, whose times are seconds. */
-export function httpFrom(settings: Values<"demo">): HttpOptions {
+export function httpFrom(settings: CoreValues<"demo">): HttpOptions {
   const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
   const { headersTimeout, requestTimeout, maxHeadBytes, maxRequestsPerSocket } = settings;
   return {
@@ -52,7 +52,7 @@ export function httpFrom(settings: Values<"demo">): HttpOptions {
 }
 
 /** How a server that is told nothing else speaks HTTP. */
-export const DEFAULT_HTTP: HttpOptions = httpFrom(DEFAULTS);
+export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 
 /** A listener of one thread. */
 export interface Listener {

@@ -6,13 +6,13 @@ import { limitText } from "../api/limit-text.ts";
 import type { KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import { createNotices } from "../auth/notices.ts";
-import { createReference } from "../docs-page/reference.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCounters } from "../observe/metrics/counters.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { SharedLimits } from "../shared-limits/waiting.ts";
 import type { Generation } from "../store/generation.ts";
 import { createSampling } from "../util/sampling.ts";
+import type { ThreadFeatures } from "./features.ts";
 
 /** What they are answered from. */
 export interface StateParts {
@@ -24,11 +24,12 @@ export interface StateParts {
   readonly requestCounters: RequestCounters | undefined;
   readonly generation: Generation;
   readonly observe: Observe;
+  readonly features: ThreadFeatures;
 }
 
 /** Puts a state together, which answers as the settings say. */
 export function composeState(settings: Settings, parts: StateParts): State {
-  const { counters, shared, keys, requestCounters, generation, observe } = parts;
+  const { counters, shared, keys, requestCounters, generation, observe, features } = parts;
   return {
     gate: {
       prefixes: { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix },
@@ -41,9 +42,7 @@ export function composeState(settings: Settings, parts: StateParts): State {
     headers: createFixedHeaders(settings.cors),
     observe,
     accessLog: settings.accessLog,
-    pages: settings.docs
-      ? createReference(settings.cors, limitText(settings.rateLimit, counters.windowSeconds))
-      : undefined,
+    pages: features.openPages?.(settings, limitText(settings.rateLimit, counters.windowSeconds)),
     keepsAccess: createSampling({ every: settings.accessLogSample, slowMs: settings.slowMs }),
     notices: createNotices(observe),
     requestCounters,

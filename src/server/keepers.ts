@@ -8,6 +8,7 @@ import type { SearchIndex } from "../search/search.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { SharedLimitsKeeper, SharedLimitsSettings } from "../shared-limits/keep-shared.ts";
 import type { Generation } from "../store/generation.ts";
+import type { Features } from "./features.ts";
 import { openSource, type SourceOptions } from "./load/open-source.ts";
 import type { SnapshotEvents } from "./load/snapshot-events.ts";
 import { keepSnapshot, type SnapshotKeeper } from "./load/snapshots.ts";
@@ -16,6 +17,7 @@ import { openSearching, type Searching, type SearchingOptions } from "./open-sea
 /** What to open. */
 export interface OpenStateOptions extends SearchingOptions, SourceOptions {
   readonly settings: Settings;
+  readonly features: Features;
   /** Records of keys in place of the keys file. */
   readonly records?: readonly KeyRecord[] | undefined;
   /** Told what share of a snapshot was read, from 0 to 1. */

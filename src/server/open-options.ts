@@ -4,10 +4,12 @@ import { fileURLToPath } from "node:url";
 import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
 import type { Observe } from "../observe/events.ts";
 import {
-  DEFAULTS,
+  type Defaults,
+  defaultsOf,
   nameOf,
   problemWith,
   problemWithPrefixes,
+  type Setting,
   type Settings,
   settingsOf,
 } from "../settings/settings.ts";
@@ -159,9 +161,14 @@ function checkSharedLimits(given: unknown): string {
 }
 
 /** A setting's value as given. */
-function checkSetting(name: (typeof SETTING_OPTIONS)[number], given: unknown): unknown {
-  const setting = settingsOf("serve").find(({ flag }) => nameOf(flag) === name)!;
-  const type = typeof DEFAULTS[name];
+function checkSetting(
+  name: (typeof SETTING_OPTIONS)[number],
+  given: unknown,
+  table: readonly Setting[],
+  defaults: Defaults,
+): unknown {
+  const setting = settingsOf(table, "serve").find(({ flag }) => nameOf(flag) === name)!;
+  const type = typeof defaults[name];
   if (typeof given !== type) fail(`option "${name}" must be a ${type}, is ${kindOf(given)}`);
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}, is ${kindOf(given)}`);
@@ -181,9 +188,10 @@ function checkEach<Name extends string>(
 /**
  * Checks the options and makes settings of them.
  *
+ * @param table the settings of all commands
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
-export function checkOptions(given: unknown): CheckedOptions {
+export function checkOptions(given: unknown, table: readonly Setting[]): CheckedOptions {
   if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
   checkNames(given, OPTIONS, "option");
@@ -204,9 +212,10 @@ export function checkOptions(given: unknown): CheckedOptions {
   if (observe !== undefined && typeof observe !== "function") {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
+  const defaults = defaultsOf(table);
   const settings: Settings = {
-    ...DEFAULTS,
-    ...checkEach(given, SETTING_OPTIONS, checkSetting),
+    ...defaults,
+    ...checkEach(given, SETTING_OPTIONS, (name, value) => checkSetting(name, value, table, defaults)),
     ...checkEach(given, PATH_OPTIONS, checkPath),
     ...checkEach(given, [URL_OPTION], (_, url) => checkSharedLimits(url)),
     snapshot,

@@ -87,6 +87,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     generation: keepers.snapshots.current(),
     requestCounters: keepers.searching.requestCounters,
     observe,
+    features: options.features,
   });
   current.state = state;
   if (watch > 0) keepers.snapshots.watch(watch * 1000);

@@ -40,6 +40,8 @@ export interface RunningServer {
   readonly url: string;
   /** Of the listener for operators, where there is one. */
   readonly adminUrl: string | undefined;
+  /** Of the pages beside the API, where there are any. */
+  readonly pagesUrl: string | undefined;
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** Reads keys and snapshot again. */
@@ -140,6 +142,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
   return {
     url,
     adminUrl: admin?.url,
+    pagesUrl: state.pages && new URL(state.pages.home, url).href,
     generation,
     reload: opened.reload,
     async stop(why) {

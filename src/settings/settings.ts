@@ -1,6 +1,7 @@
 /**
- * Every setting of every command, in one table. The argument reader, the help
- * texts, the documents' table and the validation are made from it.
+ * The settings of all commands: what a row of the table is, the rows of the core, and what a row says of values.
+ * The argument reader, the help texts, the documents' table and the validation are made from the table, to which each
+ * feature adds its own rows (`src/<feature>/settings.ts`); `features.ts` puts it together.
  *
  * A setting is a flag (`--rate-limit 50`) or, for commands that serve, an
  * environment variable (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty
@@ -11,8 +12,8 @@
 
 import { SCOPES } from "../model/model.ts";
 
-/** Name of a command that takes settings. */
-export type Command =
+/** Name of a command of the core. */
+export type CoreCommand =
   | "serve"
   | "demo"
   | "keys create"
@@ -23,10 +24,6 @@ export type Command =
   | "check"
   | "diff"
   | "build"
-  | "generate"
-  | "export"
-  | "mirror"
-  | "verify"
   | "openapi"
   | "completion";
 
@@ -37,9 +34,11 @@ export type Command =
 export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";
 
 /** One row of the table. */
-export interface Setting {
+export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
   readonly flag: string;
+  /** Of a feature's setting of a command of the core: the flag of the core that it follows in lists. */
+  readonly after?: string;
   readonly kind: Kind;
   /** What stands for the value in help texts. */
   readonly value?: string;
@@ -57,19 +56,34 @@ export interface Setting {
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
   readonly meaning: string;
-  readonly commands: readonly Command[];
+  readonly commands: readonly C[];
 }
 
 /** Most threads that can be asked for. */
 export const MOST_THREADS = 64;
 
-const SERVING = ["serve", "demo"] as const;
+/** The commands that serve. */
+export const SERVING = ["serve", "demo"] as const;
 const KEYS = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"] as const;
 
 /** Of settings that mean nothing for one kind of keys. */
 const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
 
-const ROWS = [
+/** The row of all commands that read a snapshot. */
+export const MAX_SNAPSHOT_BYTES = {
+  flag: "max-snapshot-bytes",
+  kind: "integer",
+  value: "BYTES",
+  default: "17179869184",
+  min: 1,
+  meaning: "Maximum uncompressed size of a snapshot, all files together.",
+} as const;
+
+/** The row of all commands whose result can be JSON. */
+export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
+
+/** The rows of the core. */
+export const CORE_SETTINGS = [
   {
     flag: "snapshot",
     kind: "text",
@@ -127,38 +141,6 @@ const ROWS = [
     commands: ["serve"],
   },
   {
-    flag: "admin",
-    kind: "text",
-    value: "[HOST:]PORT|off",
-    meaning:
-      "Listen there for operators: health checks, metrics, a dashboard and more (docs/admin.md). HOST is 127.0.0.1 when " +
-      "absent. Default: off; 8788 for `demo`.",
-    commands: SERVING,
-  },
-  {
-    flag: "admin-token-file",
-    kind: "text",
-    needs: "admin",
-    path: "read",
-    value: "FILE",
-    meaning:
-      "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
-    commands: SERVING,
-  },
-  {
-    flag: "max-age",
-    kind: "number",
-    needs: "admin",
-    value: "SECONDS",
-    default: "0",
-    min: 0,
-    max: 31_536_000,
-    meaning:
-      "Age of the snapshot at which `/readyz` of `--admin` answers 503, counted from the last check that found it current; " +
-      "0 for never.",
-    commands: SERVING,
-  },
-  {
     flag: "rate-limit",
     kind: "integer",
     value: "N",
@@ -178,47 +160,6 @@ const ROWS = [
     commands: SERVING,
   },
   {
-    flag: "shared-limits",
-    kind: "text",
-    value: "URL",
-    meaning:
-      "Share the limits of API keys with other replicas by a Valkey or Redis server (7 or newer) or cluster: `redis:`, " +
-      "`rediss:` (TLS) or `unix:`. A password is better in `--shared-limits-password-file` or `ORRERY_SHARED_LIMITS`, " +
-      "where other users of the machine do not see it.",
-    commands: ["serve"],
-  },
-  {
-    flag: "shared-limits-password-file",
-    kind: "text",
-    needs: "shared-limits",
-    path: "read",
-    value: "FILE",
-    meaning: "File with the password for `--shared-limits`.",
-    commands: ["serve"],
-  },
-  {
-    flag: "replicas",
-    kind: "integer",
-    needs: "shared-limits",
-    value: "N",
-    default: "1",
-    min: 1,
-    max: 1_000_000,
-    meaning: "Replicas that share the limits; each counts within its share while `--shared-limits` is away.",
-    commands: ["serve"],
-  },
-  {
-    flag: "limits-when-away",
-    kind: "choice",
-    needs: "shared-limits",
-    choices: ["share", "deny"],
-    default: "share",
-    meaning:
-      "What becomes of requests that no permit is left for while `--shared-limits` is away: counted within this " +
-      "replica's share, or refused with 429.",
-    commands: ["serve"],
-  },
-  {
     flag: "state",
     kind: "text",
     path: "written",
@@ -235,13 +176,6 @@ const ROWS = [
     commands: SERVING,
   },
   {
-    flag: "docs",
-    kind: "flag",
-    default: "on",
-    meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
-    commands: SERVING,
-  },
-  {
     flag: "watch",
     kind: "number",
     value: "SECONDS",
@@ -251,32 +185,7 @@ const ROWS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  {
-    flag: "cache",
-    kind: "text",
-    path: "written",
-    value: "DIR",
-    meaning:
-      "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
-    commands: ["serve", "check"],
-  },
-  {
-    flag: "snapshot-token-file",
-    kind: "text",
-    path: "read",
-    value: "FILE",
-    meaning: "File with a bearer token for a snapshot that is given by URL.",
-    commands: ["serve", "check"],
-  },
-  {
-    flag: "max-snapshot-bytes",
-    kind: "integer",
-    value: "BYTES",
-    default: "17179869184",
-    min: 1,
-    meaning: "Maximum uncompressed size of a snapshot, all files together.",
-    commands: [...SERVING, "check", "diff", "build", "export", "mirror", "verify"],
-  },
+  { ...MAX_SNAPSHOT_BYTES, commands: [...SERVING, "check", "diff", "build"] },
   {
     flag: "allow-shrink",
     kind: "flag",
@@ -317,14 +226,6 @@ const ROWS = [
     max: 65_536,
     meaning:
       "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
-    commands: SERVING,
-  },
-  {
-    flag: "similar",
-    kind: "flag",
-    meaning:
-      "Answer searches with `match=similar` by names that may be misspelt. Takes memory and a thread that indexes " +
-      "all names after every load.",
     commands: SERVING,
   },
   {
@@ -500,7 +401,7 @@ const ROWS = [
     value: "DIR",
     required: true,
     meaning: "Directory to write the snapshot to; created if missing.",
-    commands: ["build", "generate"],
+    commands: ["build"],
   },
   {
     flag: "manifest",
@@ -509,183 +410,26 @@ const ROWS = [
     commands: ["build"],
   },
   {
-    flag: "postgres",
-    kind: "text",
-    value: "URL",
-    required: true,
-    meaning:
-      "The database: `postgres://user@host:port/database?sslmode=require`. A password is better in `PGPASSWORD` or " +
-      "`~/.pgpass`, where other users of the machine do not see it.",
-    commands: ["export"],
-  },
-  {
-    flag: "out",
-    kind: "text",
-    path: "written",
-    value: "DIR",
-    required: true,
-    meaning:
-      "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
-    commands: ["export", "mirror"],
-  },
-  {
-    flag: "queries",
-    kind: "text",
-    path: "read",
-    value: "FILE",
-    meaning:
-      "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
-    commands: ["export"],
-  },
-  {
-    flag: "every",
-    kind: "number",
-    value: "SECONDS",
-    min: 0.1,
-    max: 31_536_000,
-    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
-    commands: ["export", "mirror"],
-  },
-  {
-    flag: "from",
-    kind: "text",
-    value: "URL",
-    required: true,
-    meaning:
-      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
-    commands: ["mirror"],
-  },
-  {
-    flag: "against",
-    kind: "text",
-    value: "URL",
-    required: true,
-    meaning:
-      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
-    commands: ["verify"],
-  },
-  {
-    flag: "token-file",
-    kind: "text",
-    path: "read",
-    value: "FILE",
-    required: true,
-    meaning: "File with an API key or CLI token of the other server.",
-    commands: ["mirror", "verify"],
-  },
-  {
-    flag: "requests-per-hour",
-    kind: "integer",
-    value: "N",
-    min: 1,
-    max: 1_000_000_000,
-    meaning:
-      "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
-    commands: ["mirror", "verify"],
-  },
-  {
-    flag: "users",
-    kind: "list",
-    value: "SEARCH",
-    meaning:
-      "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
-      "Default: those who own worlds.",
-    commands: ["mirror"],
-  },
-  {
-    flag: "samples",
-    kind: "integer",
-    value: "N",
-    default: "200",
-    min: 1,
-    max: 1_000_000,
-    meaning: "Requests whose answers are compared.",
-    commands: ["verify"],
-  },
-  {
-    flag: "seed",
-    kind: "integer",
-    value: "N",
-    default: "1",
-    min: 0,
-    max: 4_294_967_295,
-    meaning: "Seed of the sample; the same seed asks the same of the same snapshot.",
-    commands: ["verify"],
-  },
-  {
-    flag: "build",
-    kind: "flag",
-    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
-    commands: ["export"],
-  },
-  {
-    flag: "users",
-    kind: "integer",
-    value: "N",
-    default: "2000",
-    min: 0,
-    max: 100_000_000,
-    meaning: "Number of users.",
-    commands: ["generate"],
-  },
-  {
-    flag: "worlds",
-    kind: "integer",
-    value: "N",
-    default: "600",
-    min: 0,
-    max: 100_000_000,
-    meaning: "Number of worlds, including hidden ones.",
-    commands: ["generate"],
-  },
-  {
-    flag: "instances",
-    kind: "integer",
-    value: "N",
-    default: "300",
-    min: 0,
-    max: 100_000_000,
-    meaning: "Number of instances, including hidden ones.",
-    commands: ["generate"],
-  },
-  {
-    flag: "seed",
-    kind: "integer",
-    value: "N",
-    default: "1",
-    min: 0,
-    max: 4_294_967_295,
-    meaning: "Seed; the same seed and sizes produce the same bytes.",
-    commands: ["generate"],
-  },
-  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate", "export"] },
-  {
-    flag: "force",
-    kind: "flag",
-    meaning:
-      "Replace a snapshot that this command created and that was not changed since; never anything else.",
-    commands: ["generate"],
-  },
-  {
     flag: "no-index",
     kind: "flag",
     meaning: "Validate only; skip building the search index.",
     commands: ["check"],
   },
-  {
-    flag: "json",
-    kind: "flag",
-    meaning: "Print the result as JSON.",
-    commands: ["check", "diff", "keys list", "verify"],
-  },
-] as const satisfies readonly Setting[];
+  { ...JSON_RESULT, commands: ["check", "diff", "keys list"] },
+] as const satisfies readonly Setting<CoreCommand>[];
 
-/** The table. */
-export const SETTINGS: readonly Setting[] = ROWS;
+type CoreRow = (typeof CORE_SETTINGS)[number];
 
-type Row = (typeof ROWS)[number];
+/** The rows of features: `features.ts`, which puts all tables together, adds them here as `rows`. */
+// biome-ignore lint/suspicious/noEmptyInterface: another file adds to it.
+export interface FeatureRows {}
 
-type RowOf<C extends Command, R = Row> = R extends { readonly commands: readonly (infer Of)[] }
+type Row = CoreRow | (FeatureRows extends { readonly rows: infer R } ? R : never);
+
+/** Name of a command that takes settings. */
+export type Command = CoreCommand | (Row extends { readonly commands: readonly (infer C)[] } ? C : never);
+
+type RowOf<C extends string, R> = R extends { readonly commands: readonly (infer Of)[] }
   ? C extends Of
     ? R
     : never
@@ -708,10 +452,18 @@ type MissingOf<R> = R extends { default: string } | { required: true } | { kind:
   ? never
   : undefined;
 
-/** The settings of a command by name: `rate-limit` is `rateLimit`, undefined where it is not given and has no default. */
-export type Values<C extends Command> = C extends Command
-  ? { readonly [R in RowOf<C> as Named<R["flag"]>]: ValueOf<R> | MissingOf<R> }
+type ValuesIn<R extends Setting, C extends string> = C extends string
+  ? { readonly [One in RowOf<C, R> as Named<One["flag"]>]: ValueOf<One> | MissingOf<One> }
   : never;
+
+/**
+ * The settings of a command by name, those of features included: `rate-limit` is `rateLimit`, undefined where it is not
+ * given and has no default.
+ */
+export type Values<C extends Command> = ValuesIn<Row, C>;
+
+/** Those of the core alone. */
+export type CoreValues<C extends CoreCommand> = ValuesIn<CoreRow, C>;
 
 /** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
 export function nameOf(flag: string): string {
@@ -733,7 +485,7 @@ export function variableOf(flag: string): string {
 }
 
 /** Whether a command reads the variable of a setting. Only servers do, lest what is meant for one changes what a short command does; the keys file is the same for all. */
-export function readsVariable(command: Command, flag: string): boolean {
+export function readsVariable(command: string, flag: string): boolean {
   return SERVING.some((name) => name === command) || flag === "keys";
 }
 
@@ -746,21 +498,38 @@ export function readBoolean(text: string): boolean | undefined {
   return ON.has(lower) ? true : OFF.has(lower) ? false : undefined;
 }
 
+/** Puts rows of features into a table of the core: each after the row that it names, or at the end. */
+export function placed<R extends { readonly after?: string }>(
+  core: readonly R[],
+  added: readonly R[],
+  nameOf: (row: R) => string,
+): R[] {
+  const following = (name: string | undefined): R[] => added.filter(({ after }) => after === name);
+  return [...core.flatMap((row) => [row, ...following(nameOf(row))]), ...following(undefined)];
+}
+
 /** The settings of one command, in table order. */
-export function settingsOf(command: Command): Setting[] {
-  return SETTINGS.filter((setting) => setting.commands.includes(command));
+export function settingsOf(table: readonly Setting[], command: string): Setting[] {
+  return table.filter((setting) => setting.commands.includes(command));
 }
 
 /** The settings of a server. */
 export type Settings = Values<"serve">;
 
 /** A server's settings where nothing is said. */
-export const DEFAULTS = Object.fromEntries(
-  settingsOf("serve").map((setting) => [
+export type Defaults = Omit<Settings, "snapshot" | "keys">;
+
+/** The defaults of all settings of a server. @param table of the core and all features */
+export function defaultsOf(table: readonly Setting[]): Defaults {
+  const values = settingsOf(table, "serve").map((setting) => [
     nameOf(setting.flag),
     readValue(setting, [setting.default ?? []].flat()),
-  ]),
-) as unknown as Omit<Settings, "snapshot" | "keys">;
+  ]);
+  return Object.fromEntries(values) as unknown as Defaults;
+}
+
+/** The defaults of those of the core. */
+export const CORE_DEFAULTS = defaultsOf(CORE_SETTINGS) as Omit<CoreValues<"serve">, "snapshot" | "keys">;
 
 /**
  * Checks one value against its row.

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile } from "../model/model.ts";
-import { DEFAULTS } from "../settings/settings.ts";
+import { CORE_DEFAULTS } from "../settings/settings.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import type { FileFingerprints, StoredFile } from "./files.ts";
@@ -162,7 +162,7 @@ export async function readRowFiles(
   const reading: Reading = {
     stage: createStage(options.limits),
     problems,
-    budget: { bytesLeft: options.maxBytes ?? DEFAULTS.maxSnapshotBytes },
+    budget: { bytesLeft: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes },
     onBytes(bytes) {
       options.signal?.throwIfAborted();
       showBytes(bytes);

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../auth/keys.ts";
 import { formatColumns } from "../cli/columns.ts";
-import type { World } from "../cli/command.ts";
+import type { Program, World } from "../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
 import { startRequestProgress } from "../cli/request-progress.ts";
 import { refuseAddress } from "../cli/source.ts";
@@ -11,7 +11,7 @@ import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
 import { SnapshotError } from "../server/load/snapshots.ts";
 import { type OpenState, openState } from "../server/open.ts";
-import { DEFAULTS } from "../settings/settings.ts";
+import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import type { MirrorNote } from "../sources/mirror/snapshot.ts";
 import { readManifestOf } from "../sources/row-folder.ts";
 import { readToken } from "../sources/token.ts";
@@ -29,18 +29,24 @@ const MOST_SHOWN = 5;
 const PREFIXES = { api: "api_", cli: "cli_" };
 
 /** Opens the snapshot as a server would, for a token that nobody else has. */
-async function openSnapshot(folder: string, token: string, options: Options<"verify">): Promise<OpenState> {
+async function openSnapshot(
+  folder: string,
+  token: string,
+  maxSnapshotBytes: number,
+  defaults: Defaults,
+): Promise<OpenState> {
   const record = {
     ...{ id: "verify", kind: "cli" as const, name: "verify", sha256: hashToken(token), scopes: [] },
     ...{ limit: null, active: true, expiresAt: null, createdAt: new Date().toISOString() },
   };
   try {
     return await openState({
+      features: {},
       settings: {
-        ...DEFAULTS,
-        ...{ snapshot: folder, keys: "", docs: false, watch: 0, searchCacheBytes: 0 },
+        ...defaults,
+        ...{ snapshot: folder, keys: "", watch: 0, searchCacheBytes: 0 },
         ...{ apiKeyPrefix: PREFIXES.api, cliTokenPrefix: PREFIXES.cli },
-        maxSnapshotBytes: options.values.maxSnapshotBytes,
+        maxSnapshotBytes,
       },
       records: [record],
       threads: false,
@@ -85,7 +91,7 @@ function textOf({ compared, differences, counts, notes, coverage, notCompared, r
 }
 
 /** Runs the command. */
-export async function verify(options: Options<"verify">, world: World): Promise<void> {
+export async function verify(options: Options<"verify">, world: World, program: Program): Promise<void> {
   const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;
   refuseAddress("DIR", folder);
@@ -100,7 +106,12 @@ export async function verify(options: Options<"verify">, world: World): Promise<
   try {
     const theirToken = await readToken(options.values.tokenFile, options.names.tokenFile);
     const token = PREFIXES.cli + randomBytes(16).toString("hex");
-    const { state, close } = await openSnapshot(folder, token, options);
+    const { state, close } = await openSnapshot(
+      folder,
+      token,
+      options.values.maxSnapshotBytes,
+      defaultsOf(program.settings),
+    );
     try {
       const upstream = createUpstream({
         ...{ base, token: () => theirToken, timing: TIMING, signal: stop.signal },

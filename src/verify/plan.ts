@@ -1,12 +1,12 @@
 /** Which requests to compare: some of every kind, drawn by a seed, so that the same seed asks the same of the same snapshot. */
 
-import { createRandom, type Random } from "../generate/random.ts";
 import { formatUuid } from "../model/uuid.ts";
 import { fold } from "../search/fold.ts";
 import type { Store } from "../store/generation.ts";
 import type { Block } from "../store/table.ts";
 import { idText } from "../store/table.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
+import { createRandom, type Random } from "../util/random.ts";
 
 /** One request. */
 export interface Probe {

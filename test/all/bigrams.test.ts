@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../../src/generate/random.ts";
 import { sortBigrams } from "../../src/search/index/bigrams.ts";
 import { indexTrigrams } from "../../src/search/index/trigrams.ts";
 import { type Texts, TextsBuilder } from "../../src/search/shared/texts.ts";
@@ -10,6 +9,7 @@ import { BIGRAM, positionOf } from "../../src/search/shared/trigrams.ts";
 import { runNow } from "../../src/search/shared/work.ts";
 import { indexNames, openUsers } from "../../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { createRandom } from "../../src/util/random.ts";
 import { checkPages, checkResults, checkUserSearch, classOf, scan } from "../support/search-scan.ts";
 
 function textsOf(all: readonly string[]): Texts {

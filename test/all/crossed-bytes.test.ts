@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { cpus } from "node:os";
 import { after, it } from "node:test";
-import { createRandom, type Random } from "../../src/generate/random.ts";
+import { createRandom, type Random } from "../../src/util/random.ts";
 import { type Asked, type Expected, expect, visit } from "../support/expected-bytes.ts";
 import { id, instance, user, world, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { DEFAULTS } from "../../src/settings/settings.ts";
 import { exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { DEFAULTS } from "../support/options.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { killAll, start, until } from "../support/process.ts";
 

@@ -20,7 +20,8 @@ import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { ConfigMap, Secret, Service } from "kubernetes-models/v1";
 import { parseAllDocuments } from "yaml";
-import { problemWith, SETTINGS, type Setting, variableOf } from "../../src/settings/settings.ts";
+import { PROGRAM } from "../../src/features.ts";
+import { problemWith, type Setting, variableOf } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/free-port.ts";
 import { assertInTime } from "../support/patience.ts";
@@ -102,10 +103,9 @@ function complaints(values: readonly Manifest[]): string {
 /** Each variable is one of a setting of `serve`, and its value one of that setting. */
 function assertSettings(data: Readonly<Record<string, string>>): void {
   const settings = new Map(
-    SETTINGS.filter(({ commands }) => commands.includes("serve")).map((setting): [string, Setting] => [
-      variableOf(setting.flag),
-      setting,
-    ]),
+    PROGRAM.settings
+      .filter(({ commands }) => commands.includes("serve"))
+      .map((setting): [string, Setting] => [variableOf(setting.flag), setting]),
   );
   for (const [variable, value] of Object.entries(data)) {
     const setting = settings.get(variable);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createRandom } from "../../src/generate/random.ts";
+import { createRandom } from "../../src/util/random.ts";
 import { contents, temporaryFolder } from "../support/folders.ts";
 import { errorOf, get, killAll, run, runWell, type Served, serve, start, until } from "../support/process.ts";
 

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createRandom } from "../../src/generate/random.ts";
 import { WordIndexBuilder } from "../../src/search/index/word-index.ts";
 import { BitsetLoan } from "../../src/search/query/bitset-pool.ts";
 import { findAll } from "../../src/search/query/conjunction.ts";
@@ -15,6 +14,7 @@ import { type OpenWordIndex, openWords } from "../../src/search/query/word-index
 import { addRange } from "../../src/search/shared/bitset.ts";
 import type { DocumentSet } from "../../src/search/shared/document-set.ts";
 import { runNow } from "../../src/search/shared/work.ts";
+import { createRandom } from "../../src/util/random.ts";
 
 const random = createRandom(1, "alike");
 

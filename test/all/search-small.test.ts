@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createRandom } from "../../src/generate/random.ts";
 import { SMALL } from "../../src/search/index/frequent.ts";
 import type { ResultSet } from "../../src/search/query/result-set.ts";
 import { runNow } from "../../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { createRandom } from "../../src/util/random.ts";
 
 const random = createRandom(3, "small");
 const word = (letters: string): string =>

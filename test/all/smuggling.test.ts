@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { createRandom, type Random } from "../../src/generate/random.ts";
+import { createRandom, type Random } from "../../src/util/random.ts";
 import { need } from "../support/need.ts";
 import { place } from "../support/place.ts";
 import { killAll, type LogLine, serve } from "../support/process.ts";

@@ -8,11 +8,11 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
-import { DEFAULTS } from "../../src/settings/settings.ts";
 import { createUpstream } from "../../src/sources/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
+import { DEFAULTS } from "../support/options.ts";
 import { type PlainRows, servePlainly } from "../support/plain-server.ts";
 import { run } from "../support/process.ts";
 import {
@@ -42,6 +42,7 @@ before(async () => {
     ...{ active: true, expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
   };
   here = await openState({
+    features: {},
     settings: {
       ...DEFAULTS,
       ...{ snapshot: folder, keys: "", apiKeyPrefix: "api_", cliTokenPrefix: "cli_" },

@@ -6,10 +6,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { World } from "../../src/cli/command.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
-import { readOptions } from "../../src/cli/options.ts";
+import { PROGRAM } from "../../src/features.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
+import { optionsOf } from "../support/options.ts";
 
 /** Ctrl-G writes the line into a file, and empties it. */
 const RC = `
@@ -54,8 +54,8 @@ test("zsh completes commands, verbs, flags, words, files and folders", { skip: n
     writeFileSync(join(folder, "orrery.zsh"), text);
     return true;
   };
-  const completion = COMMANDS.find(({ name }) => name === "completion")!;
-  await completion.run(readOptions("completion", ["zsh"], {}, ["SHELL"]), { print } as unknown as World);
+  const completion = PROGRAM.commands.find(({ name }) => name === "completion")!;
+  await completion.run(optionsOf("completion", ["zsh"]), { print } as unknown as World, PROGRAM);
   const ran = spawnSync("zsh", ["-f", "-c", TYPIST, "zsh", ...Object.keys(WANTED)], {
     cwd: folder,
     encoding: "utf8",

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { createRandom, type Random } from "../../src/generate/random.ts";
 import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
+import { createRandom, type Random } from "../../src/util/random.ts";
 import { id, instance, manifestOf, type RawRow, user, world, worldStats } from "./folders.ts";
 
 const WORDS = [

@@ -14,5 +14,12 @@ export async function startGiven(
     ...["--rate-limit", String(rateLimit), "--rate-window", String(rateWindow)],
     ...["--api-key-prefix", apiPrefix, "--cli-token-prefix", cliPrefix],
   ]);
-  return { adminUrl: undefined, url, generation: () => generation, reload: async () => {}, stop };
+  return {
+    adminUrl: undefined,
+    pagesUrl: undefined,
+    url,
+    generation: () => generation,
+    reload: async () => {},
+    stop,
+  };
 }

@@ -11,13 +11,15 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/api/answer.ts";
+import { PROGRAM } from "../../src/features.ts";
 import { createApiApp } from "../../src/http/api.ts";
 import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
 import type { Ask, Reply } from "../../src/model/message.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
 import { type ServerOptions, startServer } from "../../src/server/server.ts";
-import { DEFAULTS, type Settings } from "../../src/settings/settings.ts";
+import type { Settings } from "../../src/settings/settings.ts";
+import { DEFAULTS } from "./options.ts";
 import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */
@@ -180,6 +182,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
   };
   return {
     observe: (observation) => observations.push(observation),
+    features: PROGRAM.features,
     ...others,
     settings,
     // Threads take their time to start; a server whose searches are to be answered later asks for them.

@@ -3,11 +3,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { ROUTES } from "../../src/api/routes.ts";
 import { defaultText, valueText } from "../../src/cli/help.ts";
+import { PROGRAM } from "../../src/features.ts";
 import { FAULTS } from "../../src/model/fault.ts";
 import { SCHEMAS } from "../../src/model/model.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
 import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/server/open-options.ts";
-import { SETTINGS, settingsOf, variableOf } from "../../src/settings/settings.ts";
+import { settingsOf, variableOf } from "../../src/settings/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
@@ -30,7 +31,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 /** An option of the library that is a setting of the server. */
 function settingOption(name: string): readonly string[] {
   const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const setting = SETTINGS.find((row) => row.flag === flag)!;
+  const setting = PROGRAM.settings.find((row) => row.flag === flag)!;
   const text = defaultText(setting);
   if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
   const value =
@@ -86,7 +87,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   settings: () =>
     table(
       ["Flag", "Variable", "Default", "Meaning"],
-      settingsOf("serve").map((setting) => [
+      settingsOf(PROGRAM.settings, "serve").map((setting) => [
         `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
         `\`${variableOf(setting.flag)}\``,
         defaultText(setting),
@@ -96,7 +97,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   export: () =>
     table(
       ["Option", "Default", "Meaning"],
-      settingsOf("export").map((setting) => [
+      settingsOf(PROGRAM.settings, "export").map((setting) => [
         `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
         defaultText(setting),
         setting.meaning,
@@ -105,7 +106,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   mirror: () =>
     table(
       ["Option", "Default", "Meaning"],
-      settingsOf("mirror").map((setting) => [
+      settingsOf(PROGRAM.settings, "mirror").map((setting) => [
         `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
         defaultText(setting),
         setting.meaning,
@@ -114,7 +115,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   verify: () =>
     table(
       ["Option", "Default", "Meaning"],
-      settingsOf("verify").map((setting) => [
+      settingsOf(PROGRAM.settings, "verify").map((setting) => [
         `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
         defaultText(setting),
         setting.meaning,

@@ -10,8 +10,28 @@ export function hashOf(contents: string | Uint8Array): string {
   return createHash("sha256").update(contents).digest("base64url").slice(0, 16);
 }
 
-/** The sets of pages that there are: each is made of a folder beside this file. */
-export type PagesName = "dashboard" | "reference";
+/** What a set is made of. Names are of files in its folder, or of what packages hold. */
+export interface PagesSource {
+  /** Different from those of all other sets. */
+  readonly name: string;
+  /** The folder, from that of all sources on; ends with a slash. */
+  readonly folder: string;
+  /** The page: its path, and its HTML, in which `"NAME"` of a file below stands for the path to it. */
+  readonly path: string;
+  readonly html: string;
+  /** Where the files that it loads are, seen from the page's path; ends with a slash. */
+  readonly under: string;
+  /** TypeScript and CSS, bundled. */
+  readonly bundled: readonly string[];
+  /** Whether what is bundled, a script and a style, stands in the page itself: one reply is then all of it. */
+  readonly isOneFile?: true;
+  /** Packages of which something is in what is bundled. */
+  readonly packages?: readonly string[];
+  /** Files of packages, taken as they are: name and module. */
+  readonly copied: Readonly<Record<string, string>>;
+  /** JSON documents, by path. */
+  readonly documents: Readonly<Record<string, () => Promise<unknown>>>;
+}
 
 /** One file of a set. */
 export interface StoredFile {

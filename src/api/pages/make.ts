@@ -7,71 +7,16 @@ import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { createOpenApi } from "../openapi.ts";
-import { ROUTES } from "../routes.ts";
-import { hashOf, LIMIT, type PagesName, type StoredFile } from "./file.ts";
+import { hashOf, type PagesSource, type StoredFile } from "./file.ts";
 
-/** What a set is made of. Names are of files in its folder, or of what packages hold. */
-interface PagesSource {
-  /** The page: its path, and its HTML, in which `"NAME"` of a file below stands for the path to it. */
-  readonly path: string;
-  readonly html: string;
-  /** Where the files that it loads are, seen from the page's path; ends with a slash. */
-  readonly under: string;
-  /** TypeScript and CSS, bundled. */
-  readonly bundled: readonly string[];
-  /** Whether what is bundled, a script and a style, stands in the page itself: one reply is then all of it. */
-  readonly isOneFile?: true;
-  /** Packages of which something is in what is bundled. */
-  readonly packages?: readonly string[];
-  /** Files of packages, taken as they are: name and module. */
-  readonly copied: Readonly<Record<string, string>>;
-  /** JSON documents, by path. */
-  readonly documents: Readonly<Record<string, () => unknown>>;
+/** The packages whose files are in sets of pages. */
+export function packagesIn(sources: readonly PagesSource[]): string[] {
+  const names = sources.flatMap(({ copied, packages = [] }) => [
+    ...Object.values(copied).map((file) => file.split("/")[0]!),
+    ...packages,
+  ]);
+  return [...new Set(names)];
 }
-
-const SOURCES: Readonly<Record<PagesName, PagesSource>> = {
-  dashboard: {
-    path: "/",
-    html: "index.html",
-    under: "",
-    bundled: ["page.ts", "page.css"],
-    isOneFile: true,
-    packages: ["uplot"],
-    copied: {},
-    documents: {},
-  },
-  reference: {
-    path: "/docs",
-    html: "index.html",
-    under: "docs/",
-    bundled: ["page.ts", "page.css"],
-    copied: {
-      "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
-      "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",
-    },
-    documents: { "/openapi.json": () => createOpenApi(ROUTES, LIMIT) },
-  },
-};
-
-/** Where the files of a set are. */
-const FOLDERS: Readonly<Record<PagesName, string>> = {
-  dashboard: "../../admin/dashboard/",
-  reference: "../../docs-page/page/",
-};
-
-/** Names of all sets. */
-export const PAGES = Object.keys(SOURCES) as readonly PagesName[];
-
-/** The packages whose files the sets hold. */
-export const PACKAGES_IN_PAGES: readonly string[] = [
-  ...new Set(
-    Object.values(SOURCES).flatMap(({ copied, packages = [] }) => [
-      ...Object.values(copied).map((file) => file.split("/")[0]!),
-      ...packages,
-    ]),
-  ),
-];
 
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
@@ -124,9 +69,9 @@ async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8A
 }
 
 /** Makes all files of a set; a few tenths of a second. */
-export async function makePages(name: PagesName): Promise<StoredFile[]> {
-  const { path, html, under, bundled, isOneFile, copied, documents } = SOURCES[name];
-  const folder = fileURLToPath(new URL(FOLDERS[name], import.meta.url));
+export async function makePages(source: PagesSource): Promise<StoredFile[]> {
+  const { name, path, html, under, bundled, isOneFile, copied, documents } = source;
+  const folder = fileURLToPath(new URL(`../../${source.folder}`, import.meta.url));
   const loaded = await bundle(folder, bundled);
   for (const [file, module] of Object.entries(copied))
     loaded.set(file, await readFile(require.resolve(module)));
@@ -142,7 +87,7 @@ export async function makePages(name: PagesName): Promise<StoredFile[]> {
     files.push(store(base + hashed, contents, true));
   }
   for (const [place, documentOf] of Object.entries(documents)) {
-    files.push(store(place, `${JSON.stringify(documentOf(), null, 2)}\n`, false));
+    files.push(store(place, `${JSON.stringify(await documentOf(), null, 2)}\n`, false));
   }
   files.push(store(path, text, false));
   return await Promise.all(files);

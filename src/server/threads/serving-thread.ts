@@ -6,6 +6,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../../auth/keys.ts";
+import { IN_THREADS } from "../../features.ts";
 import { createListener } from "../../http/listener.ts";
 import { countersOf, searchCounter } from "../../observe/metrics/counters.ts";
 import { watchVitals } from "../../observe/metrics/vitals.ts";
@@ -88,6 +89,7 @@ const state = composeState(task.settings, {
   requestCounters,
   generation: take(task.generation),
   observe,
+  features: IN_THREADS,
 });
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
 const listener = createListener(state, task.http, { observe, collectGarbage });

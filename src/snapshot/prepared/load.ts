@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { SearchIndex } from "../../search/search.ts";
-import { DEFAULTS } from "../../settings/settings.ts";
+import { CORE_DEFAULTS } from "../../settings/settings.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
@@ -90,7 +90,7 @@ async function readKnown(
   const { size } = await handle.stat();
   let seen = 0;
   const read = await readPrepared(handle, {
-    maxBytes: options.maxBytes ?? DEFAULTS.maxSnapshotBytes,
+    maxBytes: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes,
     hash,
     onBytes(bytes) {
       options.signal?.throwIfAborted();

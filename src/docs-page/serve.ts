@@ -8,38 +8,22 @@
 
 import { promisify } from "node:util";
 import { constants, gunzip, gzip } from "node:zlib";
-import { sliceAll } from "../../model/body.ts";
-import { FAULTS } from "../../model/fault.ts";
-import type { Reply } from "../../model/message.ts";
-import { judgeConditions } from "../conditions.ts";
-import { FAULT_BODIES } from "../headers.ts";
-import { takesGzip } from "./accept-encoding.ts";
-import { hashOf, type PagesName, type StoredFile } from "./file.ts";
-import { readPages } from "./read.ts";
-
-/** What matters of a request for a page. */
-export interface PageRequest {
-  /** Upper-case HTTP method. */
-  readonly method: string;
-  /** Without a query. */
-  readonly path: string;
-  readonly ifMatch: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-  readonly acceptEncoding: string | undefined;
-}
-
-/**
- * Answers a request; undefined when the path is none of the set. At once but for the first requests, which wait until
- * the set was read: an answer that comes later leaves in a write of its own. Rejects when the set cannot be read.
- */
-export type PageServer = (request: PageRequest) => Reply | undefined | Promise<Reply | undefined>;
+import { judgeConditions } from "../api/conditions.ts";
+import { FAULT_BODIES } from "../api/headers.ts";
+import { takesGzip } from "../api/pages/accept-encoding.ts";
+import { hashOf, type PagesSource, type StoredFile } from "../api/pages/file.ts";
+import type { PageRequest, PageServer } from "../api/pages/page-server.ts";
+import { readPages } from "../api/pages/read.ts";
+import { sliceAll } from "../model/body.ts";
+import { FAULTS } from "../model/fault.ts";
+import type { Reply } from "../model/message.ts";
 
 /** How a set is served. */
 export interface PageServerOptions {
   /** Paths that lead to another, each with its target. */
   readonly redirects?: Readonly<Record<string, string>>;
-  /** Whether a path may be one of the set, so that it is worth reading; all may be when absent. */
-  readonly mayHold?: (path: string) => boolean;
+  /** Whether a path may be one of the set, so that it is worth reading. */
+  readonly mayHold: (path: string) => boolean;
   /** Paths of files that other origins may read. */
   readonly crossOrigin?: readonly string[];
   /** What takes the place of a text in the files whose names hold no hash. */
@@ -167,14 +151,14 @@ function refuse(request: PageRequest): Reply {
 }
 
 /** Makes the server of a set. */
-export function createPageServer(name: PagesName, options: PageServerOptions = {}): PageServer {
-  const { redirects = {}, mayHold = () => true, crossOrigin = [], fill } = options;
+export function createPageServer(source: PagesSource, options: PageServerOptions): PageServer {
+  const { redirects = {}, mayHold, crossOrigin = [], fill } = options;
   const targets = new Map(Object.entries(redirects));
   let files: ReadonlyMap<string, File> | Promise<ReadonlyMap<string, File>> | undefined;
 
   async function read(): Promise<ReadonlyMap<string, File>> {
     try {
-      const stored = await readPages(name);
+      const stored = await readPages(source);
       const own = fill === undefined ? stored : await Promise.all(stored.map((file) => fillIn(file, fill)));
       files = new Map(own.map((file) => prepare(file, crossOrigin.includes(file.path))));
       return files;
@@ -185,20 +169,27 @@ export function createPageServer(name: PagesName, options: PageServerOptions = {
     }
   }
 
-  function answerFrom(set: ReadonlyMap<string, File>, request: PageRequest): ReturnType<PageServer> {
+  function answerFrom(
+    set: ReadonlyMap<string, File>,
+    request: PageRequest,
+  ): ReturnType<PageServer["answer"]> {
     const file = set.get(request.path);
     if (file === undefined) return undefined;
     return isRead(request) ? send(file, request) : refuse(request);
   }
 
-  return (request) => {
-    const target = targets.get(request.path);
-    if (target !== undefined) return isRead(request) ? redirect(target) : refuse(request);
-    if (!mayHold(request.path)) return undefined;
-    files ??= read();
-    return files instanceof Promise
-      ? files.then((set) => answerFrom(set, request))
-      : answerFrom(files, request);
+  return {
+    home: source.path,
+    mayHold,
+    answer(request) {
+      const target = targets.get(request.path);
+      if (target !== undefined) return isRead(request) ? redirect(target) : refuse(request);
+      if (!mayHold(request.path)) return undefined;
+      files ??= read();
+      return files instanceof Promise
+        ? files.then((set) => answerFrom(set, request))
+        : answerFrom(files, request);
+    },
   };
 }
 

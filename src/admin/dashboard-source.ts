@@ -1,0 +1,17 @@
+/** What the dashboard is made of, for the build. */
+
+import type { PagesSource } from "../api/pages/file.ts";
+
+/** Its page. */
+export const DASHBOARD: PagesSource = {
+  name: "dashboard",
+  folder: "admin/dashboard/",
+  path: "/",
+  html: "index.html",
+  under: "",
+  bundled: ["page.ts", "page.css"],
+  isOneFile: true,
+  packages: ["uplot"],
+  copied: {},
+  documents: {},
+};

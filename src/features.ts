@@ -1,0 +1,60 @@
+/**
+ * The features: all that the core does not know of, by name. Each brings its rows of the tables. To remove one, delete
+ * its folder and the lines that name it here.
+ */
+
+import { DASHBOARD } from "./admin/dashboard-source.ts";
+import { ADMIN_SETTINGS } from "./admin/settings.ts";
+import type { PagesSource } from "./api/pages/file.ts";
+import type { Program } from "./cli/command.ts";
+import { CORE_COMMANDS } from "./cli/commands.ts";
+import { openPages, REFERENCE } from "./docs-page/reference.ts";
+import { DOCS_PAGE_SETTINGS } from "./docs-page/settings.ts";
+import { GENERATE_COMMANDS } from "./generate/commands.ts";
+import { GENERATE_SETTINGS } from "./generate/settings.ts";
+import type { Features, ThreadFeatures } from "./server/features.ts";
+import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
+import { SHARED_LIMITS_SETTINGS } from "./shared-limits/settings.ts";
+import { SIMILAR_SETTINGS } from "./similar/settings.ts";
+import { SOURCES_COMMANDS } from "./sources/commands.ts";
+import { SOURCES_SETTINGS } from "./sources/settings.ts";
+import { VERIFY_COMMANDS } from "./verify/commands.ts";
+import { VERIFY_SETTINGS } from "./verify/settings.ts";
+
+const SETTINGS = [
+  ...ADMIN_SETTINGS,
+  ...DOCS_PAGE_SETTINGS,
+  ...GENERATE_SETTINGS,
+  ...SHARED_LIMITS_SETTINGS,
+  ...SIMILAR_SETTINGS,
+  ...SOURCES_SETTINGS,
+  ...VERIFY_SETTINGS,
+] as const;
+
+const COMMANDS = [...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
+
+declare module "./settings/settings.ts" {
+  /** Makes their settings members of `Values`. */
+  interface FeatureRows {
+    readonly rows: (typeof SETTINGS)[number];
+  }
+}
+
+/** What they add to threads that serve. */
+export const IN_THREADS: ThreadFeatures = {
+  openPages,
+};
+
+const FEATURES: Features = {
+  openPages,
+};
+
+/** The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */
+export const PROGRAM: Program = {
+  settings: /* @__PURE__ */ placed<Setting>(CORE_SETTINGS, SETTINGS, ({ flag }) => flag),
+  commands: /* @__PURE__ */ placed(CORE_COMMANDS, COMMANDS, ({ name }) => name),
+  features: FEATURES,
+};
+
+/** The sets of pages that the build makes. */
+export const PAGES: readonly PagesSource[] = [DASHBOARD, REFERENCE];

@@ -1,0 +1,64 @@
+/** The settings of `orrery generate`. */
+
+import type { Setting } from "../settings/settings.ts";
+
+/** Their rows. */
+export const GENERATE_SETTINGS = [
+  {
+    flag: "out",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    required: true,
+    meaning: "Directory to write the snapshot to; created if missing.",
+    commands: ["generate"],
+  },
+  {
+    flag: "users",
+    kind: "integer",
+    value: "N",
+    default: "2000",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Number of users.",
+    commands: ["generate"],
+  },
+  {
+    flag: "worlds",
+    kind: "integer",
+    value: "N",
+    default: "600",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Number of worlds, including hidden ones.",
+    commands: ["generate"],
+  },
+  {
+    flag: "instances",
+    kind: "integer",
+    value: "N",
+    default: "300",
+    min: 0,
+    max: 100_000_000,
+    meaning: "Number of instances, including hidden ones.",
+    commands: ["generate"],
+  },
+  {
+    flag: "seed",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 0,
+    max: 4_294_967_295,
+    meaning: "Seed; the same seed and sizes produce the same bytes.",
+    commands: ["generate"],
+  },
+  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
+  {
+    flag: "force",
+    kind: "flag",
+    meaning:
+      "Replace a snapshot that this command created and that was not changed since; never anything else.",
+    commands: ["generate"],
+  },
+] as const satisfies readonly Setting[];

@@ -1,0 +1,17 @@
+/** What features add to a server. Each function is absent where its feature is; `features.ts` names those that there are. */
+
+import type { PageServer } from "../api/pages/page-server.ts";
+import type { Settings } from "../settings/settings.ts";
+
+/** Of them what every thread that serves needs. */
+export interface ThreadFeatures {
+  /**
+   * Opens the pages beside the API; undefined where they are turned off.
+   *
+   * @param limit requests of an API key and their window, in words
+   */
+  readonly openPages?: (settings: Settings, limit: string) => PageServer | undefined;
+}
+
+/** All of them. */
+export interface Features extends ThreadFeatures {}

@@ -1,0 +1,25 @@
+/** The commands that bring snapshots from elsewhere. */
+
+import type { CommandRow, CommandRows } from "../cli/command.ts";
+
+const ROWS: CommandRows<"export" | "mirror"> = [
+  {
+    name: "export",
+    after: "build",
+    usage: "--postgres URL --out DIR",
+    positionals: [],
+    summary: "Write and publish a snapshot from a PostgreSQL database.",
+    run: async (options, world) => (await import("./postgres/command.ts")).exportRows(options, world),
+  },
+  {
+    name: "mirror",
+    after: "build",
+    usage: "--from URL --token-file FILE --out DIR",
+    positionals: [],
+    summary: "Write and publish a snapshot of another server of this API.",
+    run: async (options, world) => (await import("./mirror/command.ts")).mirror(options, world),
+  },
+];
+
+/** Every one. */
+export const SOURCES_COMMANDS: readonly CommandRow[] = ROWS;

@@ -1,0 +1,109 @@
+/** The settings of snapshots from elsewhere: by URL, out of a database, of another server. */
+
+import { MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+
+/** Their rows. */
+export const SOURCES_SETTINGS = [
+  {
+    flag: "cache",
+    after: "watch",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    meaning:
+      "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
+    commands: ["serve", "check"],
+  },
+  {
+    flag: "snapshot-token-file",
+    after: "watch",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    meaning: "File with a bearer token for a snapshot that is given by URL.",
+    commands: ["serve", "check"],
+  },
+  { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
+  {
+    flag: "postgres",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The database: `postgres://user@host:port/database?sslmode=require`. A password is better in `PGPASSWORD` or " +
+      "`~/.pgpass`, where other users of the machine do not see it.",
+    commands: ["export"],
+  },
+  {
+    flag: "out",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    required: true,
+    meaning:
+      "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "queries",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    meaning:
+      "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
+    commands: ["export"],
+  },
+  {
+    flag: "every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "from",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "token-file",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    required: true,
+    meaning: "File with an API key or CLI token of the other server.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "requests-per-hour",
+    kind: "integer",
+    value: "N",
+    min: 1,
+    max: 1_000_000_000,
+    meaning:
+      "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "users",
+    kind: "list",
+    value: "SEARCH",
+    meaning:
+      "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
+      "Default: those who own worlds.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "build",
+    kind: "flag",
+    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
+    commands: ["export"],
+  },
+  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
+] as const satisfies readonly Setting[];

@@ -1,0 +1,23 @@
+/** Command lines as the program reads them. */
+
+import type { CommandRow } from "../../src/cli/command.ts";
+import { type Environment, type Options, readOptions } from "../../src/cli/options.ts";
+import { PROGRAM } from "../../src/features.ts";
+import { type Command, type Defaults, defaultsOf } from "../../src/settings/settings.ts";
+
+/** The row of a command. */
+export function commandNamed<C extends Command>(name: C): CommandRow<C> {
+  return PROGRAM.commands.find((row) => row.name === name) as CommandRow<C>;
+}
+
+/** Reads what is behind the words of a command. @throws {UsageError} */
+export function optionsOf<C extends Command>(
+  command: C,
+  args: readonly string[],
+  environment: Environment = {},
+): Options<C> {
+  return readOptions(commandNamed(command), args, environment, PROGRAM.settings);
+}
+
+/** A server's settings where nothing is said. */
+export const DEFAULTS: Defaults = defaultsOf(PROGRAM.settings);
