@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { event } from "../src/observe/event.ts";
+import type { Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 
@@ -79,3 +81,20 @@ describe("the log", () => {
     assert.doesNotMatch(lines[0]!.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);
   });
 });
+
+/** Never called: the compiler checks it. */
+function misspell(observe: Observe): void {
+  // @ts-expect-error a kind that is none
+  observe({ kind: "key-loaded", keys: 1 });
+  // @ts-expect-error a field that is none
+  observe({ kind: "keys-loaded", key: 1 });
+  // @ts-expect-error a field that the line has of its own
+  event<{ level: string }>({ level: "info", text: "", meaning: "" });
+  // @ts-expect-error a metric that is none
+  event<object>({ level: "info", text: "", meaning: "", counts: { load: "loaded" } });
+  // @ts-expect-error a value that the metric's label does not have
+  event<object>({ level: "info", text: "", meaning: "", counts: { loads: "lost" } });
+  // @ts-expect-error a field that the event does not have
+  event<{ ms: number }>({ level: "info", text: ({ us }) => `${us}`, meaning: "" });
+}
+void misspell;

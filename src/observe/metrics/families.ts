@@ -1,6 +1,7 @@
 /** The metrics as values: what a scrape tells, before it is text. */
 
 import type { SharedLimitsFigures } from "../../shared-limits/leases.ts";
+import type { CountedMetric } from "../event.ts";
 import { mainThread, type RequestCells } from "./counters.ts";
 import { durationSamples } from "./durations.ts";
 import { figuresOf, readTotals } from "./figures.ts";
@@ -107,6 +108,7 @@ export function readFamilies({
   const served = generation();
   const age = ageSeconds();
   const limits = sharedLimits();
+  const counted = (name: CountedMetric): Family => family(name, by(METRICS[name].labels[0], observed[name]));
   return [
     family("duration", durationSamples(cells)),
     family("active", one(active)),
@@ -122,15 +124,15 @@ export function readFamilies({
     family("loaded", served ? one(served.loadedAt) : []),
     family("age", age === undefined ? [] : one(age)),
     family("rows", served ? by("table", served.rows) : []),
-    family("loads", by("result", observed.loads)),
-    family("loadSeconds", observed.phases ? by("phase", observed.phases) : []),
+    counted("loads"),
+    counted("loadSeconds"),
     family("keys", one(keys())),
-    family("keysLoads", by("result", observed.keysLoads)),
-    family("restarts", by("role", observed.restarts)),
+    counted("keysLoads"),
+    counted("restarts"),
     ...vitals(cells),
-    family("droppedLines", one(observed.droppedLines)),
-    family("limitsAway", one(observed.limitsAway)),
-    family("limitsLosses", one(observed.limitsLosses)),
+    counted("droppedLines"),
+    counted("limitsAway"),
+    counted("limitsLosses"),
     family(
       "limitsAsks",
       limits ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures }) : [],

@@ -34,9 +34,12 @@ export function one(value: number): Sample[] {
   return [{ value, labels: {} }];
 }
 
-/** A value for each name of a record. */
-export function by(label: string, values: Readonly<Record<string, number>>): Sample[] {
-  return Object.entries(values).map(([name, value]) => ({ value, labels: { [label]: name } }));
+/** A value for each name of a record; without a label there is one. */
+export function by(label: string | undefined, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({
+    value,
+    labels: label === undefined ? {} : { [label]: name },
+  }));
 }
 
 /**
