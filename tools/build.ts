@@ -14,15 +14,7 @@ import { type BuildOptions, build } from "esbuild";
 import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
-import {
-  leanHttp,
-  leanPino,
-  leanPrometheus,
-  madeEncoders,
-  othersAlone,
-  serverAlone,
-  startsServer,
-} from "./plugins.ts";
+import { leanHttp, leanPrometheus, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -70,7 +62,7 @@ try {
     splitting: true,
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
+    plugins: [serverAlone, madeEncoders, leanHttp, leanPrometheus],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

@@ -272,7 +272,7 @@ export const CORE_EVENTS = {
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack } = error;
-  return { name, message, stack };
+  return { name: String(name), message: String(message), stack: String(stack) };
 }
 
 /** Events of snapshots that come from a URL. */

@@ -1,6 +1,5 @@
-/** The log: observations as pino lines on stderr, JSON for machines, plain text on a terminal. */
+/** The log: a line an observation, JSON for machines, plain text on a terminal. */
 
-import { type Logger, pino } from "pino";
 import { type Observation, type Observe, rowOf } from "../events.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -13,13 +12,13 @@ function plain(value: unknown): string {
 }
 
 /** Text for people: a line, and below it one for each problem. */
-function prettyLine(line: string): string {
-  const { time, level, msg, event, problems, ...rest } = JSON.parse(line) as Record<string, unknown>;
+function prettyLine(entry: Readonly<Record<string, unknown>>): string {
+  const { time, level, msg, event, problems, ...rest } = entry;
   const fields = Object.entries(rest)
     .map(([name, value]) => `${name}=${plain(value)}`)
     .join(" ");
   const below = Array.isArray(problems) ? problems.map((problem) => `  ${plain(problem)}\n`) : [];
-  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${plain(msg)} ${fields}\n${below.join("")}`;
+  return `${time} ${String(level).toUpperCase().padEnd(5)} ${plain(msg)} ${fields}\n${below.join("")}`;
 }
 
 /** Where log lines go; a {@link Sink} outside tests. */
@@ -33,42 +32,36 @@ export interface LogSink {
 /** Every line of a log in a file begins like this. */
 export const LOG_BEGINNING = '{"level":"';
 
+/** Levels of lines and of the log, least severe first. */
+const LEVELS = ["debug", "info", "warn", "error", "silent"];
+
 /**
  * Makes the log's listener.
  *
- * @param level least severe lines to write, or "silent"; requests are written at any
- * @param omitted what is not logged
+ * @param level least severe lines to write, or "silent"; some events are written at any
+ * @param omitted events that are not logged
  */
 export function createLog(
   level: string,
   sink: LogSink,
   omitted: ReadonlySet<Observation["kind"]> = new Set(),
 ): Observe {
-  let isBulk = false;
-  const write = (line: string): void => {
-    sink.write(sink.isTTY ? prettyLine(line) : line, isBulk);
-  };
-  const logger: Logger = pino(
-    {
-      level,
-      base: { pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      messageKey: "msg",
-    },
-    { write },
-  );
-  const unfiltered = logger.child({}, { level: "info" });
+  const least = LEVELS.indexOf(level);
+  const { pid } = process;
   const observe: Observe = (observation) => {
     const { kind, ...fields } = observation;
-    if (omitted.has(kind)) return;
-    isBulk = kind === "request";
-    const { level, levelIf, text, line, isAlwaysLogged } = rowOf(observation);
-    const lines = isAlwaysLogged ? unfiltered : logger;
-    lines[levelIf?.(observation) ?? level](
-      { event: kind, ...(line?.(observation) ?? fields) },
-      typeof text === "string" ? text : text(observation),
-    );
+    const { level: usual, levelIf, text, line, isAlwaysLogged } = rowOf(observation);
+    const severity = levelIf?.(observation) ?? usual;
+    if (omitted.has(kind) || !(isAlwaysLogged || LEVELS.indexOf(severity) >= least)) return;
+    const entry = {
+      level: severity,
+      time: new Date().toISOString(),
+      pid,
+      event: kind,
+      ...(line?.(observation) ?? fields),
+      msg: typeof text === "string" ? text : text(observation),
+    };
+    sink.write(sink.isTTY ? prettyLine(entry) : `${JSON.stringify(entry)}\n`, kind === "request");
   };
   sink.onDropped?.((count) => observe({ kind: "log-lines-dropped", count }));
   return observe;
