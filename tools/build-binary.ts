@@ -33,7 +33,7 @@ import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
 import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
 import { licencesOf } from "./licences.ts";
-import { leanPrometheus, madeEncoders } from "./plugins.ts";
+import { madeEncoders } from "./plugins.ts";
 
 /** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
 const NODE_MAJOR = 24;
@@ -84,7 +84,7 @@ async function bundle(folder: string): Promise<string> {
     keepNames: true,
     metafile: true,
     logLevel: "warning",
-    plugins: [embedded, madeEncoders, leanPrometheus, withoutNative],
+    plugins: [embedded, madeEncoders, withoutNative],
   });
   for (const { imports } of Object.values(metafile.outputs)) {
     for (const { path, external } of imports) {

@@ -14,7 +14,7 @@ import { type BuildOptions, build } from "esbuild";
 import { makePages, PACKAGES_IN_PAGES, PAGES } from "../src/api/pages/make.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
-import { leanHttp, leanPrometheus, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
+import { leanHttp, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -62,7 +62,7 @@ try {
     splitting: true,
     external: RUNTIME_DEPENDENCIES,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPrometheus],
+    plugins: [serverAlone, madeEncoders, leanHttp],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

@@ -53,18 +53,6 @@ export const leanHttp: Plugin = {
   },
 };
 
-/** Of prom-client what asks other processes and tracers is left out: nobody asks it for that here, and it is most of it. */
-export const leanPrometheus: Plugin = {
-  name: "lean-prometheus",
-  setup({ onResolve, onLoad }) {
-    onLoad({ filter: /\/prom-client\/lib\/(cluster|pushgateway)\.js$/ }, () => ({
-      contents: "module.exports = class {};",
-    }));
-    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path }) => ({ path, namespace: "no-tracers" }));
-    onLoad({ filter: /./, namespace: "no-tracers" }, () => ({ contents: "" }));
-  },
-};
-
 /** Replaces what must be there. */
 function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => string): string {
   const replaced = text.replace(what, (_, ...groups) => by(...groups));

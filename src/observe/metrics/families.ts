@@ -17,8 +17,8 @@ import {
   SLICE,
 } from "./layout.ts";
 import type { ObservedCounts } from "./observed.ts";
-import { by, type Family, family, histogram, type Labels, one, type Sample } from "./samples.ts";
-import { METRICS, type MetricName } from "./table.ts";
+import { by, type Family, family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
+import { METRICS } from "./table.ts";
 
 /** What is told of besides counters. Times are seconds since the epoch. */
 export interface Measured {
@@ -51,14 +51,9 @@ function sums(cells: RequestCells, slices: readonly number[], from: number, leng
   );
 }
 
-/** A histogram that lies in slices with its sum behind it. */
-function histogramAt(
-  name: MetricName,
-  labels: Labels,
-  summed: readonly number[],
-  bounds: readonly number[],
-): Sample[] {
-  return histogram(METRICS[name].name, labels, summed.slice(0, -1), bounds, summed.at(-1)!);
+/** A histogram that lies in slices with its sum after it. */
+function histogramAt(labels: Labels, summed: readonly number[], bounds: readonly number[]): Sample[] {
+  return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
 }
 
 /** What threads count of themselves. */
@@ -67,15 +62,15 @@ function vitals(cells: RequestCells): Family[] {
   const serving = Array.from({ length: main }, (_, number) => number);
   const isThreaded = sums(cells, serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
   const groups = [
-    { labels: { thread: "main" }, slices: [main] },
-    ...(isThreaded ? [{ labels: { thread: "serving" }, slices: serving }] : []),
+    { labels: labelsOf({ thread: "main" }), slices: [main] },
+    ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
   ];
   const collectionCells = histogramCells(COLLECTION_BOUNDS);
   return [
     family(
       "delay",
       groups.flatMap(({ labels, slices }) =>
-        histogramAt("delay", labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
+        histogramAt(labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
       ),
     ),
     family(
@@ -86,7 +81,7 @@ function vitals(cells: RequestCells): Family[] {
       "collections",
       COLLECTION_KINDS.flatMap((kind, at) => {
         const summed = sums(cells, [...serving, main], COLLECTIONS + at * collectionCells, collectionCells);
-        return histogramAt("collections", { kind }, summed, COLLECTION_BOUNDS);
+        return histogramAt(labelsOf({ kind }), summed, COLLECTION_BOUNDS);
       }),
     ),
   ];
@@ -115,7 +110,7 @@ export function readFamilies({
     family("rejected", by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0])))),
     family(
       "searches",
-      searches.map(({ search, outcome, total }) => ({ labels: { search, outcome }, value: total })),
+      searches.map(({ search, outcome, total }) => ({ labels: labelsOf({ search, outcome }), value: total })),
     ),
     family("build", by("version", { [version]: 1 })),
     family("ready", one(isReady() ? 1 : 0)),

@@ -11,7 +11,7 @@ export interface Metric {
   readonly counted?: readonly string[];
 }
 
-/** Every metric of our own. Those of the process and of Node are prom-client's. */
+/** Every metric of our own. Those of the process and of Node are in `process.ts`. */
 export const METRICS = {
   duration: {
     name: "http_server_request_duration_seconds",
