@@ -277,8 +277,6 @@ describe("packages", () => {
     assert.deepEqual(importers("pg"), ["sources/postgres/postgres.ts"]);
     assert.deepEqual(importers("@redis/client"), ["shared-limits/connection.ts"]);
     assert.deepEqual(importers("pg-copy-streams"), ["sources/postgres/postgres.ts"]);
-    assert.deepEqual(importers("pino"), ["observe/log/log.ts"]);
-    assert.deepEqual(importers("prom-client"), ["observe/metrics/exposition.ts"]);
     assert.deepEqual(importers("uplot"), ["admin/dashboard/charts.ts"]);
   });
 

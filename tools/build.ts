@@ -15,15 +15,7 @@ import { makePages, packagesIn } from "../src/api/pages/make.ts";
 import { PAGES } from "../src/features.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { checkLocked, licencesOf, OPTIONAL_PEERS } from "./licences.ts";
-import {
-  leanHttp,
-  leanPino,
-  leanPrometheus,
-  madeEncoders,
-  othersAlone,
-  serverAlone,
-  startsServer,
-} from "./plugins.ts";
+import { leanHttp, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -77,7 +69,7 @@ try {
     splitting: true,
     external: OPTIONAL_PEERS,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
+    plugins: [serverAlone, madeEncoders, leanHttp],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

@@ -60,27 +60,6 @@ export const leanHttp: Plugin = {
   },
 };
 
-/** Of pino what carries lines to other threads is left out: nobody asks it for that here, and it is as much again. */
-export const leanPino: Plugin = {
-  name: "lean-pino",
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /\/pino\/lib\/transport\.js$/ }, () => ({
-      contents: 'module.exports = () => { throw new Error("there are no transports in this build"); };',
-    })),
-};
-
-/** Of prom-client what asks other processes and tracers is left out: nobody asks it for that here, and it is most of it. */
-export const leanPrometheus: Plugin = {
-  name: "lean-prometheus",
-  setup({ onResolve, onLoad }) {
-    onLoad({ filter: /\/prom-client\/lib\/(cluster|pushgateway)\.js$/ }, () => ({
-      contents: "module.exports = class {};",
-    }));
-    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path }) => ({ path, namespace: "no-tracers" }));
-    onLoad({ filter: /./, namespace: "no-tracers" }, () => ({ contents: "" }));
-  },
-};
-
 /** Replaces what must be there. */
 function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => string): string {
   const replaced = text.replace(what, (_, ...groups) => by(...groups));

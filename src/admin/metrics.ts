@@ -58,7 +58,7 @@ export function metricsRow(sources: MetricsSources): AdminRow {
     isCostly: true,
     async answer({ accept, acceptEncoding }) {
       expose ??= load();
-      const { contentType, text } = await (await expose)(accept);
+      const { contentType, text } = (await expose)(accept);
       const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
       if (!takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
       const body = await compress(text, { level: constants.Z_BEST_SPEED });

@@ -6,6 +6,8 @@ import { defaultText, valueText } from "../../src/cli/help.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { FAULTS } from "../../src/model/fault.ts";
 import { SCHEMAS } from "../../src/model/model.ts";
+import type { CountedMetric, EventRow } from "../../src/observe/event.ts";
+import { EVENTS } from "../../src/observe/events.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
 import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/server/open-options.ts";
 import { settingsOf, variableOf } from "../../src/settings/settings.ts";
@@ -57,6 +59,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         scope === null ? "any valid key" : `\`${scope}\``,
         parameters.map((name) => `\`${name}\``).join(" ") || "–",
         summary,
+      ]),
+    ),
+  events: () =>
+    table(
+      ["`event`", "Level", "Counted by", "Meaning"],
+      Object.entries<EventRow<never>>(EVENTS).map(([kind, { level, counts = {}, meaning }]) => [
+        `\`${kind}\``,
+        level,
+        (Object.keys(counts) as CountedMetric[]).map((name) => `\`${METRICS[name].name}\``).join(" ") || "–",
+        meaning,
       ]),
     ),
   metrics: () =>

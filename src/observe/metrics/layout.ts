@@ -86,7 +86,7 @@ export const DELAY_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds: those of prom-client. */
+/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds. */
 export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
 export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
 
