@@ -46,8 +46,8 @@ export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./server/load/snapshots.ts";
 export type { OpenOptions } from "./server/open-options.ts";
+export { SnapshotError } from "./snapshot/refusals.ts";
 
 /** An open replica. */
 export interface Orrery {
@@ -144,7 +144,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     handle: createNodeDoor(state),
     generation: () => state.generation.store.id,
     searchCache: searchCounts,
-    reload,
+    reload: () => reload(),
     close() {
       state.gate.closed = true;
       stop();

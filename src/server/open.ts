@@ -23,8 +23,8 @@ export interface OpenState {
   readonly searchIndex: () => SearchIndex;
   /** From now on told of everything new. */
   readonly follow: (follower: Follower) => void;
-  /** Reads keys and snapshot again. */
-  readonly reload: () => Promise<void>;
+  /** Reads keys and snapshot again. @param allowShrink whether the snapshot may have less than half of the users or worlds */
+  readonly reload: (allowShrink?: boolean) => Promise<void>;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
   readonly beginSimilar: () => void;
   /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
@@ -102,8 +102,8 @@ function opened(current: Current, state: State, keepers: Keepers): OpenState {
     follow(follower) {
       current.follower = follower;
     },
-    async reload() {
-      await Promise.all([keys?.reload(), snapshots.reload()]);
+    async reload(allowShrink) {
+      await Promise.all([keys?.reload(), snapshots.reload(allowShrink)]);
     },
     beginSimilar: () => searching.similar?.begin(),
     beginSaving: () => saving?.begin(),

@@ -141,7 +141,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
     url,
     adminUrl: admin?.url,
     generation,
-    reload: opened.reload,
+    reload: () => opened.reload(),
     async stop(why) {
       const began = performance.now();
       admin?.startDraining();

@@ -159,6 +159,19 @@ const ROWS = [
     commands: SERVING,
   },
   {
+    flag: "max-data-age",
+    kind: "number",
+    needs: "admin",
+    value: "SECONDS",
+    default: "0",
+    min: 0,
+    max: 31_536_000,
+    meaning:
+      "Age of the data at which `/readyz` of `--admin` answers 503, counted from `createdAt` in the snapshot's manifest; " +
+      "0 for never.",
+    commands: SERVING,
+  },
+  {
     flag: "rate-limit",
     kind: "integer",
     value: "N",
