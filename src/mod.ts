@@ -51,8 +51,8 @@ export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./
 export type { Reloaded } from "./model/reload.ts";
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./server/load/snapshots.ts";
 export type { OpenOptions } from "./server/open-options.ts";
+export { SnapshotError } from "./snapshot/refusals.ts";
 
 /** The doors to a replica. */
 export interface Doors {
@@ -187,7 +187,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     },
     generation: () => state.generation.store.id,
     searchCache: opened.searchCounts,
-    reload,
+    reload: () => reload(),
     close,
     [Symbol.dispose]: close,
   };

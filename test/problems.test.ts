@@ -21,10 +21,16 @@ const LOADED: Observation = {
 const UNCHANGED: Observation = { kind: "snapshot-unchanged", generation: "g", ms: 1, read: [], kept: [] };
 const REFUSED: Observation = { kind: "snapshot-refused", problems: ["a:1: bad", "a:2: bad"], serving: "g" };
 
-function watched(t: TestContext, { maxAge = 0, limits }: { maxAge?: number; limits?: LimitsSettings } = {}) {
+interface Watched {
+  readonly maxAge?: number;
+  readonly maxDataAge?: number;
+  readonly limits?: LimitsSettings;
+}
+
+function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched = {}) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
   const history = new History();
-  const readiness = new ReadinessKeeper(history, maxAge);
+  const readiness = new ReadinessKeeper(history, { maxAge, maxDataAge });
   const shared = new LimitsHistory(limits);
   const problems = new Problems(readiness, shared);
   const see = (...observations: readonly Observation[]): void => {
@@ -103,6 +109,21 @@ describe("problems", () => {
     assert.ok(Math.abs(Date.parse(problem!.since) - (NOW - 30_000)) < 5000, problem!.since);
     readiness.drain();
     assert.deepEqual(kinds(), [], "a stop is no problem");
+  });
+
+  it("data of long ago, since they are too old; and data of nobody knows when", (t) => {
+    const { readiness, problems, kinds, see } = watched(t, { maxDataAge: 60 });
+    see(LOADED);
+    readiness.confirmed(0, "2026-11-23T11:58:30Z");
+    assert.deepEqual(
+      problems.list().map(({ kind, since }) => [kind, since]),
+      [["data-stale", "2026-11-23T11:59:30.000Z"]],
+    );
+    readiness.confirmed(0, "2026-11-23T11:59:30Z");
+    assert.deepEqual(kinds(), []);
+    readiness.confirmed(0);
+    assert.deepEqual(kinds(), ["data-undated"]);
+    assert.equal(readiness.readiness().status, "ready");
   });
 
   it("threads that died, for ten minutes, and for as long as they are missing", (t) => {

@@ -82,6 +82,7 @@ it("the text of metrics is the one recorded, in both formats", async () => {
       isReady: () => served !== undefined,
       problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
       ageSeconds: () => served?.loadedAt,
+      createdAt: () => served && 1.7e9,
       generation: () => served,
       keys: () => 4,
       sharedLimits: () => served && { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 },

@@ -24,8 +24,12 @@ export interface OpenState {
   readonly searchIndex: () => SearchIndex;
   /** From now on told of everything new. */
   readonly follow: (follower: Follower) => void;
-  /** Reads keys and snapshot again; tells what became of both. */
-  readonly reload: () => Promise<Reloaded>;
+  /**
+   * Reads keys and snapshot again; tells what became of both.
+   *
+   * @param allowShrink whether the snapshot may have less than half of the users or worlds
+   */
+  readonly reload: (allowShrink?: boolean) => Promise<Reloaded>;
   /** Takes records in place of those that were given, at once. */
   readonly takeRecords: (records: readonly KeyRecord[]) => void;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
@@ -106,10 +110,10 @@ function opened(current: Current, state: State, keepers: Keepers): OpenState {
     follow(follower) {
       current.follower = follower;
     },
-    async reload() {
+    async reload(allowShrink) {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
         keys?.reload(),
-        snapshots.reload(),
+        snapshots.reload(allowShrink),
       ]);
       const keysProblem = ofKeys === "refused" ? [keys!.problem()!] : [];
       const { id } = state.generation.store;

@@ -144,7 +144,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
     adminUrl: admin?.url,
     pagesUrl: state.pages && new URL(state.pages.home, url).href,
     generation,
-    reload: opened.reload,
+    reload: () => opened.reload(),
     async stop(why) {
       const began = performance.now();
       admin?.startDraining();

@@ -10,7 +10,8 @@ import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
-import { type FileFingerprints, formsOf } from "./files.ts";
+import { type FileFingerprints, formsOf, isSameFile } from "./files.ts";
+import type { Manifest } from "./manifest.ts";
 import type { KnownPrepared } from "./prepared/load.ts";
 import type { ReadFile } from "./read.ts";
 import {
@@ -67,16 +68,25 @@ export interface Before {
   readonly kept: Kept;
 }
 
-/** The files that look as they did when they were read, by table. */
+/**
+ * The files that look as they did when they were read, by table. Of one that got another link since, which shows in its
+ * change time alone, the manifest has to list what was read.
+ */
 export function unchangedFiles(
   fingerprints: FileFingerprints,
   before: Before | undefined,
+  manifest: Manifest | undefined,
 ): Map<RowFile, KeptFile> {
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of before?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
     const isAlone = forms.length === 1 && forms[0] === file.name;
-    if (isAlone && fingerprints.get(file.name) === file.fingerprint) unchanged.set(file.table, file);
+    if (!isAlone) continue;
+    const look = fingerprints.get(file.name)!;
+    const isListed = manifest?.files.get(file.name)?.sha256 === file.sha256;
+    if (look === file.fingerprint || (isListed && isSameFile(look, file.fingerprint))) {
+      unchanged.set(file.table, file);
+    }
   }
   return unchanged;
 }

@@ -31,6 +31,8 @@ export interface Measured {
   readonly problems: () => Readonly<Record<string, number>>;
   /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
   readonly ageSeconds: () => number | undefined;
+  /** The moment of the data that are served; undefined where it is not told. */
+  readonly createdAt: () => number | undefined;
   /** The generation that is served; undefined before the first. */
   readonly generation: () =>
     | {
@@ -95,6 +97,7 @@ export function readFamilies({
   isReady,
   problems,
   ageSeconds,
+  createdAt,
   generation,
   keys,
   sharedLimits,
@@ -102,6 +105,7 @@ export function readFamilies({
   const { active, rejected, searches } = figuresOf(readTotals(cells));
   const served = generation();
   const age = ageSeconds();
+  const created = createdAt();
   const limits = sharedLimits();
   const counted = (name: CountedMetric): Family => family(name, by(METRICS[name].labels[0], observed[name]));
   return [
@@ -117,6 +121,7 @@ export function readFamilies({
     family("problems", by("kind", problems())),
     family("generation", served ? by("generation", { [served.id]: 1 }) : []),
     family("loaded", served ? one(served.loadedAt) : []),
+    family("created", created === undefined ? [] : one(created)),
     family("age", age === undefined ? [] : one(age)),
     family("rows", served ? by("table", served.rows) : []),
     counted("loads"),

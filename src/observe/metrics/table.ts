@@ -67,6 +67,12 @@ export const METRICS = {
     labels: [],
     help: "When the generation began to be served.",
   },
+  created: {
+    name: "orrery_snapshot_created_timestamp_seconds",
+    type: "gauge",
+    labels: [],
+    help: "The moment of the data that are served: createdAt in the manifest of the snapshot, where it has one.",
+  },
   age: {
     name: "orrery_snapshot_age_seconds",
     type: "gauge",
