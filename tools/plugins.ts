@@ -6,10 +6,9 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "esbuild";
 import build from "fast-json-stringify";
-import { SCHEMAS, type SchemaName } from "../src/model/model.ts";
+import { RESOURCE_NAMES, type ResourceName } from "../src/model/schema.ts";
 import { encodedSchema } from "../src/store/encoders.ts";
 
-const NAMES = Object.keys(SCHEMAS) as SchemaName[];
 const require = createRequire(import.meta.url);
 
 /** The functions that fast-json-stringify makes, made beforehand: it takes a validator and fifty files to make them. */
@@ -21,13 +20,13 @@ export const madeEncoders: Plugin = {
     onResolve({ filter: /^fast-json-stringify\/lib\// }, ({ path }) => ({ path: require.resolve(path) }));
     onLoad({ filter: /\/store\/encoders\.ts$/ }, () => ({
       contents: [
-        ...NAMES.map((name) => `import ${name} from "encoder:${name}";`),
-        `export const ENCODERS = { ${NAMES.join(", ")} };`,
+        ...RESOURCE_NAMES.map((name) => `import ${name} from "encoder:${name}";`),
+        `export const ENCODERS = { ${RESOURCE_NAMES.join(", ")} };`,
       ].join("\n"),
     }));
     onLoad({ filter: /./, namespace: "encoder" }, ({ path }) => ({
       contents: String(
-        build(encodedSchema(path.slice("encoder:".length) as SchemaName), { mode: "standalone" }),
+        build(encodedSchema(path.slice("encoder:".length) as ResourceName), { mode: "standalone" }),
       ),
       resolveDir: dirname(require.resolve("fast-json-stringify")),
     }));
