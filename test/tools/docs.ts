@@ -5,6 +5,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { FAULTS } from "../../src/model/fault.ts";
 import { SCHEMAS } from "../../src/model/model.ts";
+import { FIELDS, TABLES } from "../../src/model/schema.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
 import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/server/open-options.ts";
 import { SETTINGS, settingsOf, variableOf } from "../../src/settings/settings.ts";
@@ -66,6 +67,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         type,
         labels.map((label) => `\`${label}\``).join(" ") || "–",
         help,
+      ]),
+    ),
+  rows: () =>
+    table(
+      ["File", "Fields"],
+      TABLES.map((name) => [
+        `\`${name}.ndjson\``,
+        FIELDS[name]
+          .map((field) => `\`${field.name}\`${field.absent === undefined ? "" : " (may be null)"}`)
+          .join(", "),
       ]),
     ),
   fields: () =>
