@@ -6,14 +6,13 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "esbuild";
 import build from "fast-json-stringify";
-import { SCHEMAS, type SchemaName } from "../src/model/model.ts";
+import { RESOURCE_NAMES, type ResourceName } from "../src/model/schema.ts";
 import { encodedSchema } from "../src/store/encoders.ts";
 
-const NAMES = Object.keys(SCHEMAS) as SchemaName[];
 const require = createRequire(import.meta.url);
 
 /** The module of an encoder as fast-json-stringify prints it, made an ES module. */
-function encoderModule(name: SchemaName): string {
+function encoderModule(name: ResourceName): string {
   const printed = String(build(encodedSchema(name), { mode: "standalone" }));
   const imports = replaceAll(
     printed,
@@ -30,12 +29,12 @@ export const madeEncoders: Plugin = {
     onResolve({ filter: /^encoder:/ }, ({ path }) => ({ path, namespace: "encoder" }));
     onLoad({ filter: /\/store\/encoders\.ts$/ }, () => ({
       contents: [
-        ...NAMES.map((name) => `import ${name} from "encoder:${name}";`),
-        `export const ENCODERS = { ${NAMES.join(", ")} };`,
+        ...RESOURCE_NAMES.map((name) => `import ${name} from "encoder:${name}";`),
+        `export const ENCODERS = { ${RESOURCE_NAMES.join(", ")} };`,
       ].join("\n"),
     }));
     onLoad({ filter: /./, namespace: "encoder" }, ({ path }) => ({
-      contents: encoderModule(path.slice("encoder:".length) as SchemaName),
+      contents: encoderModule(path.slice("encoder:".length) as ResourceName),
       resolveDir: dirname(require.resolve("fast-json-stringify")),
     }));
   },

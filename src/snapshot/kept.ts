@@ -4,7 +4,7 @@
  * are resolved with. All arrays lie in shared memory.
  */
 
-import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
 import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
@@ -23,7 +23,7 @@ import {
   NOWHERE,
   type Referred,
   type Stage,
-  stagedOf,
+  type Staged,
 } from "./stage.ts";
 
 /** What is known of a file that was read. */
@@ -129,11 +129,10 @@ function isEvery(words: Uint32Array, holds: (at: number) => boolean): boolean {
 }
 
 /** The worlds of a stage for the next load. */
-export function keepWorlds({ worlds, owners }: Stage): KeptWorlds {
-  const { packed, referred, lines } = worlds;
+export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);
-  return { hidden: referred!.hidden, owners: sharedCopy(owners), lines: sharedCopy(lines), rows };
+  return { hidden: referred!.hidden, owners: sharedCopy(references), lines: sharedCopy(lines), rows };
 }
 
 /**
@@ -168,12 +167,10 @@ export function stageKept(
 
 /** Takes the table before where the new one is equal to it: what was made from that then holds still. */
 export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): void {
-  const staged = stagedOf(stage, file);
-  if (!("packed" in staged)) return;
-  const earlier =
-    { "users.ndjson": store.users, "worlds.ndjson": store.worlds }[file as string] ?? store.instances;
-  const { table } = staged.packed!;
-  if (table.bytes.equals(earlier.bytes)) staged.packed = { ...staged.packed!, table: earlier };
+  const table = tableOf(file);
+  const { packed } = stage[table];
+  if (packed === undefined || table === "world-stats") return;
+  if (packed.table.bytes.equals(store[table].bytes)) stage[table].packed = { ...packed, table: store[table] };
 }
 
 /**

@@ -6,6 +6,7 @@ import { defaultText, valueText } from "../../src/cli/help.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { FAULTS } from "../../src/model/fault.ts";
 import { SCHEMAS } from "../../src/model/model.ts";
+import { FIELDS, TABLES } from "../../src/model/schema.ts";
 import type { CountedMetric, EventRow } from "../../src/observe/event.ts";
 import { EVENTS } from "../../src/observe/events.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
@@ -79,6 +80,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         type,
         labels.map((label) => `\`${label}\``).join(" ") || "–",
         help,
+      ]),
+    ),
+  rows: () =>
+    table(
+      ["File", "Fields"],
+      TABLES.map((name) => [
+        `\`${name}.ndjson\``,
+        FIELDS[name]
+          .map((field) => `\`${field.name}\`${field.absent === undefined ? "" : " (may be null)"}`)
+          .join(", "),
       ]),
     ),
   fields: () =>
