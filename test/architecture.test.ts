@@ -251,6 +251,61 @@ describe("imports", () => {
   });
 });
 
+/** Names that are exported with more than one meaning. This list only shrinks. */
+const AMBIGUOUS: readonly string[] = [
+  "Answer",
+  "Budget",
+  "Connection",
+  "Figures",
+  "Found",
+  "Head",
+  "History",
+  "Indexed",
+  "Kept",
+  "Kind",
+  "Listener",
+  "MAX_LINE_BYTES",
+  "Match",
+  "OccupiedError",
+  "Page",
+  "Parts",
+  "Problems",
+  "Question",
+  "Reply",
+  "Route",
+  "Rows",
+  "StoredFile",
+  "TABLES",
+  "Table",
+  "World",
+  "ask",
+  "check",
+  "findWorlds",
+  "generationOf",
+  "hashOf",
+  "one",
+  "placeOf",
+  "readCounts",
+  "readHead",
+  "slotOf",
+];
+
+describe("exported names", () => {
+  it("mean one thing each", () => {
+    const exporters = new Map<string, Set<string>>();
+    for (const file of files) {
+      // It takes the place of `package.ts` in the one-file program.
+      if (file === "install/package-embedded.ts") continue;
+      const exported = textOf(file).matchAll(
+        /^export (?:declare )?(?:async )?(?:function\*?|class|const|let|interface|type) ([A-Za-z_$][\w$]*)/gm,
+      );
+      for (const [, name] of exported) exporters.set(name!, (exporters.get(name!) ?? new Set()).add(file));
+    }
+    const twice = [...exporters].filter(([, from]) => from.size > 1).map(([name]) => name);
+    assert.deepEqual(twice.sort(), [...AMBIGUOUS].sort());
+  });
+});
+
 /** Most lines of a file, but for one that says why at its top: "Long: …". */
 const MOST_LINES = 300;
 
