@@ -2,7 +2,7 @@
  * What searches and large pages cost a server that also answers lookups.
  *
  *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 5]
- *     npx tsx bench/flood.ts --searches [--smoke] [--worlds 250000] [--rounds 5] [--seconds 8]
+ *     npx tsx bench/flood.ts --searches [--smoke] [--worlds 250000] [--rounds 5] [--seconds 6]
  *
  * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside
  * 16 clients that search as fast as they can for what was never asked before, and
@@ -45,13 +45,13 @@ const values = readOptions({
 });
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
-const roundMs = values.smoke ? 500 : 4000;
+const roundMs = values.smoke ? 500 : 3000;
 
 if (values.searches) {
   await printSearchFlood({
     worlds: Number(values.worlds ?? (values.smoke ? 20_000 : 250_000)),
     rounds,
-    phaseMs: Number(values.seconds ?? (values.smoke ? 1 : 8)) * 1000,
+    phaseMs: Number(values.seconds ?? (values.smoke ? 1 : 6)) * 1000,
   });
   process.exit();
 }

@@ -34,7 +34,7 @@ const values = readOptions({
 const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").map(Number);
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
 /** After a swap the old generation's memory is given back; that is part of the price. */
-const REST_MS = values.smoke ? 1200 : 3000;
+const REST_MS = values.smoke ? 1200 : 2000;
 
 /** Replaces a file by one that was changed. */
 function rewrite(folder: string, table: RowFile, change: (bytes: Buffer) => Buffer): void {

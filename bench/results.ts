@@ -5,7 +5,7 @@
  *     npx tsx bench/results.ts [--dirty] [--out FOLDER]
  *     npx tsx bench/results.ts --only http,reload     prints these parts and writes nothing
  *     npx tsx bench/results.ts --quick [--out FOLDER] every bench for some seconds, into a temporary folder
- *     npx tsx bench/results.ts --smoke                two benches for a second each, writes nothing
+ *     npx tsx bench/results.ts --smoke                one bench for a second, writes nothing
  *
  * All results are of one commit: the working tree has to be clean, and stay so; `--dirty` is for trying out. What the
  * benches need is looked for before the first one. The first part that fails ends the run with its name, its last lines

@@ -66,7 +66,7 @@ const DEFAULT_SIZES = values.smoke ? "2000" : values.fresh ? "100000,1000000" : 
 const sizes = (values.sizes ?? DEFAULT_SIZES).split(",").map(Number);
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
 const reloads = Number(values.reloads ?? rounds);
-const quietMs = values.smoke ? 300 : 4000;
+const quietMs = values.smoke ? 300 : 3000;
 
 /** Display names, and names of worlds. */
 function namesIn(snapshot: string): string[] {
@@ -226,7 +226,7 @@ interface Measured {
 async function measure(subject: Subject): Promise<Measured> {
   const { name, snapshot, queries } = subject;
   const starts: Start[] = [];
-  const asked = { rest: values.smoke ? 300 : 3000, times: values.smoke ? 200 : 8000 };
+  const asked = { rest: values.smoke ? 300 : 2000, times: values.smoke ? 200 : 6000 };
   for (let round = 0; round < rounds; round++) {
     starts.push(await measureStart({ snapshot, keys, token, queries, ...asked }));
   }

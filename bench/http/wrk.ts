@@ -25,7 +25,18 @@ async function run(job: LoadJob, paths: string, seconds: number): Promise<Summar
     `${name}: ${value.replace(EACH, NUMBER)}`,
   ]);
   const script = join(ROOT, "bench/http/wrk.lua");
-  const args = ["wrk", "-t1", `-c${job.connections}`, `-d${seconds}`, "-s", script, ...headers, job.url];
+  const args = [
+    "wrk",
+    "-t1",
+    `-c${job.connections}`,
+    `-d${seconds}`,
+    "--timeout",
+    "10s",
+    "-s",
+    script,
+    ...headers,
+    job.url,
+  ];
   const [program, all] = onCore(1, args);
   const env = { ...process.env, ORRERY_BENCH_PATHS: paths, ORRERY_BENCH_EACH: job.unique ? NUMBER : "" };
   const child = spawn(program, all, { env, stdio: ["ignore", "pipe", "inherit"] });

@@ -106,7 +106,7 @@ async function measure(users: number, flags: readonly string[], rounds: number):
       }
       cells.push(spread(seconds, 1));
     }
-    return [whole(users), flags.join(" ") || "rows", ...cells];
+    return [whole(users), flags.map((flag) => `\`${flag}\``).join(" ") || "rows", ...cells];
   } finally {
     for (const end of ends) await end();
   }

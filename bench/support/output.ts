@@ -62,11 +62,11 @@ export function git(...args: string[]): string {
   return execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
-/** The commit of this tree; says so where the program differs from it. */
+/** The commit of this tree; says so where a file differs from it. */
 export function commitOf(): string {
   try {
     const commit = git("rev-parse", "--short", "HEAD");
-    return git("status", "--porcelain", "--", "src", "bin") === "" ? commit : `${commit} with changes`;
+    return git("status", "--porcelain") === "" ? commit : `${commit} with changes`;
   } catch {
     return "unknown";
   }
