@@ -65,7 +65,6 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
   "admin → shared-limits": 3,
   "admin → sources": 1,
   "api → docs-page": 1,
-  "auth → cli": 1,
   "auth → shared-limits": 1,
   "cli → admin": 2,
   "cli → generate": 1,

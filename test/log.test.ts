@@ -34,7 +34,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: "thread-died", role: "search", cause: "out of memory" },
   { kind: "thread-replaced", role: "serving", ms: 1 },
   { kind: "connections-refused", limit: 15 },
-  { kind: "keys-loaded", keys: 1 },
+  { kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 },
   { kind: "keys-unchanged", keys: 1 },
   { kind: "keys-refused", problem: "keys.json: not valid JSON" },
   { kind: "log-lines-dropped", count: 3 },
@@ -112,7 +112,13 @@ describe("the log", () => {
 
   it("warns of a keys file without keys", () => {
     const lines: string[] = [];
-    createLog("warn", { write: (text: string) => lines.push(text) })({ kind: "keys-loaded", keys: 0 });
+    createLog("warn", { write: (text: string) => lines.push(text) })({
+      kind: "keys-loaded",
+      keys: 0,
+      added: 0,
+      changed: 0,
+      removed: 0,
+    });
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
   });
 

@@ -104,7 +104,10 @@ export type Observation =
   | { kind: "thread-replaced"; role: ThreadRole; ms: number }
   /** More connections than the limit of open files leaves room for; told of at most every ten seconds. */
   | { kind: "connections-refused"; limit: number }
-  | { kind: "keys-loaded"; keys: number }
+  /** The first time all are added. A key is its id: with another token or name it is changed. */
+  | { kind: "keys-loaded"; keys: number; added: number; changed: number; removed: number }
+  /** Of the keys that were just loaded: unknown fields, and keys that can read nothing. */
+  | { kind: "keys-warned"; problems: readonly string[] }
   /** The keys file was read again and holds what is in force already. */
   | { kind: "keys-unchanged"; keys: number }
   | { kind: "keys-refused"; problem: string }

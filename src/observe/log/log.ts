@@ -26,6 +26,7 @@ const LEVELS: Readonly<Record<Observation["kind"], Level>> = {
   "thread-replaced": "info",
   "connections-refused": "warn",
   "keys-loaded": "info",
+  "keys-warned": "warn",
   "keys-unchanged": "info",
   "keys-refused": "error",
   "state-restored": "info",
@@ -100,6 +101,8 @@ function messageOf(observation: Observation): string {
       return observation.keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded";
+    case "keys-warned":
+      return "the keys file may not be what is meant";
     case "keys-unchanged":
       return "keys unchanged";
     case "keys-refused":

@@ -84,7 +84,7 @@ const shared =
 const state = composeState(task.settings, {
   counters: task.counters,
   shared,
-  keys: new KeyRing(task.keys),
+  keys: new KeyRing(task.keys.byHash, task.keys.previous),
   requestCounters,
   generation: take(task.generation),
   observe,
@@ -104,7 +104,7 @@ port.on("message", async (message: ToServing) => {
       break;
     }
     case "keys":
-      state.gate.keys = new KeyRing(message.keys);
+      state.gate.keys = new KeyRing(message.keys.byHash, message.keys.previous);
       break;
     case "generation":
       tellOfCache();
