@@ -68,7 +68,6 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
   "root → client": 1,
   "admin → shared-limits": 3,
   "admin → sources": 1,
-  "auth → cli": 1,
   "auth → shared-limits": 1,
   "cli → admin": 2,
   "cli → shared-limits": 1,

@@ -55,7 +55,13 @@ describe("the log", () => {
 
   it("warns of a keys file without keys", () => {
     const lines: string[] = [];
-    createLog("warn", { write: (text: string) => lines.push(text) })({ kind: "keys-loaded", keys: 0 });
+    createLog("warn", { write: (text: string) => lines.push(text) })({
+      kind: "keys-loaded",
+      keys: 0,
+      added: 0,
+      changed: 0,
+      removed: 0,
+    });
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
   });
 

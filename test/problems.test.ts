@@ -55,7 +55,12 @@ function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched
 describe("problems", () => {
   it("are none of a server that is well", (t) => {
     const { kinds, see, problems } = watched(t);
-    see(LOADED, UNCHANGED, { kind: "keys-loaded", keys: 1 }, { kind: "keys-unchanged", keys: 1 });
+    see(
+      LOADED,
+      UNCHANGED,
+      { kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 },
+      { kind: "keys-unchanged", keys: 1 },
+    );
     see({ ...REFUSED, changing: true } as Observation);
     assert.deepEqual(kinds(), []);
     assert.deepEqual(Object.keys(problems.counts()), [...PROBLEM_KINDS]);
@@ -85,7 +90,7 @@ describe("problems", () => {
       problems.confirmed();
       assert.deepEqual(kinds(), ["keys-refused"]);
       assert.match(problems.list()[0]!.message, /k\.json: not valid JSON/);
-      see({ kind, keys: 1 });
+      see({ kind, keys: 1, added: 0, changed: 0, removed: 0 });
       assert.deepEqual(kinds(), []);
       t.mock.timers.reset();
     }

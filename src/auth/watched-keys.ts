@@ -7,7 +7,8 @@ import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "./keys.ts";
+import { compareKeys, keyWarnings } from "./key-changes.ts";
+import { createKeyRing, KeyRing, KeysFileError, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
 /** How often the file is checked. */
@@ -34,31 +35,33 @@ export interface KeysKeeper {
   readonly stop: () => void;
 }
 
-/** What the keys in force were made of, and how many they are. */
-interface InForce {
+/** What a file holds. */
+interface ReadKeys {
+  /** Of its text. */
   readonly digest: string;
-  readonly size: number;
+  readonly keys: KeyRing;
+  /** What an operator should look at; empty where the text is that in force. */
+  readonly warnings: readonly string[];
 }
 
 /**
  * Reads a keys file.
  *
- * @param before what is in force
- * @returns the keys and the digest of their text; without keys when the file holds what is in force
+ * @param before what is in force; its keys are given again when the file holds them
  * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
  */
 async function readKeyRing(
   file: string,
   counters: Counters,
   { read }: KeyFiles,
-  before: InForce | undefined,
-): Promise<{ keys?: KeyRing; digest: string }> {
+  before: ReadKeys | undefined,
+): Promise<ReadKeys> {
   try {
     const text = await read(file);
     const digest = createHash("sha256").update(text).digest("base64");
-    return digest === before?.digest
-      ? { digest }
-      : { keys: createKeyRing(parseKeys(text), counters), digest };
+    if (digest === before?.digest) return { ...before, warnings: [] };
+    const records = parseKeys(text);
+    return { digest, keys: createKeyRing(records, counters), warnings: keyWarnings(records, Date.now()) };
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
     const why = systemErrorText(error) ?? codeOf(error);
@@ -93,7 +96,7 @@ export async function keepKeys(
 ): Promise<KeysKeeper> {
   /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
   let fingerprint: string | undefined;
-  let inForce: InForce | undefined;
+  let inForce: ReadKeys | undefined;
   let problem = "";
   let result: ReloadResult = "unchanged";
   let stopped = false;
@@ -101,15 +104,18 @@ export async function keepKeys(
   async function load(): Promise<void> {
     fingerprint = undefined;
     const seen = await fingerprintOfFile(file, files);
-    const { keys, digest } = await readKeyRing(file, counters, files, inForce);
-    if (keys !== undefined) {
-      onKeys(keys);
-      inForce = { digest, size: keys.size };
-    }
+    const before = inForce;
+    const read = await readKeyRing(file, counters, files, before);
+    const { keys, warnings } = read;
+    if (keys !== before?.keys) onKeys(keys);
+    inForce = read;
     fingerprint = seen;
     problem = "";
-    result = keys === undefined ? "unchanged" : "loaded";
-    observe({ kind: keys === undefined ? "keys-unchanged" : "keys-loaded", keys: inForce!.size });
+    result = keys === before?.keys ? "unchanged" : "loaded";
+    if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
+    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
+    observe({ kind: "keys-loaded", keys: keys.size, ...changes });
+    if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }
 
   /** One reading at a time: a slow older one must not have the last word. */

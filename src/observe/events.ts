@@ -106,7 +106,8 @@ export const CORE_EVENTS = {
     meaning:
       "Of a generation that is no longer served: searches answered from the cache (`hits`), that waited for the same search (`joined`) or were run (`misses`), and the contents of the cache. With `--threads` a line per thread.",
   }),
-  "keys-loaded": event<{ keys: number }>({
+  /** The first time all are added. A key is its id: with another token or name it is changed. */
+  "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",
     // Nobody gets in.
     levelIf: ({ keys }) => (keys === 0 ? "warn" : undefined),
@@ -115,7 +116,14 @@ export const CORE_EVENTS = {
         ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded",
     counts: { keysLoads: "loaded" },
-    meaning: "Number of keys; warn when there are none.",
+    meaning:
+      "Number of keys, and how many were `added`, `changed` and `removed` (a key is its id; at the start all are added); warn when there are none.",
+  }),
+  "keys-warned": event<{ problems: readonly string[] }>({
+    level: "warn",
+    text: "the keys file may not be what is meant",
+    meaning:
+      "Of the keys just loaded (`problems`): unknown fields, which are kept and have no effect, and active API keys that can read nothing.",
   }),
   "keys-unchanged": event<{ keys: number }>({
     level: "info",

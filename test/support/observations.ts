@@ -52,7 +52,11 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "thread-died": [{ role: "search", cause: "out of memory" }],
   "thread-replaced": [{ role: "serving", ms: 1 }],
   "connections-refused": [{ limit: 15 }],
-  "keys-loaded": [{ keys: 1 }, { keys: 0 }],
+  "keys-loaded": [
+    { keys: 1, added: 1, changed: 0, removed: 0 },
+    { keys: 0, added: 0, changed: 0, removed: 1 },
+  ],
+  "keys-warned": [{ problems: ["key a (keys[0]): unknown field foo"] }],
   "keys-unchanged": [{ keys: 1 }],
   "keys-refused": [{ problem: "keys.json: not valid JSON" }],
   "state-restored": [{ file: "/state", keys: 1, reset: 3600 }],
