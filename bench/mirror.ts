@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { openOrrery } from "../src/mod.ts";
 import { type Mirrored, openMirror } from "../src/sources/mirror/mirror.ts";
-import { TIMING } from "../src/sources/url/timing.ts";
+import { TIMING } from "../src/upstream/timing.ts";
 import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, whole } from "./support/output.ts";
