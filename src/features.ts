@@ -17,6 +17,7 @@ import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
 import { SHARED_LIMITS_SETTINGS } from "./shared-limits/settings.ts";
 import { SIMILAR_SETTINGS } from "./similar/settings.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
+import { findUrlSource } from "./sources/find-source.ts";
 import { SOURCES_SETTINGS } from "./sources/settings.ts";
 import { VERIFY_COMMANDS } from "./verify/commands.ts";
 import { VERIFY_SETTINGS } from "./verify/settings.ts";
@@ -46,6 +47,7 @@ export const IN_THREADS: ThreadFeatures = {
 };
 
 const FEATURES: Features = {
+  findSource: findUrlSource,
   openPages,
 };
 

@@ -33,10 +33,11 @@ import { type ChosenCaller, PROCESS } from "./model/message.ts";
 import type { Reloaded } from "./model/reload.ts";
 import { type Observe, observeNothing } from "./observe/events.ts";
 import type { CacheCounts } from "./search/cache.ts";
+import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
 import { checkOptions, type OpenOptions } from "./server/open-options.ts";
+import { SettingError } from "./settings/setting-error.ts";
 import { PasswordFileError, readSharedLimits } from "./shared-limits/redis-url.ts";
-import { defaultCache, isAddress } from "./sources/address.ts";
 
 // An import without a name would stand in the declarations, too.
 void IS_SUPPORTED;
@@ -122,6 +123,13 @@ function nameMissingClient(error: unknown): never {
   throw new Error(`option "sharedLimits" ${error.message}`);
 }
 
+/** Names the option that cannot be used; passes on any other error. @throws {Error} */
+function nameOption(error: unknown): never {
+  if (!(error instanceof SettingError)) throw error;
+  const message = `option "${error.setting}"${error.detail}`;
+  throw error.isMisuse ? new TypeError(`openOrrery: ${message}`) : new Error(message);
+}
+
 /** Names the option of the password's file; passes on any other error. @throws {Error} */
 function namePasswordFile(error: unknown): never {
   if (!(error instanceof PasswordFileError)) throw error;
@@ -139,15 +147,13 @@ function namePasswordFile(error: unknown): never {
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
-  const { snapshot, cache } = settings;
+  const { features } = PROGRAM;
+  const source = await findSource(features.findSource, {
+    ...{ snapshot: settings.snapshot, settings, tokenName: 'option "snapshotTokenFile"' },
+    cacheHome: () => process.env.XDG_CACHE_HOME,
+  }).catch(nameOption);
   const opening = openState({
-    features: PROGRAM.features,
-    settings: {
-      ...settings,
-      // Not asked for otherwise: some hosts ask their user before they tell.
-      cache: cache ?? (isAddress(snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
-    },
-    snapshotTokenName: 'option "snapshotTokenFile"',
+    ...{ features, settings, source },
     records: keys?.map(recordOf),
     sharedLimits: await readSharedLimits(settings).catch(namePasswordFile),
     threads: threads ?? true,

@@ -331,7 +331,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "the token of a source is sent to wherever it redirects",
-    file: "src/sources/request.ts",
+    file: "src/upstream/request.ts",
     text: "if (url.origin !== asked.origin) token = undefined;",
     becomes: "",
     tests: [
@@ -439,7 +439,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a page has one tag in all encodings",
-    file: "src/api/pages/serve.ts",
+    file: "src/docs-page/serve.ts",
     text: '-gzip"',
     becomes: '"',
     tests: [["test/pages.test.ts", "are judged by the tag of what would be sent"]],

@@ -11,8 +11,8 @@ import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
-import { openSource } from "../src/server/load/open-source.ts";
 import { sharedLimitsOf } from "../src/shared-limits/cli.ts";
+import { findSource } from "../src/sources/find-source.ts";
 import { mirror } from "../src/sources/mirror/command.ts";
 import { verify } from "../src/verify/command.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -41,9 +41,10 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
   async "snapshot-token-file"(args, environment, folder) {
     const options = serving(["--cache", folder, ...args], environment);
     const { values: settings, names } = options;
-    const snapshotTokenName = names.snapshotTokenFile;
-    const source = await openSource({ settings, snapshotTokenName, observe: observeNothing });
-    return source!.refresh("start", new AbortController().signal);
+    const open = await findSource({
+      ...{ snapshot: NOWHERE, settings, tokenName: names.snapshotTokenFile, cacheHome: () => undefined },
+    });
+    return open({ observe: observeNothing }).refresh("start", new AbortController().signal);
   },
 };
 
@@ -52,7 +53,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
     "--snapshot-token-file",
     (args, environment, folder) => {
       const options = optionsOf("check", ["--cache", folder, ...args, NOWHERE], environment);
-      return fetchSnapshot(options, WORLD);
+      return fetchSnapshot(options, WORLD, PROGRAM);
     },
   ],
   mirror: [

@@ -1,8 +1,8 @@
 /** The settings of the listener for operators. */
 
 import { CommandError, type Options, UsageError } from "../cli/options.ts";
-import { SourceError } from "../sources/problem.ts";
-import { readToken } from "../sources/token.ts";
+import { readToken } from "../files/token-file.ts";
+import { SourceError } from "../util/source-error.ts";
 import { type AdminAddress, isLoopback, parseAdminAddress } from "./address.ts";
 import type { AdminSettings } from "./admin.ts";
 

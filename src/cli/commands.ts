@@ -82,7 +82,7 @@ const ROWS: CommandRows<CoreCommand> = [
     usage: "DIR|URL",
     positionals: ["DIR|URL"],
     summary: "Validate a snapshot and report its contents.",
-    run: async (options, world) => (await import("./check.ts")).check(options, world),
+    run: async (options, world, program) => (await import("./check.ts")).check(options, world, program),
   },
   {
     name: "diff",

@@ -8,6 +8,7 @@ import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
+import { findSource } from "../server/load/source.ts";
 import {
   AdminListenError,
   type RunningServer,
@@ -27,9 +28,15 @@ import {
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import type { Program, World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
-import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
+import {
+  CommandError,
+  nameSetting,
+  type Options,
+  ProblemsError,
+  readPrefixes,
+  UsageError,
+} from "./options.ts";
 import { startProgress } from "./progress.ts";
-import { cacheFor } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
@@ -167,13 +174,18 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
   const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
   readPrefixes(options);
-  const cache = cacheFor(values.snapshot, names.snapshot, values, world);
+  const { features } = program;
+  const source = await findSource(features.findSource, {
+    ...{ snapshot: values.snapshot, settings: values, tokenName: names.snapshotTokenFile },
+    cacheHome: () => world.environment.XDG_CACHE_HOME,
+  }).catch((error: unknown) => {
+    throw nameSetting(error, names);
+  });
   checkSharing(options);
   await checkCountsFile(options);
   const started: ServerOptions = {
-    settings: { ...values, cache },
-    features: program.features,
-    snapshotTokenName: names.snapshotTokenFile,
+    settings: values,
+    ...{ features, source },
     sharedLimits: await sharedLimitsOf(options),
     admin: await readAdminSettings(options),
     http: httpFrom(values),

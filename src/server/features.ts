@@ -2,6 +2,7 @@
 
 import type { PageServer } from "../api/pages/page-server.ts";
 import type { Settings } from "../settings/settings.ts";
+import type { FindSource } from "./load/source.ts";
 
 /** Of them what every thread that serves needs. */
 export interface ThreadFeatures {
@@ -14,4 +15,7 @@ export interface ThreadFeatures {
 }
 
 /** All of them. */
-export interface Features extends ThreadFeatures {}
+export interface Features extends ThreadFeatures {
+  /** Finds what brings a snapshot that is given by URL. */
+  readonly findSource?: FindSource;
+}

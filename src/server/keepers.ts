@@ -9,17 +9,21 @@ import type { Settings } from "../settings/settings.ts";
 import type { SharedLimitsKeeper, SharedLimitsSettings } from "../shared-limits/keep-shared.ts";
 import type { Generation } from "../store/generation.ts";
 import type { Features } from "./features.ts";
-import { openSource, type SourceOptions } from "./load/open-source.ts";
 import type { SnapshotEvents } from "./load/snapshot-events.ts";
 import { keepSnapshot, type SnapshotKeeper } from "./load/snapshots.ts";
+import type { OpenSource } from "./load/source.ts";
 import { openSearching, type Searching, type SearchingOptions } from "./open-searching.ts";
 
 /** What to open. */
-export interface OpenStateOptions extends SearchingOptions, SourceOptions {
+export interface OpenStateOptions extends SearchingOptions {
   readonly settings: Settings;
   readonly features: Features;
   /** Records of keys in place of the keys file. */
   readonly records?: readonly KeyRecord[] | undefined;
+  /** Brings the snapshot, where that is no folder. */
+  readonly source?: OpenSource | undefined;
+  /** Told what share of it was downloaded, from 0 to 1. */
+  readonly onDownload?: (share: number) => void;
   /** Told what share of a snapshot was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
   /** Called when an old generation is no longer needed by anybody. */
@@ -79,8 +83,8 @@ async function openSnapshots(
   { pending, countSearch, similar, load }: Searching,
   onGeneration: TakeGeneration,
 ): Promise<SnapshotKeeper> {
-  const { settings, onReleased, onProgress, snapshotEvents } = options;
-  const source = await openSource(options);
+  const { settings, onReleased, onProgress, onDownload, snapshotEvents, observe } = options;
+  const source = options.source?.({ observe, onDownload });
   return await keepSnapshot(
     {
       folder: settings.snapshot,
@@ -94,7 +98,7 @@ async function openSnapshots(
       ...(snapshotEvents ? { events: snapshotEvents } : {}),
       pending,
       ...(countSearch ? { countSearch } : {}),
-      observe: options.observe,
+      observe,
     },
     onGeneration,
   );

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
+import { isAddress } from "../files/address.ts";
 import type { Observe } from "../observe/events.ts";
 import {
   type Defaults,
@@ -14,7 +15,6 @@ import {
   settingsOf,
 } from "../settings/settings.ts";
 import { RedisUrlError, readRedisUrl } from "../shared-limits/redis-url.ts";
-import { isAddress, problemWithAddress } from "../sources/address.ts";
 import { isObject } from "../util/json.ts";
 
 /** How to open. What is a setting of `serve`, too, has its default and bounds. */
@@ -137,9 +137,7 @@ function pathOf(name: "snapshot" | "keys" | (typeof PATH_OPTIONS)[number], given
 /** The snapshot's folder, or its URL as text. */
 function snapshotOf(given: unknown): unknown {
   const address = given instanceof URL && given.protocol !== "file:" ? given.href : given;
-  if (typeof address !== "string" || !isAddress(address)) return pathOf("snapshot", address);
-  const problem = problemWithAddress(address);
-  return problem === undefined ? address : fail(`option "snapshot": ${problem}`);
+  return typeof address === "string" && isAddress(address) ? address : pathOf("snapshot", address);
 }
 
 function checkPath(name: (typeof PATH_OPTIONS)[number], given: unknown): string {

@@ -1,12 +1,12 @@
 /** A folder of rows on its way to being published: its generation, its manifest, and whether it would load. */
 
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { formatTime } from "../model/time.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
-import { FORMAT } from "../snapshot/manifest.ts";
+import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
 import { isObject } from "../util/json.ts";
 import type { WrittenFile } from "./row-file.ts";
 
@@ -50,16 +50,6 @@ export async function writeManifest(
     ...more,
   };
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-}
-
-/** The manifest in a folder, as far as it is an object; undefined where there is none that can be read. */
-export async function readManifestOf(folder: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    const manifest: unknown = JSON.parse(await readFile(join(folder, MANIFEST), "utf8"));
-    return isObject(manifest) ? manifest : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a published folder holds the same rows in the same form. */

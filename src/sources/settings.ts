@@ -1,6 +1,7 @@
 /** The settings of snapshots from elsewhere: by URL, out of a database, of another server. */
 
 import { MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
 /** Their rows. */
 export const SOURCES_SETTINGS = [
@@ -62,34 +63,9 @@ export const SOURCES_SETTINGS = [
     meaning: "Go on, and look for what is new every so many seconds. Default: once.",
     commands: ["export", "mirror"],
   },
-  {
-    flag: "from",
-    kind: "text",
-    value: "URL",
-    required: true,
-    meaning:
-      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
-    commands: ["mirror"],
-  },
-  {
-    flag: "token-file",
-    kind: "text",
-    path: "read",
-    value: "FILE",
-    required: true,
-    meaning: "File with an API key or CLI token of the other server.",
-    commands: ["mirror"],
-  },
-  {
-    flag: "requests-per-hour",
-    kind: "integer",
-    value: "N",
-    min: 1,
-    max: 1_000_000_000,
-    meaning:
-      "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
-    commands: ["mirror"],
-  },
+  { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
+  { ...TOKEN_FILE, commands: ["mirror"] },
+  { ...REQUESTS_PER_HOUR, commands: ["mirror"] },
   {
     flag: "users",
     kind: "list",

@@ -8,7 +8,7 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
-import { createUpstream } from "../../src/sources/upstream/upstream.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";

@@ -7,10 +7,10 @@
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "../../files/folders.ts";
 import { hold, OWNER_ENDING } from "../../files/ownership.ts";
+import { readToken } from "../../files/token-file.ts";
+import type { Timing } from "../../upstream/timing.ts";
+import { createUpstream, type Upstream } from "../../upstream/upstream.ts";
 import { currentVersion } from "../publish.ts";
-import { readToken } from "../token.ts";
-import { createUpstream, type Upstream } from "../upstream/upstream.ts";
-import type { Timing } from "../url/timing.ts";
 import { type Collected, collect } from "./collect.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { isPublished, type Published, type PublishOptions, publishCollected } from "./snapshot.ts";

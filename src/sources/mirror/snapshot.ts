@@ -2,29 +2,12 @@
 
 import { join } from "node:path";
 import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
+import { readManifestOf } from "../../snapshot/manifest.ts";
+import type { MirrorNote } from "../../upstream/mirror-note.ts";
 import { currentVersion, publishVersion } from "../publish.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
-import {
-  checkRows,
-  generationOf,
-  holdsSame,
-  type RowFiles,
-  readManifestOf,
-  writeManifest,
-} from "../row-folder.ts";
+import { checkRows, generationOf, holdsSame, type RowFiles, writeManifest } from "../row-folder.ts";
 import type { Collected } from "./collect.ts";
-
-/** The field of a manifest that says what a mirror holds. */
-export interface MirrorNote {
-  /** The other server. */
-  readonly from: string;
-  /** Its generation; null where it named none or changed meanwhile. */
-  readonly generation: string | null;
-  /** Searches whose users are all here. */
-  readonly searches: readonly string[];
-  /** How many users the server has, of which only some may be here. */
-  readonly totalUsers: number;
-}
 
 /** Where to publish, and what is said of it. */
 export interface PublishOptions {

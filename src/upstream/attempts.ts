@@ -1,6 +1,6 @@
 /** Trying again what failed in passing, with growing pauses and for as long as somebody would wait. */
 
-import { SourceError } from "../problem.ts";
+import { SourceError } from "../util/source-error.ts";
 import { pauseAfter, type Timing, wait } from "./timing.ts";
 
 /** How patiently to try. */

@@ -1,11 +1,8 @@
 /** Other servers of the API on the command line. */
 
-import { CommandError, ProblemsError, UsageError } from "../../cli/options.ts";
-import { HeldError } from "../../files/ownership.ts";
-import { systemErrorText } from "../../util/system-error.ts";
-import { SourceError } from "../problem.ts";
-import { OccupiedError } from "../publish.ts";
-import { BadRowsError } from "../row-folder.ts";
+import { CommandError, UsageError } from "../cli/options.ts";
+import { SourceError } from "../util/source-error.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import { ApiUrlError, readApiUrl } from "./address.ts";
 
 /** Reads the address of a server. @throws {UsageError} naming the setting */
@@ -20,9 +17,7 @@ export function readServer(address: string, name: string): string {
 
 /** An error as what a command says of it; defects stay what they are. @param place what the command works on */
 export function explainUpstream(error: unknown, place: string): unknown {
-  if (error instanceof BadRowsError) return new ProblemsError(error.problems);
   if (error instanceof SourceError) return new CommandError(error.message);
-  const isOfPlace = error instanceof OccupiedError || error instanceof HeldError;
-  const why = isOfPlace ? error.message : systemErrorText(error);
+  const why = systemErrorText(error);
   return why === undefined ? error : new CommandError(`${place}: ${why}`);
 }

@@ -1,6 +1,6 @@
 /** Addresses of servers of the API. */
 
-import { BASE_PATH } from "../../model/model.ts";
+import { BASE_PATH } from "../model/model.ts";
 
 /** A server's address will not do. The message does not quote it, since it may hold a password. */
 export class ApiUrlError extends Error {

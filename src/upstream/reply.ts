@@ -1,8 +1,8 @@
 /** Replies of another server, whatever it sends: bounded, and in words where they are not what was asked for. */
 
-import { isObject } from "../../util/json.ts";
-import { SourceError } from "../problem.ts";
-import { type Answer, retryAfterOf } from "../request.ts";
+import { isObject } from "../util/json.ts";
+import { SourceError } from "../util/source-error.ts";
+import { type Answer, retryAfterOf } from "./request.ts";
 
 const MOST_BODY_BYTES = 67_108_864;
 

@@ -1,8 +1,8 @@
 /** The token for a source, out of a file. */
 
 import { open } from "node:fs/promises";
+import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import { SourceError } from "./problem.ts";
 
 const MOST_BYTES = 16_384;
 

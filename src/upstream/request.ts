@@ -4,8 +4,9 @@
  * Whatever `fetch` throws becomes a {@link SourceError}; what the caller throws while it reads stays what it is.
  */
 
-import { networkProblem, SourceError } from "./problem.ts";
-import type { Timing } from "./url/timing.ts";
+import { SourceError } from "../util/source-error.ts";
+import { networkProblem } from "./problem.ts";
+import type { Timing } from "./timing.ts";
 
 const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

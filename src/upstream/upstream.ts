@@ -3,13 +3,14 @@
  * and size whatever it sends.
  */
 
-import { isObject } from "../../util/json.ts";
-import { SourceError, withoutToken } from "../problem.ts";
-import { ask } from "../request.ts";
-import { tryAgain } from "../url/attempts.ts";
-import { type Timing, wait } from "../url/timing.ts";
+import { isObject } from "../util/json.ts";
+import { SourceError } from "../util/source-error.ts";
+import { tryAgain } from "./attempts.ts";
 import { type Budget, createPace, type Pace, type PaceOptions } from "./pace.ts";
+import { withoutToken } from "./problem.ts";
 import { parseJson, readText, refusalOf } from "./reply.ts";
+import { ask } from "./request.ts";
+import { type Timing, wait } from "./timing.ts";
 
 /** How to ask. */
 export interface UpstreamOptions extends Pick<PaceOptions, "perHour" | "agesOfSent"> {
