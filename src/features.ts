@@ -15,6 +15,8 @@ import { GENERATE_SETTINGS } from "./generate/settings.ts";
 import type { Features, ThreadFeatures } from "./server/features.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
 import { SHARED_LIMITS_SETTINGS } from "./shared-limits/settings.ts";
+import { SIMILAR_THREAD } from "./similar/engine.ts";
+import { openSimilar } from "./similar/open-similar.ts";
 import { SIMILAR_SETTINGS } from "./similar/settings.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
 import { findSource } from "./sources/find-source.ts";
@@ -49,6 +51,7 @@ export const IN_THREADS: ThreadFeatures = {
 const FEATURES: Features = {
   findSource,
   openPages,
+  openSimilar,
 };
 
 /** The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */
@@ -57,6 +60,9 @@ export const PROGRAM: Program = {
   commands: /* @__PURE__ */ placed(CORE_COMMANDS, COMMANDS, ({ name }) => name),
   features: FEATURES,
 };
+
+/** Where threads begin that features start; see `startWorker`. */
+export const THREADS: readonly string[] = [SIMILAR_THREAD];
 
 /** The sets of pages that the build makes. */
 export const PAGES: readonly PagesSource[] = [DASHBOARD, REFERENCE];

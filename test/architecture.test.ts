@@ -79,7 +79,6 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
   "root → shared-limits": 1,
   "server → admin": 1,
   "server → shared-limits": 6,
-  "server → similar": 4,
   "util → search": 1,
 };
 

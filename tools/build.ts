@@ -8,11 +8,12 @@
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { makePages, packagesIn } from "../src/api/pages/make.ts";
-import { PAGES } from "../src/features.ts";
+import { PAGES, THREADS } from "../src/features.ts";
+import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
 import {
@@ -30,6 +31,8 @@ const DIST = join(ROOT, "dist");
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
 const OLD = `${NEW}-old`;
+/** Each with a file of its own. */
+const ALL_THREADS = [GENERATION_THREAD, SERVING_THREAD, ...THREADS];
 const ALL_TYPES = join(NEW, "all-types");
 
 const OPTIONS: BuildOptions = {
@@ -53,9 +56,7 @@ try {
     entryPoints: {
       mod: "src/mod.ts",
       program: "src/main.ts",
-      "generation-thread": "src/server/threads/generation-thread.ts",
-      "serving-thread": "src/server/threads/serving-thread.ts",
-      "similar-thread": "src/server/threads/similar-thread.ts",
+      ...Object.fromEntries(ALL_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
     },
     splitting: true,
     // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.

@@ -3,6 +3,7 @@
 import type { PageServer } from "../api/pages/page-server.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { FindSource } from "./load/source.ts";
+import type { SimilarGiven, SimilarSearching } from "./search/similar.ts";
 
 /** Of them what every thread that serves needs. */
 export interface ThreadFeatures {
@@ -18,4 +19,6 @@ export interface ThreadFeatures {
 export interface Features extends ThreadFeatures {
   /** Finds what brings a snapshot that is given by URL. */
   readonly findSource?: FindSource;
+  /** Makes similar search; undefined where it is turned off. */
+  readonly openSimilar?: (settings: Settings, given: SimilarGiven) => Promise<SimilarSearching | undefined>;
 }

@@ -5,10 +5,8 @@ import { createKeyRing, type KeyRecord, type KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { Settings } from "../settings/settings.ts";
 import type { SharedLimitsKeeper, SharedLimitsSettings } from "../shared-limits/keep-shared.ts";
 import type { Generation } from "../store/generation.ts";
-import type { Features } from "./features.ts";
 import type { SnapshotEvents } from "./load/snapshot-events.ts";
 import { keepSnapshot, type SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
@@ -16,8 +14,6 @@ import { openSearching, type Searching, type SearchingOptions } from "./open-sea
 
 /** What to open. */
 export interface OpenStateOptions extends SearchingOptions {
-  readonly settings: Settings;
-  readonly features: Features;
   /** Records of keys in place of the keys file. */
   readonly records?: readonly KeyRecord[] | undefined;
   /** Brings the snapshot, where that is no folder. */

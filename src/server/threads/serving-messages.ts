@@ -20,6 +20,8 @@ export interface StoreToServe {
   readonly questions: MessagePort;
   readonly store: Store;
   readonly index: SearchIndex;
+  /** Whether names that are similar are searched for, too. */
+  readonly hasSimilar: boolean;
 }
 
 /** What a serving thread is started with. */

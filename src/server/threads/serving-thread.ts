@@ -15,12 +15,12 @@ import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
 import { monotonic, startRealTimer } from "../../shared-limits/monotonic.ts";
 import { createSharedLimits } from "../../shared-limits/waiting.ts";
-import { type AskSimilar, boundedSimilar } from "../../similar/engine.ts";
 import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "../../util/process/collect.ts";
 import { watchEventLoop } from "../../util/process/event-loop.ts";
 import { composeState } from "../compose.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
+import { type AskSimilar, boundedSimilar } from "../search/similar.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { createAsker } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
@@ -50,7 +50,7 @@ let tellOfCache = (): void => {};
 /** Lets go of the generation before. */
 let retire = (): void => {};
 
-function take({ questions, store, index }: StoreToServe): Generation {
+function take({ questions, store, index, hasSimilar }: StoreToServe): Generation {
   retire();
   const asker = createAsker(questions);
   ({ retire } = asker);
@@ -64,7 +64,7 @@ function take({ questions, store, index }: StoreToServe): Generation {
   const search = withCache(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  const similar = task.settings.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
+  const similar = hasSimilar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
   return createGeneration(reviveStore(store), search, similar);
 }
 

@@ -15,7 +15,7 @@ import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
-import { causeOfDeath, startWorker } from "../../util/process/worker-options.ts";
+import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import type { OpenState } from "../open.ts";
 import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";
 import { takeBatch } from "./observation-batches.ts";
@@ -104,7 +104,10 @@ export async function startServingThreads(
   function toServe(generation: Generation, index: SearchIndex): StoreToServe {
     const { port1, port2 } = new MessageChannel();
     answerFrom(generation, port1);
-    return { store: generation.store, index, questions: port2 };
+    return {
+      ...{ store: generation.store, index, questions: port2 },
+      hasSimilar: generation.similar !== undefined,
+    };
   }
 
   function freeNumber(): number {
@@ -129,7 +132,7 @@ export async function startServingThreads(
         keys: state.gate.keys.byHash,
         generation: toServe(state.generation, searchIndex()),
       };
-      const worker = startWorker("serving-thread", task, [task.generation.questions]);
+      const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
       const thread: Thread = { worker, number, stopped: false, drained: false, told: new Map() };
       threads.add(thread);
       let listening = false;
@@ -168,7 +171,7 @@ export async function startServingThreads(
         }
       });
       worker.on("error", (error) => {
-        cause = causeOfDeath("serving-thread", error);
+        cause = causeOfDeath(SERVING_THREAD, error);
       });
       worker.on("exit", (status) => {
         if (threads.delete(thread)) {
