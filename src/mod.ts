@@ -22,7 +22,7 @@
 
 import type { GivenKey } from "./auth/given-keys.ts";
 import { hashToken, type KeyRecord } from "./auth/keys.ts";
-import { PROGRAM } from "./features.ts";
+import { type OpenOptions, PROGRAM } from "./features.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
@@ -33,15 +33,15 @@ import { type Observe, observeNothing } from "./observe/events.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
-import { checkOptions, type OpenOptions } from "./server/open-options.ts";
+import { checkOptions } from "./server/open-options.ts";
 import { SettingError } from "./settings/setting-error.ts";
-import { PasswordFileError, readSharedLimits } from "./shared-limits/redis-url.ts";
 
 // An import without a name would stand in the declarations, too.
 void IS_SUPPORTED;
 
 export type { GivenKey } from "./auth/given-keys.ts";
 export { KeysFileError } from "./auth/keys.ts";
+export type { OpenOptions } from "./features.ts";
 export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
 export type { FetchHandler } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
@@ -49,7 +49,6 @@ export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
 export { SnapshotError } from "./server/load/snapshots.ts";
-export type { OpenOptions } from "./server/open-options.ts";
 
 /** An open replica. */
 export interface Orrery {
@@ -102,24 +101,11 @@ function guarded(observe: Observe): Observe {
   };
 }
 
-/** Names the option that wants the missing package; passes on any other error. @throws {Error} */
-function nameMissingClient(error: unknown): never {
-  // By its name, as its module is loaded only where limits are shared.
-  if (!(error instanceof Error) || error.name !== "MissingClientError") throw error;
-  throw new Error(`option "sharedLimits" ${error.message}`);
-}
-
 /** Names the option that cannot be used; passes on any other error. @throws {Error} */
 function nameOption(error: unknown): never {
   if (!(error instanceof SettingError)) throw error;
   const message = `option "${error.setting}"${error.detail}`;
   throw error.isMisuse ? new TypeError(`openOrrery: ${message}`) : new Error(message);
-}
-
-/** Names the option of the password's file; passes on any other error. @throws {Error} */
-function namePasswordFile(error: unknown): never {
-  if (!(error instanceof PasswordFileError)) throw error;
-  throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
 }
 
 /**
@@ -140,11 +126,11 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const opening = openState({
     ...{ features, settings, source },
     records: keys?.map(recordOf),
-    sharedLimits: await readSharedLimits(settings).catch(namePasswordFile),
+    sharedLimits: await features.shareLimits?.(settings).catch(nameOption),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });
-  const { state, reload, beginSimilar, stop, searchCounts, close } = await opening.catch(nameMissingClient);
+  const { state, reload, beginSimilar, stop, searchCounts, close } = await opening.catch(nameOption);
   beginSimilar();
   return {
     ask: createDirectAdapter(state),

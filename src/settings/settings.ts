@@ -55,6 +55,10 @@ export interface Setting<C extends string = string> {
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
+  /** What is wrong with a text that its kind allows; undefined when it will do. It quotes nothing of it: it may hold a secret. */
+  readonly problem?: (text: string) => string | undefined;
+  /** Whether it is an option of the library, too. */
+  readonly isOption?: true;
   readonly meaning: string;
   readonly commands: readonly C[];
 }
@@ -142,6 +146,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "rate-limit",
+    isOption: true,
     kind: "integer",
     value: "N",
     default: "1000",
@@ -151,6 +156,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "rate-window",
+    isOption: true,
     kind: "integer",
     value: "SECONDS",
     default: "3600",
@@ -170,6 +176,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "cors",
+    isOption: true,
     kind: "flag",
     default: "on",
     meaning: "Allow web pages from any origin to read the responses.",
@@ -177,6 +184,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "watch",
+    isOption: true,
     kind: "number",
     value: "SECONDS",
     default: "2",
@@ -185,15 +193,17 @@ export const CORE_SETTINGS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  { ...MAX_SNAPSHOT_BYTES, commands: [...SERVING, "check", "diff", "build"] },
+  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build"] },
   {
     flag: "allow-shrink",
+    isOption: true,
     kind: "flag",
     meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
     commands: SERVING,
   },
   {
     flag: "api-key-prefix",
+    isOption: true,
     kind: "text",
     value: "TEXT",
     default: "svc_sk_",
@@ -202,6 +212,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "cli-token-prefix",
+    isOption: true,
     kind: "text",
     value: "TEXT",
     default: "svcx_",
@@ -210,6 +221,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "search-cache-bytes",
+    isOption: true,
     kind: "integer",
     value: "BYTES",
     default: "67108864",
@@ -219,6 +231,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "max-pending-searches",
+    isOption: true,
     kind: "integer",
     value: "N",
     default: "256",
@@ -230,6 +243,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "access-log",
+    isOption: true,
     kind: "flag",
     meaning: "Log every request.",
     commands: SERVING,
@@ -558,7 +572,7 @@ export function problemWith(setting: Setting, value: string): string | undefined
       return readBoolean(value) === undefined ? "must be on or off" : undefined;
     case "text":
     case "list":
-      return value.trim() === "" ? "must not be empty" : undefined;
+      return value.trim() === "" ? "must not be empty" : setting.problem?.(value);
   }
 }
 

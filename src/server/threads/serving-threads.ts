@@ -36,7 +36,7 @@ export class ServingThreadError extends Error {
 }
 
 /** What all threads are started with, but for what changes. */
-type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "leases" | "thread" | "pending">;
+type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
 /** The threads. */
 export interface ServingThreads {
@@ -128,7 +128,7 @@ export async function startServingThreads(
         thread: number,
         pending,
         counters: state.gate.counters,
-        leases: sharedLimits?.leases,
+        shared: sharedLimits?.handed,
         keys: state.gate.keys.byHash,
         generation: toServe(state.generation, searchIndex()),
       };
@@ -137,8 +137,7 @@ export async function startServingThreads(
       threads.add(thread);
       let listening = false;
       let cause = "";
-      const onPermits = (slot: number, sent: number | undefined): void =>
-        tell(thread, { kind: "permits", slot, sent });
+      const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
       worker.on("message", (message: FromServing) => {
         switch (message.kind) {
           case "listening":
@@ -154,8 +153,8 @@ export async function startServingThreads(
             takeBatch(message, observe);
             tell(thread, { kind: "observed" });
             break;
-          case "ask-permits":
-            sharedLimits?.ask(message.slot, message.limit, message.want, onPermits, message.since);
+          case "shared":
+            toShared?.(message.message);
             break;
           case "stopped-listening":
             thread.stopped = true;
