@@ -4,7 +4,7 @@
  *     npx tsx bench/access-log.ts [--rounds N] [--seconds N] [--smoke]
  *
  * One server each without either, with all requests logged, with one in a hundred, and with --state, in turns. Prints
- * requests per second of CPU time, medians, and their share of the first.
+ * requests per second of CPU time and, by round, their share of the first: medians, the lowest and the highest.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,9 +15,8 @@ import { flawOf, type Run, runLoad } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
-import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
-import { fixed, machine, markdown, whole } from "./support/output.ts";
+import { machine, markdown, spread, whole } from "./support/output.ts";
 
 const values = readOptions({
   options: {
@@ -40,7 +39,7 @@ const subjects = [
   { name: "`--state`", settings: ["--state", join(folder, "state")] },
 ];
 
-const snapshot = await snapshotOf(values.smoke ? 2000 : 20_000, "bench-http");
+const snapshot = await snapshotOf(values.smoke ? 2000 : 20_000);
 const [workload] = workloadsOf(snapshot).filter(({ name }) => name === "world-by-id");
 const servers: Server[] = [];
 for (const { settings } of subjects)
@@ -67,12 +66,21 @@ for (let round = 0; round < rounds; round++) {
 }
 for (const server of servers) await server.stop();
 rmSync(folder, { recursive: true });
-console.log(`${machine()}; medians of ${rounds} runs of ${seconds} s, requests for a world.\n`);
-const figures = runs.map((some) => median(some.map(({ perCpuSecond }) => perCpuSecond)));
+console.log(
+  `${machine()}; medians of ${rounds} runs of ${seconds} s (lowest–highest), requests for a world.\n`,
+);
+const figures = runs.map((some) => some.map(({ perCpuSecond }) => perCpuSecond));
 console.log(
   markdown(
     ["", "requests a CPU second", "share"],
-    subjects.map(({ name }, at) => [name, whole(figures[at]!), fixed(figures[at]! / figures[0]!, 3)]),
+    subjects.map(({ name }, at) => [
+      name,
+      spread(figures[at]!, whole),
+      spread(
+        figures[at]!.map((figure, round) => figure / figures[0]![round]!),
+        3,
+      ),
+    ]),
   ),
 );
 process.exit();

@@ -1,16 +1,20 @@
 /**
  * What searches and large pages cost a server that also answers lookups.
  *
- *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 3]
+ *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 5]
+ *     npx tsx bench/flood.ts --searches [--smoke] [--worlds 250000] [--rounds 5] [--seconds 6]
  *
  * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside
  * 16 clients that search as fast as they can for what was never asked before, and
  * beside 16 that ask for pages of 50 anywhere in the list; the clients are a
  * process of their own. Then: the server's CPU time for a cached page of a
- * search, over that for world-by-id. Rounds alternate and the medians count, of
- * ratios those of the rounds. The server with its search thread has one core,
+ * search, over that for world-by-id. Rounds alternate; printed are medians, the
+ * lowest and the highest, of ratios those of the rounds. The server with its search thread has one core,
  * both loads have the other; the flooding clients run at idle priority, so that
  * what is measured is the server and not a client that waits for its core.
+ *
+ * With `--searches` it prints instead what a flood of the most expensive searches
+ * costs everybody else: `support/search-flood.ts`.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -21,9 +25,10 @@ import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
 import { addKey } from "../src/auth/keys-file.ts";
 import { ask, forkServer, pin, runWhenIdle, said, snapshotOf, visibleWorlds } from "./support/child.ts";
-import { constantLoad, type LoadResult, median } from "./support/load.ts";
+import { constantLoad, type LoadResult } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
-import { fixed, machine, markdown, whole } from "./support/output.ts";
+import { machine, markdown, spread, whole } from "./support/output.ts";
+import { printSearchFlood } from "./support/search-flood.ts";
 import type { Report } from "./support/server.ts";
 
 const RATE = 1000;
@@ -33,11 +38,23 @@ const values = readOptions({
     smoke: { type: "boolean", default: false },
     users: { type: "string" },
     rounds: { type: "string" },
+    searches: { type: "boolean", default: false },
+    worlds: { type: "string" },
+    seconds: { type: "string" },
   },
 });
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
-const roundMs = values.smoke ? 500 : 6000;
+const roundMs = values.smoke ? 500 : 3000;
+
+if (values.searches) {
+  await printSearchFlood({
+    worlds: Number(values.worlds ?? (values.smoke ? 20_000 : 250_000)),
+    rounds,
+    phaseMs: Number(values.seconds ?? (values.smoke ? 1 : 6)) * 1000,
+  });
+  process.exit();
+}
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
@@ -57,7 +74,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-console.log(`${machine()}; ${whole(users)} users, medians of ${rounds} rounds.\n`);
+console.log(`${machine()}; ${whole(users)} users, medians of ${rounds} rounds (lowest–highest).\n`);
 if (cpus().length > 1) pin(process.pid, 1);
 const snapshot = await snapshotOf(users);
 const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
@@ -103,15 +120,26 @@ async function measureLookups(): Promise<void> {
   const ratio = (rounds: readonly Latencies[], of: "p99" | "p999"): string =>
     rounds === found.alone
       ? ""
-      : fixed(median(rounds.map((one, round) => one[of] / found.alone[round]![of])), 2);
+      : spread(
+          rounds.map((one, round) => one[of] / found.alone[round]![of]),
+          2,
+        );
   const rows = [
     ["alone", found.alone] as const,
     ["beside uncached searches", found.searches] as const,
     ["beside pages of 50", found.pages] as const,
   ].map(([name, rounds]) => [
     name,
-    whole(median(rounds.map(({ flooded }) => flooded))),
-    ...(["p50", "p99", "p999"] as const).map((of) => fixed(median(rounds.map((one) => one[of])), 2)),
+    spread(
+      rounds.map(({ flooded }) => flooded),
+      whole,
+    ),
+    ...(["p50", "p99", "p999"] as const).map((of) =>
+      spread(
+        rounds.map((one) => one[of]),
+        2,
+      ),
+    ),
     ratio(rounds, "p99"),
     ratio(rounds, "p999"),
   ]);
@@ -154,8 +182,11 @@ async function measureCached(): Promise<void> {
   const least = costs.get("world by id")!;
   const rows = [...costs].map(([name, all]) => [
     name,
-    fixed(median(all), 1),
-    fixed(median(all.map((cost, round) => cost / least[round]!)), 2),
+    spread(all, 1),
+    spread(
+      all.map((cost, round) => cost / least[round]!),
+      2,
+    ),
   ]);
   console.log("\nAsked again and again, microseconds of CPU a request:\n");
   console.log(markdown(["", "µs", "times world by id"], rows));

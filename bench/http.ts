@@ -8,11 +8,11 @@
  *     npx tsx bench/http.ts --guard             fails when orrery falls behind bare node:http
  *     npx tsx bench/http.ts --smoke             does it all work?
  *
- * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (all runs
- * and their medians), --peers TEXT,TEXT (only those with one of these in their
- * names, beside orrery), --load wrk (in place of autocannon, which cannot keep the
- * quickest servers busy), --keep (peers that take long to start serve all
- * workloads; else every workload has fresh servers).
+ * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (what the
+ * picture shows), --peers TEXT,TEXT (only those with one of these in their names,
+ * beside orrery), --load wrk (in place of autocannon, which cannot keep the
+ * quickest servers busy), --keep (servers stay for all workloads of the same
+ * settings; else every workload has fresh ones).
  *
  * Progress goes to standard error, the table to standard output.
  *
@@ -33,16 +33,18 @@ import {
   type Conditions,
   conditionsLine,
   markdownTable,
-  ratioOf,
+  ratiosOf,
   textTable,
   toJson,
   type WorkloadResult,
 } from "./http/report.ts";
 import {
-  availablePeers,
   BARE,
   canAnswer,
+  NGINX,
+  needsOf,
   ORRERY,
+  PEERS,
   type Peer,
   PINNED,
   type Server,
@@ -52,6 +54,8 @@ import {
 import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
 import { runWrk } from "./http/wrk.ts";
 import { ROOT, snapshotOf } from "./support/child.ts";
+import { median } from "./support/load.ts";
+import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";
 import { commitOf, git, saveJson } from "./support/output.ts";
 
@@ -70,7 +74,7 @@ const values = readOptions({
     users: { type: "string" },
     rounds: { type: "string" },
     seconds: { type: "string" },
-    peers: { type: "string", default: "" },
+    peers: { type: "string" },
     keep: { type: "boolean", default: false },
     json: { type: "string" },
     load: { type: "string", default: "autocannon" },
@@ -115,14 +119,14 @@ function cleanUp(): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Servers that stay from workload to workload. */
-const kept = new Map<Peer, Server>();
+/** Servers that stay from workload to workload, by name and settings. */
+const kept = new Map<string, Server>();
 
 /** Starts a peer. One that makes its replies from the data can stay. */
 async function startPeer(peer: Peer, start: Start): Promise<Server> {
-  const stays = values.keep && !peer.recorded && peer.tree === undefined;
-  const server = kept.get(peer) ?? (await startServer(peer, start));
-  if (stays) kept.set(peer, server);
+  const name = [peer.name, ...(peer.tree === undefined ? [] : start.settings)].join(" ");
+  const server = kept.get(name) ?? (await startServer(peer, start));
+  if (values.keep && !peer.recorded) kept.set(name, server);
   return server;
 }
 
@@ -132,7 +136,7 @@ async function startAll(peers: readonly Peer[], workload: Workload, snapshot: st
   const reply = join(folder, "reply.json");
   const start = { snapshot, keys, reply, settings: workload.settings };
   const [first, ...others] = peers;
-  const orrery = await startServer(first!, start);
+  const orrery = await startPeer(first!, start);
   const recorded = await recordReply(orrery, workload, headers);
   writeFileSync(reply, JSON.stringify(recorded));
   const servers = [orrery];
@@ -181,7 +185,8 @@ async function measure(
       measured[at]!.runs.push(await runOnce(servers[at]!, workload, round));
     }
   }
-  await Promise.all(servers.filter(({ peer }) => !kept.has(peer)).map((server) => server.stop()));
+  const staying = new Set(kept.values());
+  await Promise.all(servers.filter((server) => !staying.has(server)).map((server) => server.stop()));
   return { workload: workload.name, measured };
 }
 
@@ -198,30 +203,16 @@ function pickWorkloads(all: readonly Workload[]): Workload[] {
 
 function pickPeers(): Peer[] {
   if (values.against !== undefined) return [{ ...ORRERY, name: "this tree" }, checkOut(values.against)];
-  if (values.smoke || values.guard) return [ORRERY, BARE];
-  const [orrery, ...others] = availablePeers(values.full);
+  if (values.guard || (values.smoke && values.peers === undefined)) return [ORRERY, BARE];
+  if (values.peers === undefined) return PEERS.filter((peer) => values.full || peer !== NGINX);
   const texts = values.peers.split(",");
-  return [orrery!, ...others.filter(({ name }) => texts.some((text) => name.includes(text)))];
-}
-
-/** What an orrery on another runtime makes of that runtime's ceiling, and how it stands to orrery on Node. */
-function sayRatios({ measured }: WorkloadResult): void {
-  const [orrery] = measured;
-  for (const ceiling of measured) {
-    const runtime = ceiling.peer.split(".serve, constant")[0]!;
-    const ours = measured.find(({ peer }) => peer === `orrery on ${runtime}`);
-    if (ours === undefined) continue;
-    const share = ratioOf(ours, ceiling).toFixed(2);
-    console.error(
-      `${ours.peer}: ${share} of ${ceiling.peer}; ${ratioOf(ours, orrery!).toFixed(2)} of orrery on Node`,
-    );
-  }
+  return PEERS.filter((peer) => peer === ORRERY || texts.some((text) => peer.name.includes(text)));
 }
 
 /** What the guard says of a workload. */
 function isAboveFloor({ workload, measured: [orrery, bare] }: WorkloadResult): boolean {
   const floor = FLOORS[workload as (typeof GUARD)[number]];
-  const ratio = ratioOf(orrery!, bare!);
+  const ratio = median(ratiosOf(orrery!, bare!));
   const passed = ratio >= floor;
   console.error(
     `${workload}: ${ratio.toFixed(2)} of bare node:http, ${passed ? "above" : "UNDER"} the floor of ${floor}\n`,
@@ -230,10 +221,11 @@ function isAboveFloor({ workload, measured: [orrery, bare] }: WorkloadResult): b
 }
 
 async function main(): Promise<boolean> {
-  const snapshot = await snapshotOf(users, "bench-http");
+  const peers = pickPeers();
+  demand(...needsOf(peers), ...(values.load === "wrk" ? (["wrk"] as const) : []));
+  const snapshot = await snapshotOf(users);
   await makeKeys();
   const workloads = pickWorkloads(workloadsOf(snapshot));
-  const peers = pickPeers();
   const conditions: Conditions = {
     node: process.version,
     cpu: `${cpus().length} × ${cpus()[0]!.model.trim()}`,
@@ -241,6 +233,7 @@ async function main(): Promise<boolean> {
     users,
     rounds,
     seconds,
+    load: values.load,
     connections: CONNECTIONS,
     pinned: PINNED,
   };
@@ -251,7 +244,6 @@ async function main(): Promise<boolean> {
     const result = await measure(workload, peers, snapshot);
     results.push(result);
     console.error(`${textTable(result)}\n`);
-    sayRatios(result);
     if (values.guard) passed = isAboveFloor(result) && passed;
   }
   console.log(markdownTable(results, conditions));

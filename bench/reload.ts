@@ -3,7 +3,7 @@
  * time of the whole process, of the built program.
  *
  *     npm run build -- --program
- *     npx tsx bench/reload.ts [--smoke] [--sizes 1000000] [--rounds 3] [--only instances,statistics]
+ *     npx tsx bench/reload.ts [--smoke] [--sizes 1000000] [--rounds 5] [--only instances,statistics]
  *
  * Worlds are a quarter of the users, instances a twentieth. A change is a file with a row less, or with its order of
  * fields kept and one text changed, written beside its place and renamed into it.
@@ -19,9 +19,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../src/auth/keys-file.ts";
 import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
-import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
-import { fixed, machine, markdown, whole } from "./support/output.ts";
+import { machine, markdown, spread, whole } from "./support/output.ts";
 import { cpuOf, memoryOf } from "./support/process.ts";
 
 const values = readOptions({
@@ -33,9 +32,9 @@ const values = readOptions({
   },
 });
 const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").map(Number);
-const rounds = Number(values.rounds ?? (values.smoke ? 1 : 3));
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
 /** After a swap the old generation's memory is given back; that is part of the price. */
-const REST_MS = values.smoke ? 1200 : 3000;
+const REST_MS = values.smoke ? 1200 : 2000;
 
 /** Replaces a file by one that was changed. */
 function rewrite(folder: string, table: RowFile, change: (bytes: Buffer) => Buffer): void {
@@ -176,9 +175,9 @@ const folder = mkdtempSync(join(tmpdir(), "orrery-reload-"));
 const keys = join(folder, "keys.json");
 await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
 try {
-  console.log(`${machine()}.\n`);
+  console.log(`${machine()}; medians of ${rounds} rounds (lowest–highest).\n`);
   for (const users of sizes) {
-    const made = await snapshotOf(users, "reload");
+    const made = await snapshotOf(users);
     const snapshot = mkdtempSync(join(folder, "snapshot-"));
     for (const table of ROW_FILES) linkSync(join(made, table), join(snapshot, table));
     const server = new Server(snapshot, keys);
@@ -193,18 +192,22 @@ try {
       }
     }
     await server.stop();
-    const of = (name: string, what: "ms" | "cpuMs" | "rss"): number =>
-      median(found.get(name)!.map((reloaded) => reloaded[what]));
+    const of = (name: string, what: "ms" | "cpuMs" | "rss", unit: number): number[] =>
+      found.get(name)!.map((reloaded) => reloaded[what] / unit);
+    const shares = (name: string): number[] => {
+      const whole = of("all four", "cpuMs", 1);
+      return of(name, "cpuMs", 1).map((cpu, round) => cpu / whole[round]!);
+    };
     console.log(
       markdown(
         [`${whole(users)} users; changed`, "read", "s", "CPU s", "of all four, CPU", "RSS after, MB"],
         CHANGES.map(([name]) => [
           name,
           found.get(name)![0]!.read.join(", ") || "nothing",
-          fixed(of(name, "ms") / 1000, 2),
-          fixed(of(name, "cpuMs") / 1000, 2),
-          found.has("all four") ? fixed(of(name, "cpuMs") / of("all four", "cpuMs"), 3) : undefined,
-          whole(of(name, "rss") / 1e6),
+          spread(of(name, "ms", 1000), 2),
+          spread(of(name, "cpuMs", 1000), 2),
+          found.has("all four") ? spread(shares(name), 3) : undefined,
+          spread(of(name, "rss", 1e6), whole),
         ]),
         2,
       ),

@@ -1,33 +1,54 @@
 /**
  * What size costs: start, memory, requests, and reloads under load.
  *
- *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000] [--reloads 20] [--json FILE]
- *     npx tsx bench/scale.ts --fresh [--smoke] [--sizes 100000,1000000] [--rounds 3]
+ *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000,1000000] [--rounds 5] [--reloads 5] [--prepared]
+ *     npx tsx bench/scale.ts --fresh [--smoke] [--sizes 100000,1000000] [--rounds 5]
  *
- * Worlds are a fifth of the users, instances a twentieth. Snapshots are made
- * once and kept in the system's temporary folder. Nothing is pinned: server,
- * its threads and the load share the machine's cores, as a reload does. A size
- * above two million users is compared with a million in the same run, and is not
- * reloaded: that takes the memory of two. `--reloads 0` reloads none.
+ * Worlds are a quarter of the users, instances a twentieth. With `--prepared` the largest size is also started and
+ * reloaded from the file that `orrery build` makes of it. Nothing is pinned: server, its threads and the load share the
+ * machine's cores, as a reload does. Reloads bring other rows in all four tables, and take the memory of two snapshots;
+ * `--reloads 0` reloads none. Figures are medians of the rounds, with the lowest and the highest.
  *
  * With `--fresh` it prints instead how long a row that is committed to PostgreSQL takes to two servers that follow
  * `orrery export` by URL.
  */
 
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../src/auth/keys-file.ts";
-import { ask, forkServer, linesOf, said, snapshotOf, visibleWorlds } from "./support/child.ts";
+import {
+  ask,
+  forkServer,
+  linesOf,
+  NODE_OPTIONS,
+  ROOT,
+  said,
+  snapshotOf,
+  visibleWorlds,
+} from "./support/child.ts";
 import { printFreshness } from "./support/fresh.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
-import { fixed, machine, markdown, saveJson, whole } from "./support/output.ts";
+import { machine, markdown, spread, whole } from "./support/output.ts";
+import { forgetPeak, memoryOf } from "./support/process.ts";
+import type { Queries } from "./support/served.ts";
 import type { Report } from "./support/server.ts";
-import { measureStart, memoryOf, type Start } from "./support/started.ts";
+import { measureStart, type Start } from "./support/started.ts";
 
 const RATE = 2000;
 
@@ -35,24 +56,17 @@ const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     sizes: { type: "string" },
+    rounds: { type: "string" },
     reloads: { type: "string" },
-    json: { type: "string" },
+    prepared: { type: "boolean", default: false },
     fresh: { type: "boolean", default: false },
-    rounds: { type: "string", default: "3" },
   },
 });
 const DEFAULT_SIZES = values.smoke ? "2000" : values.fresh ? "100000,1000000" : "10000,100000,1000000";
 const sizes = (values.sizes ?? DEFAULT_SIZES).split(",").map(Number);
-if (values.fresh) {
-  await printFreshness(sizes, values.smoke ? 1 : Number(values.rounds));
-  process.exit();
-}
-/** Users of the size with which larger ones are compared, and of the largest that is reloaded. */
-const COMPARED = 1_000_000;
-const MOST_RELOADED = 2_000_000;
-if (sizes.some((users) => users > MOST_RELOADED) && !sizes.includes(COMPARED)) sizes.unshift(COMPARED);
-const reloads = Number(values.reloads ?? (values.smoke ? 2 : 20));
-const quietMs = values.smoke ? 1000 : 20_000;
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
+const reloads = Number(values.reloads ?? rounds);
+const quietMs = values.smoke ? 300 : 3000;
 
 /** Display names, and names of worlds. */
 function namesIn(snapshot: string): string[] {
@@ -63,8 +77,6 @@ function namesIn(snapshot: string): string[] {
       .flatMap((line) => NAME.exec(line)?.[1] ?? []),
   );
 }
-
-let generations = 0;
 
 /** Some text of each file's first rows that a change replaces: tables and rankings are other ones then. */
 const CHANGED: readonly (readonly [file: string, text: RegExp, now: (digits: string) => string])[] = [
@@ -78,8 +90,10 @@ const CHANGED: readonly (readonly [file: string, text: RegExp, now: (digits: str
   ["instances.ndjson", /"createdAt":"[^"]*"/, (n) => `"createdAt":"2026-01-01T00:00:00.${n}Z"`],
 ];
 
+let generations = 0;
+
 /** Changes a row of every file, so that a reload can use nothing of the generation before it. */
-function change(snapshot: string): void {
+function changeRows(snapshot: string): void {
   generations++;
   const file = join(snapshot, "manifest.json");
   const manifest = JSON.parse(readFileSync(file, "utf8")) as {
@@ -106,22 +120,63 @@ function change(snapshot: string): void {
   renameSync(`${file}.tmp`, file);
 }
 
+/** A snapshot that is measured, and how it becomes another one. */
+interface Subject {
+  readonly name: string;
+  readonly snapshot: string;
+  readonly queries: Queries;
+  readonly change: () => void;
+}
+
+function rowsOf(made: string, users: number): Subject {
+  const snapshot = mkdtempSync(join(folder, "rows-"));
+  for (const name of readdirSync(made)) linkSync(join(made, name), join(snapshot, name));
+  const queries = { worlds: visibleWorlds(made), names: namesIn(made) };
+  return { name: `${whole(users)} users`, snapshot, queries, change: () => changeRows(snapshot) };
+}
+
+const PREPARED = "generation.orrery";
+
+/** What `orrery build` makes of rows; it is changed by that of changed rows, in turns. */
+function preparedOf(rows: Subject): Subject {
+  const files = ["a", "b"].map((name) => {
+    const out = join(folder, name);
+    const args = [...NODE_OPTIONS, "bin/orrery.mjs", "build", rows.snapshot, "--out", out];
+    const { status } = spawnSync(process.execPath, args, {
+      cwd: ROOT,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    if (status !== 0) throw new Error(`orrery build ends with ${status}`);
+    rows.change();
+    return join(out, PREPARED);
+  });
+  const snapshot = join(folder, "prepared");
+  let turn = 0;
+  const change = (): void => {
+    linkSync(files[turn++ % 2]!, join(snapshot, "next"));
+    renameSync(join(snapshot, "next"), join(snapshot, PREPARED));
+  };
+  mkdirSync(snapshot);
+  change();
+  const size = `${whole(statSync(files[0]!).size / 1e6)} MB`;
+  return { ...rows, name: `${rows.name}, prepared (${size})`, snapshot, change };
+}
+
+/** Of one reload: the load before it, the load during it, memory in bytes, times in milliseconds. */
 interface Reloaded {
   readonly quiet: LoadResult;
   readonly busy: LoadResult;
   readonly quietStall: number;
   readonly busyStall: number;
-  readonly steady: number;
   readonly peak: number;
-  readonly reloadMs: number;
-  /** Bytes of RSS after each of many reloads. */
-  readonly rss: readonly number[];
+  readonly ms: number;
+  /** A moment after it. */
+  readonly rss: number;
 }
 
-async function measureReloads(snapshot: string, keys: string, token: string): Promise<Reloaded> {
+async function measureReloads({ snapshot, queries: { worlds }, change }: Subject): Promise<Reloaded[]> {
   const child = forkServer(snapshot, keys);
   const url = await said<string>(child, "url");
-  const worlds = visibleWorlds(snapshot);
   const headers = { Authorization: `Bearer ${token}` };
   const target = (): string => `${url}/worlds/${worlds[Math.floor(Math.random() * worlds.length)]}`;
   const load = (isOver: () => boolean): Promise<LoadResult> => constantLoad(target, headers, RATE, isOver);
@@ -129,166 +184,133 @@ async function measureReloads(snapshot: string, keys: string, token: string): Pr
     const end = performance.now() + ms;
     return () => performance.now() > end;
   };
-
-  await load(forMs(values.smoke ? 500 : 5000));
-  const steady = (await ask<Report>(child, "report", "report")).rss;
-  await ask(child, "measure", "measuring");
-  const quiet = await load(forMs(quietMs));
-  const quietStall = (await ask<Report>(child, "report", "report")).longestStall;
-
-  change(snapshot);
-  await ask(child, "measure", "measuring");
-  let reloadMs = Number.NaN;
-  let over = false;
-  const began = performance.now();
-  const reloading = ask(child, "reload", "reloaded").then(async () => {
-    reloadMs = performance.now() - began;
-    await sleep(500);
-    over = true;
-  });
-  const busy = await load(() => over);
-  await reloading;
-  const busyStall = (await ask<Report>(child, "report", "report")).longestStall;
-  const peak = memoryOf(child.pid!, "VmHWM");
-
-  const rss: number[] = [];
+  const report = (): Promise<Report> => ask<Report>(child, "report", "report");
+  await load(forMs(quietMs));
+  const found: Reloaded[] = [];
   for (let round = 0; round < reloads; round++) {
-    change(snapshot);
-    await ask(child, "reload", "reloaded");
-    await sleep(1500);
-    rss.push((await ask<Report>(child, "report", "report")).rss);
+    await ask(child, "measure", "measuring");
+    const quiet = await load(forMs(quietMs));
+    const quietStall = (await report()).longestStall;
+    change();
+    forgetPeak(child.pid!);
+    await ask(child, "measure", "measuring");
+    let over = false;
+    const began = performance.now();
+    const reloading = ask(child, "reload", "reloaded").then(async () => {
+      const ms = performance.now() - began;
+      await sleep(500);
+      over = true;
+      return ms;
+    });
+    const busy = await load(() => over);
+    const ms = await reloading;
+    const busyStall = (await report()).longestStall;
+    const peak = memoryOf(child.pid!, "VmHWM");
+    await sleep(1000);
+    found.push({ quiet, busy, quietStall, busyStall, peak, ms, rss: (await report()).rss });
   }
   child.kill("SIGKILL");
   await once(child, "exit");
-  return { quiet, busy, quietStall, busyStall, steady, peak, reloadMs, rss };
+  return found;
 }
 
-/** Bytes that each further reload adds: the median of all slopes between two reloads, the first few left out. */
-function slopeOf(all: readonly number[]): number {
-  const settled = all.slice(Math.min(4, all.length - 2));
-  const slopes: number[] = [];
-  for (let to = 1; to < settled.length; to++) {
-    for (let from = 0; from < to; from++) slopes.push((settled[to]! - settled[from]!) / (to - from));
-  }
-  return slopes.sort((a, b) => a - b)[slopes.length >> 1] ?? 0;
-}
-
-const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
-const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
-const seconds = (value: number): string => (value / 1000).toFixed(2);
-
-/** All that was measured at one size. */
-interface Size {
-  readonly users: number;
+/** All that was measured of a snapshot. */
+interface Measured {
+  readonly name: string;
   /** Visible ones of all tables. */
   readonly rows: number;
-  readonly start: Start;
-  /** Undefined where it was not measured. */
-  readonly found: Reloaded | undefined;
+  readonly starts: readonly Start[];
+  readonly found: readonly Reloaded[];
 }
 
-/** A figure of the size with which others are compared, if there is one. */
-const compared: { readonly start: Start; readonly rows: number }[] = [];
-
-/** How many times that of the size with which others are compared. */
-function times(of: (size: Pick<Size, "start" | "rows">) => number, size: Size): string {
-  const base = compared[0];
-  return base === undefined || base.start === size.start ? "–" : fixed(of(size) / of(base), 2);
+async function measure(subject: Subject): Promise<Measured> {
+  const { name, snapshot, queries } = subject;
+  const starts: Start[] = [];
+  const asked = { rest: values.smoke ? 300 : 2000, times: values.smoke ? 200 : 6000 };
+  for (let round = 0; round < rounds; round++) {
+    starts.push(await measureStart({ snapshot, keys, token, queries, ...asked }));
+  }
+  const { counts } = starts[0]!.loaded;
+  const found = reloads === 0 ? [] : await measureReloads(subject);
+  console.error(`${name}: done`);
+  return { name, rows: counts.users + counts.worlds + counts.instances, starts, found };
 }
 
-function microsARow({ start, rows }: Pick<Size, "start" | "rows">): number {
-  return (start.listening / rows) * 1000;
+type Line = readonly [name: string, of: (measured: Measured) => string];
+
+function ofStarts(name: string, digits: number, of: (start: Start, rows: number) => number): Line {
+  return [
+    name,
+    ({ starts, rows }) =>
+      spread(
+        starts.map((start) => of(start, rows)),
+        digits,
+      ),
+  ];
 }
 
-function bytesARow({ start, rows }: Pick<Size, "start" | "rows">): number {
-  return start.steady / rows;
+function ofReloads(name: string, digits: number, of: (reloaded: Reloaded) => number): Line {
+  return [name, ({ found }) => spread(found.map(of), digits)];
 }
 
-function percentilesOf({ p50, p99, p999, max }: LoadResult): string {
-  return [p50, p99, p999, max].map(ms).join(" / ");
+function ofLoads(when: "quiet" | "busy"): Line[] {
+  const name = when === "quiet" ? "without a reload" : "during a reload";
+  const failed = ({ found }: Measured): string => {
+    const sum = (of: "failures" | "requests"): number => found.reduce((all, one) => all + one[when][of], 0);
+    return `${sum("failures")} of ${whole(sum("requests"))}`;
+  };
+  return [
+    [`${name}, ${RATE}/s: failed of`, failed],
+    ...(["p50", "p99", "p999", "max"] as const).map((figure) =>
+      ofReloads(`… ${figure === "p999" ? "p99.9" : figure}, ms`, 1, (one) => one[when][figure]),
+    ),
+    ofReloads("… longest stall of the serving thread, ms", 1, (one) => one[`${when}Stall`]),
+  ];
 }
 
-/** What the table says of a size, line by line. */
-const LINES: readonly (readonly [name: string, of: (size: Size) => string | undefined])[] = [
+/** What the table says of a snapshot, line by line. */
+const LINES: readonly Line[] = [
   ["visible rows", ({ rows }) => whole(rows)],
-  ["listening after, s", ({ start }) => seconds(start.listening)],
-  ["… before indexing, s", ({ start }) => seconds(start.listening - start.loaded.indexMs)],
-  [
-    "… read / pack / index, s",
-    ({ start: { loaded } }) => [loaded.readMs, loaded.packMs, loaded.indexMs].map(seconds).join(" / "),
-  ],
-  ["a row, µs", (size) => fixed(microsARow(size), 2)],
-  ["… times a million's", (size) => times(microsARow, size)],
-  ["RSS steady / peak, MB", ({ start }) => `${mb(start.steady)} / ${mb(start.peak)}`],
-  ["RSS a row, bytes", (size) => whole(bytesARow(size))],
-  ["… times a million's", (size) => times(bytesARow, size)],
-  ["a world by id, µs of CPU", ({ start }) => fixed(start.served.lookup, 1)],
-  ["… times a million's", (size) => times(({ start }) => start.served.lookup, size)],
-  ["a page of 20 worlds, µs of CPU", ({ start }) => fixed(start.served.page, 1)],
-  ["… times a million's", (size) => times(({ start }) => start.served.page, size)],
-  [
-    "searches: p50 / p99, ms",
-    ({ start: { served } }) => [served.searchP50, served.searchP99].map(ms).join(" / "),
-  ],
-  ...(["quiet", "busy"] as const).flatMap((when): [string, (size: Size) => string | undefined][] => {
-    const name = when === "quiet" ? "without a reload" : "during a reload";
-    return [
-      [
-        `${name}, ${RATE}/s: failed of`,
-        ({ found }) => found && `${found[when].failures} of ${whole(found[when].requests)}`,
-      ],
-      [`${name}: p50 / p99 / p99.9 / max, ms`, ({ found }) => found && percentilesOf(found[when])],
-    ];
-  }),
-  [
-    "longest stall of the serving thread, quiet / reload, ms",
-    ({ found }) => found && `${ms(found.quietStall)} / ${ms(found.busyStall)}`,
-  ],
-  ["a reload, s", ({ found }) => found && seconds(found.reloadMs)],
-  ["peak RSS in a reload, times steady", ({ found }) => found && fixed(found.peak / found.steady, 2)],
-  [
-    `RSS over ${reloads} more reloads, MB`,
-    ({ found }) =>
-      found && (found.rss.length === 0 ? "–" : `${mb(found.rss[0]!)} → ${mb(found.rss.at(-1)!)}`),
-  ],
-  [
-    "… median slope, MB a reload",
-    ({ found }) => found && (found.rss.length < 3 ? "–" : fixed(slopeOf(found.rss) / 1e6, 2)),
-  ],
+  ofStarts("listening after, s", 2, ({ listening }) => listening / 1000),
+  ofStarts("… of this, indexing, s", 2, ({ loaded }) => loaded.indexMs / 1000),
+  ofStarts("CPU time until then, s", 2, ({ cpu }) => cpu / 1000),
+  ofStarts("a row, µs", 1, ({ listening }, rows) => (listening / rows) * 1000),
+  ofStarts("RSS steady, MB", 0, ({ steady }) => steady / 1e6),
+  ofStarts("RSS peak, MB", 0, ({ peak }) => peak / 1e6),
+  ofStarts("RSS a row, bytes", 0, ({ steady }, rows) => steady / rows),
+  ofStarts("a world by id, µs of CPU", 1, ({ served }) => served.lookup),
+  ofStarts("a page of 20 worlds, µs of CPU", 1, ({ served }) => served.page),
+  ofStarts("searches: p50, ms", 2, ({ served }) => served.searchP50),
+  ofStarts("… p99, ms", 2, ({ served }) => served.searchP99),
+  ...ofLoads("quiet"),
+  ...ofLoads("busy"),
+  ofReloads("a reload, s", 2, ({ ms }) => ms / 1000),
+  ofReloads("peak RSS in a reload, MB", 0, ({ peak }) => peak / 1e6),
+  ofReloads("RSS after a reload, MB", 0, ({ rss }) => rss / 1e6),
 ];
 
-const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
-const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
-const all: Size[] = [];
-for (const users of sizes) {
-  const snapshot = await snapshotOf(users, "scale", 1 / 5);
-  const start = await measureStart({
-    ...{ snapshot, keys, token, texts: namesIn(snapshot) },
-    isSmoke: values.smoke,
-  });
-  const { counts } = start.loaded;
-  const rows = counts.users + counts.worlds + counts.instances;
-  if (users === COMPARED) compared.push({ start, rows });
-  const found =
-    users > MOST_RELOADED || reloads === 0 ? undefined : await measureReloads(snapshot, keys, token);
-  all.push({ users, rows, start, found });
-  console.error(`${users} users: done`);
+if (values.fresh) {
+  await printFreshness(sizes, rounds);
+  process.exit();
 }
-rmSync(keys);
-console.log(`${machine()}.\n`);
-console.log(
-  markdown(
-    ["", ...sizes.map((users) => `${whole(users)} users`)],
-    LINES.map(([name, of]) => [name, ...all.map(of)]),
-  ),
-);
-saveJson(values.json, {
-  node: process.version,
-  sizes: all.map((size) => ({
-    users: size.users,
-    rows: size.rows,
-    microsARow: microsARow(size),
-    bytesARow: bytesARow(size),
-    ...size.start.served,
-  })),
-});
+const folder = mkdtempSync(join(tmpdir(), "orrery-bench-scale-"));
+const keys = join(folder, "keys.json");
+const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
+try {
+  const all: Measured[] = [];
+  for (const users of sizes) {
+    const rows = rowsOf(await snapshotOf(users), users);
+    all.push(await measure(rows));
+    if (values.prepared && users === Math.max(...sizes)) all.push(await measure(preparedOf(rows)));
+  }
+  console.log(`${machine()}; medians of ${rounds} starts and ${reloads} reloads (lowest–highest).\n`);
+  const head = ["", ...all.map(({ name }) => name)];
+  console.log(
+    markdown(
+      head,
+      LINES.map(([name, of]) => [name, ...all.map(of)]),
+    ),
+  );
+} finally {
+  rmSync(folder, { recursive: true });
+}

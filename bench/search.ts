@@ -1,15 +1,16 @@
 /**
  * Search against its peers, in one thread each, without HTTP.
  *
- *     npx tsx bench/search.ts [--smoke] [--sizes 100000,1000000] [--queries 50] [--only users|worlds]
+ *     npx tsx bench/search.ts [--smoke] [--sizes 100000,1000000] [--queries 50] [--rounds 5] [--only users|worlds]
  *
  * The same texts and the same queries for every engine, each engine in a
- * process of its own. Users are searched by name, worlds (a quarter as many, of
- * which some are hidden) by name and description. The whole log is asked three
- * times and the median of each query's times counts, since now and then the
- * system stops a process for some milliseconds; no engine here keeps results. A
- * log of other queries warms the engine up. SQLite comes from the bench's own
- * package (`npm ci --prefix bench`) and is left out without it.
+ * process of its own, a new one each round. Users are searched by name, worlds (a
+ * quarter as many, of which some are hidden) by name and description. The whole
+ * log is asked three times and the median of each query's times counts, since now
+ * and then the system stops a process for some milliseconds; no engine here keeps
+ * results. A log of other queries warms the engine up. Printed are medians of the
+ * rounds, with the lowest and the highest. SQLite comes from the bench's own
+ * package (`npm run bench:install`) and is left out without it.
  */
 
 import { fork } from "node:child_process";
@@ -23,7 +24,7 @@ import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
 import { snapshotOf } from "./support/child.ts";
 import { median, percentile } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
-import { machine, markdown, whole } from "./support/output.ts";
+import { fixed, machine, markdown, spread, whole } from "./support/output.ts";
 
 type Table = "users" | "worlds";
 
@@ -41,10 +42,10 @@ interface Job {
   readonly queries: number;
 }
 
-/** How often the log is asked. */
-const ROUNDS = 3;
+/** How often a process asks the log. */
+const TIMES = 3;
 /** How long an engine warms up for a class of queries at most. */
-const WARM_UP_MS = 2000;
+const WARM_UP_MS = 500;
 
 /** Words that stand in very many texts. */
 const COMMON: Readonly<Record<Table, readonly string[]>> = {
@@ -97,7 +98,7 @@ async function measure(job: Job): Promise<Report> {
   for (const name of CLASSES) {
     classes[name] = { times: [], totals: [] };
     const rounds: number[][] = [];
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < TIMES; round++) {
       rounds.push([]);
       classes[name].totals.length = 0;
       for (const query of log[name]) {
@@ -126,6 +127,7 @@ const values = readOptions({
     smoke: { type: "boolean", default: false },
     sizes: { type: "string" },
     queries: { type: "string" },
+    rounds: { type: "string" },
     only: { type: "string" },
     job: { type: "string" },
   },
@@ -136,72 +138,98 @@ function timeText(ms: number): string {
   return ms < 1 ? ms.toFixed(3) : ms < 10 ? ms.toFixed(2) : ms.toFixed(0);
 }
 
-/** A table of what building takes, and one of p50 / p99 by class: of every engine, and how many times ours. */
-function printTables(reports: ReadonlyMap<string, Report>): void {
-  const right = reports.get("scan")!;
-  const ours = reports.get("orrery")!;
-  const engines = [...reports];
+/** Reports of an engine, by round. */
+type Reports = ReadonlyMap<string, readonly Report[]>;
+
+function latency({ classes }: Report, name: QueryClass, share: number): number {
+  return percentile(Float64Array.from(classes[name].times).sort(), share);
+}
+
+/** How many of a class's totals are those of the scan. */
+function exactOf({ classes }: Report, right: Report, name: QueryClass): string {
+  const { totals } = classes[name];
+  const exact = totals.filter((total, query) => total === right.classes[name].totals[query]).length;
+  return exact === totals.length ? "all" : `${exact} of ${totals.length}`;
+}
+
+/** A table of what building takes, and one of latencies by class and engine. */
+function printTables(all: Reports): void {
+  const [right] = all.get("scan")!;
+  const ours = all.get("orrery")!;
+  const engines = [...all];
   console.log(
     markdown(
-      ["", ...reports.keys()],
-      [
-        ["built in, s", ...engines.map(([, { buildMs }]) => (buildMs / 1000).toFixed(1))],
-        ["memory, MB", ...engines.map(([, { bytes }]) => (bytes / 1e6).toFixed(0))],
-      ],
+      ["", "built in, s", "memory, MB"],
+      engines.map(([engine, reports]) => [
+        engine,
+        spread(
+          reports.map(({ buildMs }) => buildMs / 1000),
+          2,
+        ),
+        spread(
+          reports.map(({ bytes }) => bytes / 1e6),
+          0,
+        ),
+      ]),
     ),
   );
-  const others = engines.filter(([engine]) => engine !== "orrery");
-  const rows = CLASSES.map((name) => {
-    const sorted = ({ classes }: Report): Float64Array => Float64Array.from(classes[name].times).sort();
-    const at = (report: Report, share: number): number => percentile(sorted(report), share);
-    const cells = others.map(([, report]) => {
-      const { totals } = report.classes[name];
-      const exact = totals.filter((total, query) => total === right.classes[name].totals[query]).length;
-      const times = [0.5, 0.99].map((share) => timeText(at(report, share))).join(" / ");
-      const ratios = [0.5, 0.99].map((share) => whole(at(report, share) / at(ours, share))).join(" / ");
-      const found = exact === totals.length ? "" : `, ${exact} of ${totals.length} exact`;
-      return `${times} (${ratios}${found})`;
-    });
-    return [name, [0.5, 0.99].map((share) => timeText(at(ours, share))).join(" / "), ...cells];
-  });
-  console.log(`\n${markdown(["", "orrery", ...others.map(([engine]) => engine)], rows)}`);
+  const rows = CLASSES.flatMap((name) =>
+    engines.map(([engine, reports], at) => [
+      at === 0 ? name : "",
+      engine,
+      ...[0.5, 0.99].map((share) =>
+        spread(
+          reports.map((report) => latency(report, name, share)),
+          timeText,
+        ),
+      ),
+      reports === ours
+        ? ""
+        : spread(
+            reports.map((report, round) => latency(report, name, 0.5) / latency(ours[round]!, name, 0.5)),
+            (times) => (times < 100 ? fixed(times, 1) : whole(times)),
+          ),
+      exactOf(reports[0]!, right!, name),
+    ]),
+  );
+  console.log(
+    `\n${markdown(["queries", "engine", "p50 ms", "p99 ms", "times orrery's p50", "exact totals"], rows, 2)}`,
+  );
 }
 
 async function main(): Promise<void> {
   const sizes = (values.sizes ?? (values.smoke ? "2000" : "100000,1000000")).split(",").map(Number);
   const queries = Number(values.queries ?? (values.smoke ? 10 : 50));
+  const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
   const tables = (["users", "worlds"] as const).filter((table) => (values.only ?? table) === table);
   console.log(
-    `${machine()}; ${queries} queries a class; milliseconds, p50 / p99 (times orrery's p50 / p99).`,
+    `${machine()}; ${queries} queries a class; medians of ${rounds} rounds in turns (lowest–highest).`,
   );
   const withSqlite = openSqlite() !== undefined;
-  if (!withSqlite)
-    console.error("better-sqlite3 is not installed (npm ci --prefix bench): SQLite is left out");
+  if (!withSqlite) console.error("SQLite is left out: install it with `npm run bench:install`");
+  const engines = Object.keys(ENGINES).filter((engine) => withSqlite || !engine.startsWith("SQLite"));
   for (const users of sizes) {
     const snapshot = await snapshotOf(users);
     for (const table of tables) {
-      const reports = new Map<string, Report>();
-      for (const engine of Object.keys(ENGINES)) {
-        if (!withSqlite && engine.startsWith("SQLite")) continue;
-        reports.set(engine, await runJob({ engine, table, snapshot, queries }));
+      const all = new Map<string, Report[]>(engines.map((engine) => [engine, []]));
+      for (let round = 0; round < rounds; round++) {
+        for (const engine of engines)
+          all.get(engine)!.push(await runJob({ engine, table, snapshot, queries }));
       }
       console.log(`\n**Search over ${table}, ${whole(users)} users**\n`);
-      printTables(reports);
-      checkTotals(reports);
+      printTables(all);
+      checkTotals(all);
     }
   }
 }
 
 /** A bench of an engine that finds other things than it should is worth nothing. */
-function checkTotals(reports: ReadonlyMap<string, Report>): void {
-  const right = reports.get("scan")!;
+function checkTotals(all: Reports): void {
+  const [right] = all.get("scan")!;
   for (const engine of ["orrery", "SQLite FTS5"]) {
-    const report = reports.get(engine);
-    for (const name of CLASSES) {
-      const wrong = report?.classes[name].totals.findIndex(
-        (total, at) => total !== right.classes[name].totals[at],
-      );
-      if (wrong !== undefined && wrong >= 0) throw new Error(`${engine}: a wrong total in the class ${name}`);
+    for (const report of all.get(engine) ?? []) {
+      const wrong = CLASSES.find((name) => exactOf(report, right!, name) !== "all");
+      if (wrong !== undefined) throw new Error(`${engine}: a wrong total in the class ${wrong}`);
     }
   }
 }

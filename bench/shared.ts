@@ -4,25 +4,25 @@
  *     npx tsx bench/shared.ts [--smoke] [--rounds 5] [--seconds 2]
  *
  * Prints microseconds of the server's CPU time a lookup with limits of its own and with shared ones, in turns, and the
- * median of the rounds' ratios; the share of 10,000 requests a second over 100 keys with a limit of a million that ask
- * the counter server; and what three replicas let through of a limit under even load, and under the worst skew: where two
- * of them stop behind their first request. The last two are of the real code over simulated time. Needs `redis-server`.
+ * rounds' ratios, as medians with the lowest and the highest; the share of 10,000 requests a second over 100 keys with a
+ * limit of a million that ask the counter server; and how much of a limit three replicas let through under even load, and
+ * under the worst skew: where two of them stop after their first request. The last two are of the real code over simulated
+ * time, and always the same. Needs `redis-server`.
  */
 
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/auth/keys-file.ts";
-import { endAll, PROGRAM, startRedis } from "../test/support/redis.ts";
+import { endAll, startRedis } from "../test/support/redis.ts";
 import { type History, type Load, runHistory } from "../test/support/shared-world.ts";
 import { flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
-import { median } from "./support/load.ts";
+import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";
-import { fixed, machine, markdown } from "./support/output.ts";
+import { fixed, machine, markdown, spread } from "./support/output.ts";
 
 const values = readOptions({
   options: {
@@ -39,10 +39,6 @@ const LIMIT = 1_000_000_000;
 
 /** CPU time of lookups: with limits of its own, and shared. */
 async function compareCosts(): Promise<void> {
-  if (spawnSync(PROGRAM, ["--version"]).status !== 0) {
-    console.log(`The CPU time is left out: ${PROGRAM} is not installed.\n`);
-    return;
-  }
   const folder = mkdtempSync(join(tmpdir(), "orrery-bench-shared-"));
   const redis = await startRedis();
   const keys = join(folder, "keys.json");
@@ -89,8 +85,11 @@ async function compareCosts(): Promise<void> {
   const own = running[0]!.costs;
   const rows = running.map(({ name, costs }) => [
     name,
-    fixed(median(costs), 2),
-    fixed(median(costs.map((cost, round) => cost / own[round]!)), 3),
+    spread(costs, 2),
+    spread(
+      costs.map((cost, round) => cost / own[round]!),
+      3,
+    ),
   ]);
   console.log(`${markdown(["a lookup", "µs of CPU", "ratio"], rows)}\n`);
 }
@@ -122,7 +121,8 @@ const skewed = (limit: number): Load[] => [
   { at: 60, replica: 2, count: Math.ceil(limit * 1.1), every: 0.2 },
 ];
 
-console.log(`${machine()}; medians of ${rounds} rounds in turn.\n`);
+demand("redis-server");
+console.log(`${machine()}; medians of ${rounds} rounds in turn (lowest–highest).\n`);
 await compareCosts();
 console.log(
   `${markdown(

@@ -4,7 +4,9 @@
  * can be faster than those are on the same machine in the same minute.
  *
  *     npm run build; npm run build:binary
- *     npx tsx bench/start.ts [--smoke] [--node FILE]
+ *     npx tsx bench/start.ts [--smoke] [--rounds 5]
+ *
+ * All are started in turns. A short run leaves out forms that are not built.
  */
 
 import { spawn } from "node:child_process";
@@ -16,21 +18,22 @@ import { addKey } from "../src/auth/keys-file.ts";
 import { indexStore } from "../src/search/search.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { NODE_OPTIONS, ROOT, snapshotOf } from "./support/child.ts";
-import { median } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
+import { machine, markdown, spread } from "./support/output.ts";
 import { cpuOf, memoryOf } from "./support/process.ts";
 
 const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
-    node: { type: "string", default: process.execPath },
+    rounds: { type: "string" },
   },
 });
-const ROUNDS = values.smoke ? 1 : 5;
-const NODE = values.node;
+const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
+const NODE = process.execPath;
 const BUILT = join(ROOT, "dist/main.js");
 const BINARY = join(ROOT, "dist/orrery");
-const PROC = existsSync("/proc/self/stat");
+/** Files that a build makes. */
+const MADE: readonly string[] = [BUILT, BINARY];
 
 interface Start {
   readonly name: string;
@@ -66,7 +69,7 @@ async function measure({ command: [file, ...args], line }: Start): Promise<Measu
   }
   const ms = performance.now() - began;
   // Of npm's start the server is a child.
-  const isIt = PROC && file !== "npm";
+  const isIt = file !== "npm";
   const cpuMs = isIt ? cpuOf(child.pid!) : Number.NaN;
   await new Promise((resolve) => setTimeout(resolve, 1000));
   const megabytes = isIt ? memoryOf(child.pid!, "VmRSS") / 1e6 : Number.NaN;
@@ -84,13 +87,13 @@ const folder = mkdtempSync(join(tmpdir(), "orrery-start-"));
 const keys = join(folder, "keys.json");
 await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_" });
 const serve = ["serve", "--snapshot", await snapshotOf(10_000), "--keys", keys];
-const built = [NODE, ...NODE_OPTIONS, BUILT] as const;
+const program = [NODE, ...NODE_OPTIONS, BUILT] as const;
 
 const starts: readonly Start[] = [
   { name: "node -e 0", command: [NODE, "-e", "0"] },
   { name: "node, a listener", command: [NODE, "-e", LISTENER], line: LISTENING },
-  { name: "demo", command: [...built, "demo"], line: LISTENING },
-  { name: "10,000 users", command: [...built, ...serve], line: LISTENING },
+  { name: "demo", command: [...program, "demo"], line: LISTENING },
+  { name: "10,000 users", command: [...program, ...serve], line: LISTENING },
   { name: "one file: --version", command: [BINARY, "--version"] },
   { name: "one file: demo", command: [BINARY, "demo"], line: LISTENING },
   { name: "one file: 10,000 users", command: [BINARY, ...serve], line: LISTENING },
@@ -106,32 +109,37 @@ async function load(): Promise<number> {
   return performance.now() - began;
 }
 
-const possible = starts.filter(({ name, command }) => {
-  const missing = command.find((word) => (word === BUILT || word === BINARY) && !existsSync(word));
-  if (missing !== undefined) console.log(`${name}: ${missing} is not built`);
-  return missing === undefined;
-});
-const measured = new Map<Start, Measured[]>(possible.map((start) => [start, []]));
+const built = starts.filter(({ command }) =>
+  command.every((word) => !MADE.includes(word) || existsSync(word)),
+);
+if (built.length < starts.length && !values.smoke) {
+  throw new Error("not built: run `npm run build && npm run build:binary`");
+}
+const measured = new Map<Start, Measured[]>(built.map((start) => [start, []]));
 const loads: number[] = [];
 try {
   // In turns, so that what else the machine does falls on all of them.
-  for (let round = 0; round < ROUNDS; round++) {
+  await load();
+  for (let round = 0; round < rounds; round++) {
     for (const [start, all] of measured) all.push(await measure(start));
     loads.push(await load());
   }
 } finally {
   rmSync(folder, { recursive: true });
 }
+console.log(`${machine()}; medians of ${rounds} starts in turns (lowest–highest).\n`);
+const rows = [...measured].map(([{ name }, all]) => [
+  name,
+  ...(["ms", "cpuMs", "megabytes"] as const).map((figure) =>
+    spread(
+      all.map((one) => one[figure]),
+      0,
+    ),
+  ),
+]);
 console.log(
-  `${NODE}, medians of ${ROUNDS}: to the listening line (or the end), its CPU time, memory a second later`,
-);
-for (const [{ name }, all] of measured) {
-  const middle = (key: keyof Measured): string => {
-    const value = median(all.map((one) => one[key]));
-    return (Number.isNaN(value) ? "" : value.toFixed(0)).padStart(6);
-  };
-  console.log(`${name.padEnd(24)} ${middle("ms")} ms ${middle("cpuMs")} ms CPU ${middle("megabytes")} MB`);
-}
-console.log(
-  `sample: load and index  ${median(loads).toFixed(0)} ms (first, cold: ${loads[0]!.toFixed(0)} ms)`,
+  markdown(
+    ["", "ms", "ms of CPU", "MB"],
+    [...rows, ["the sample, loaded and indexed in a warm process", spread(loads, 0), undefined, undefined]],
+  ),
 );

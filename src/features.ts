@@ -19,10 +19,10 @@ import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions } from "./shared-limit
 import { shareLimits } from "./shared-limits/share.ts";
 import { countInThread } from "./shared-limits/thread-count.ts";
 import { SIMILAR_THREAD } from "./similar/engine.ts";
-import { openSimilar } from "./similar/open-similar.ts";
-import { SIMILAR_SETTINGS, type SimilarOptions } from "./similar/settings.ts";
+import { openSimilarSearching } from "./similar/open-similar.ts";
+import { SIMILAR_SETTINGS, type SimilarOption } from "./similar/settings.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
-import { findSource } from "./sources/find-source.ts";
+import { findUrlSource } from "./sources/find-source.ts";
 import { SOURCES_SETTINGS, type SourcesOptions } from "./sources/settings.ts";
 import { VERIFY_COMMANDS } from "./verify/commands.ts";
 import { VERIFY_SETTINGS } from "./verify/settings.ts";
@@ -55,9 +55,9 @@ export const IN_THREADS: ThreadFeatures = {
 };
 
 const FEATURES: Features = {
-  findSource,
+  findSource: findUrlSource,
   openPages,
-  openSimilar,
+  openSimilar: openSimilarSearching,
   shareLimits,
 };
 
@@ -66,7 +66,7 @@ export interface OpenOptions
   extends CoreOptions,
     DocsPageOptions,
     SharedLimitsOptions,
-    SimilarOptions,
+    SimilarOption,
     SourcesOptions {}
 
 /** @internal The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */

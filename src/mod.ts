@@ -20,15 +20,17 @@
  * ```
  */
 
-import type { GivenKey } from "./auth/given-keys.ts";
-import { hashToken, type KeyRecord } from "./auth/keys.ts";
+import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
+import { type Client, createClient } from "./client/mod.ts";
 import { type OpenOptions, PROGRAM } from "./features.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
+import { createLocalFetch, LOCAL_ORIGIN } from "./http/local.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./install/supported.mjs";
-import { SCOPES } from "./model/model.ts";
+import { type ChosenCaller, PROCESS } from "./model/message.ts";
+import type { Reloaded } from "./model/reload.ts";
 import { type Observe, observeNothing } from "./observe/events.ts";
 import type { CacheCounts } from "./search/cache.ts";
 import { findSource } from "./server/load/source.ts";
@@ -41,17 +43,19 @@ void IS_SUPPORTED;
 
 export type { GivenKey } from "./auth/given-keys.ts";
 export { KeysFileError } from "./auth/keys.ts";
+export type { Client } from "./client/mod.ts";
 export type { OpenOptions } from "./features.ts";
 export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
-export type { FetchHandler } from "./http/fetch.ts";
+export type { FetchHandler, RequestLike } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
+export type { Reloaded } from "./model/reload.ts";
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./server/load/snapshots.ts";
+export { SnapshotError } from "./snapshot/refusals.ts";
 
-/** An open replica. */
-export interface Orrery {
+/** The doors to a replica. */
+export interface Doors {
   /** Direct calls, without HTTP. */
   readonly ask: DirectDoor;
   /** A web-standard handler. */
@@ -61,31 +65,41 @@ export interface Orrery {
    * Express: `app.use(orrery.handle)` leaves all but the API and its pages to the host.
    */
   readonly handle: Handler;
+}
+
+/** An open replica. */
+export interface Orrery extends Doors {
+  /**
+   * The doors under the key with this id, whatever `Authorization` says: for programs with a login of their own. An id
+   * that no key has is answered like an unknown API key.
+   */
+  readonly as: (keyId: string) => Doors;
+  /**
+   * The client of `orrery/client` over this process, without a network. Without a token it reads as the process itself:
+   * every scope, nothing counted.
+   *
+   * @throws {TypeError} for a token that cannot be one
+   */
+  readonly client: (token?: string) => Client;
+  /**
+   * Replaces the keys that were given to `openOrrery`, at once; the counts of their ids go on.
+   *
+   * @throws {TypeError} naming the key that is wrong, and then nothing changes
+   */
+  readonly setKeys: (keys: readonly GivenKey[]) => void;
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** How the searches of that generation were answered: from the cache or not. */
   readonly searchCache: () => CacheCounts;
-  /** Loads snapshot and keys again. A bad snapshot changes nothing and is observed. */
-  readonly reload: () => Promise<void>;
+  /** Loads snapshot and keys again, and tells what became of both. A bad snapshot changes nothing. */
+  readonly reload: () => Promise<Reloaded>;
   /**
-   * Stops all watching and ends the threads. From then on `ask` rejects, and `fetch` and `handle` answer every
-   * operation with a 503; `reload` does nothing.
+   * Stops all watching and ends the threads. Afterwards every request is answered with 503 `Server is closed`, and
+   * `reload` refuses.
    */
   readonly close: () => void;
-}
-
-function recordOf({ id, kind, token, scopes = SCOPES, limit }: GivenKey): KeyRecord {
-  return {
-    id,
-    kind,
-    name: id,
-    sha256: hashToken(token),
-    scopes: [...scopes],
-    limit: limit ?? null,
-    active: true,
-    expiresAt: null,
-    createdAt: new Date().toISOString(),
-  };
+  /** The same as {@link close}, for `using`. */
+  readonly [Symbol.dispose]: () => void;
 }
 
 /** Keeps an observer's errors out of what it observes: they end up where uncaught errors of the program do. */
@@ -118,6 +132,7 @@ function nameOption(error: unknown): never {
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
+  const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
   const { features } = PROGRAM;
   const source = await findSource(features.findSource, {
     ...{ snapshot: settings.snapshot, settings, tokenName: 'option "snapshotTokenFile"' },
@@ -130,19 +145,42 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });
-  const { state, reload, beginSimilar, stop, searchCounts, close } = await opening.catch(nameOption);
-  beginSimilar();
+  const opened = await opening.catch(nameOption);
+  const { state, reload, takeRecords } = opened;
+  opened.beginSimilar();
+  const doors = (caller?: ChosenCaller): Doors => ({
+    ask: createDirectAdapter(state, caller),
+    fetch: createFetchHandler(state, caller),
+    handle: createNodeDoor(state, { caller }),
+  });
+  const close = (): void => {
+    state.gate.closed = true;
+    opened.stop();
+    opened.close();
+  };
   return {
-    ask: createDirectAdapter(state),
-    fetch: createFetchHandler(state),
-    handle: createNodeDoor(state),
-    generation: () => state.generation.store.id,
-    searchCache: searchCounts,
-    reload,
-    close() {
-      state.gate.closed = true;
-      stop();
-      close();
+    ...doors(),
+    as(keyId) {
+      if (typeof keyId !== "string") throw new TypeError("as: the id of a key must be a string");
+      return doors(keyId);
     },
+    client: (token) =>
+      createClient({
+        baseUrl: LOCAL_ORIGIN,
+        token: token ?? "process",
+        fetch: createLocalFetch(state, token === undefined ? PROCESS : undefined),
+      }),
+    setKeys(given) {
+      if (keys === undefined)
+        throw new TypeError("setKeys: the keys are those of a file, which is kept current");
+      if (!Array.isArray(given)) throw new TypeError("setKeys: keys must be an array");
+      checkKeys(given, prefixes, "setKeys");
+      takeRecords(given.map(recordOf));
+    },
+    generation: () => state.generation.store.id,
+    searchCache: opened.searchCounts,
+    reload: () => reload(),
+    close,
+    [Symbol.dispose]: close,
   };
 }

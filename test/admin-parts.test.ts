@@ -314,11 +314,12 @@ describe("readiness", () => {
 
   test("goes from loading over ready and stale to draining", () => {
     const history = new History();
-    const keeper = new ReadinessKeeper(history, 60);
+    const keeper = new ReadinessKeeper(history, { maxAge: 60, maxDataAge: 100 });
     assert.deepEqual(keeper.readiness(), {
       status: "loading",
       generation: null,
       loadedAt: null,
+      createdAt: null,
       ageSeconds: null,
     });
     keeper.began();
@@ -337,13 +338,23 @@ describe("readiness", () => {
     assert.ok(keeper.readiness().ageSeconds! >= 61);
     keeper.confirmed(0);
     assert.equal(keeper.readiness().status, "ready");
+    const secondsAgo = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
+    const [old, young] = [secondsAgo(101), secondsAgo(50)];
+    keeper.confirmed(0, old);
+    assert.deepEqual([keeper.readiness().status, keeper.readiness().createdAt], ["stale", old]);
+    assert.match(keeper.reason(), /^The data are of [^ ]+, 101 s ago; --max-data-age allows 100 s\.$/);
+    for (const createdAt of [young, secondsAgo(-1000), "2026", undefined]) {
+      keeper.confirmed(0, createdAt);
+      assert.equal(keeper.readiness().status, "ready", createdAt);
+      assert.equal(keeper.readiness().createdAt, createdAt === "2026" ? null : (createdAt ?? null));
+    }
     keeper.drain();
     assert.equal(keeper.readiness().status, "draining");
   });
 
   test("without a greatest age never becomes stale", () => {
     const history = new History();
-    const keeper = new ReadinessKeeper(history, 0);
+    const keeper = new ReadinessKeeper(history, { maxAge: 0, maxDataAge: 0 });
     history.observe(LOADED);
     history.observe({ kind: "listening", url: "http://x/", generation: "g" });
     keeper.confirmed(1e9);

@@ -58,8 +58,9 @@ describe("an admin listener", () => {
     assert.deepEqual([live.status, live.text], [200, "ok"]);
     const ready = await ask("/readyz");
     assert.equal(ready.status, 200);
-    const { status, generation, loadedAt, ageSeconds, ...rest } = JSON.parse(ready.text);
+    const { status, generation, loadedAt, createdAt, ageSeconds, ...rest } = JSON.parse(ready.text);
     assert.deepEqual([status, `"${generation}"`, rest], ["ready", server.etag, {}]);
+    assert.equal(createdAt, null, "there is no manifest");
     assert.ok(!Number.isNaN(Date.parse(loadedAt)) && ageSeconds >= 0);
     assert.equal(ready.headers["cache-control"], "no-store");
     for (const name of Object.keys(ready.headers)) assert.doesNotMatch(name, /^access-control/);

@@ -169,7 +169,8 @@ describe("flags and variables", () => {
             "against",
             "load",
             "only",
-            "update",
+            "fresh",
+            "searches",
             "max-old-space-size",
           ].includes(flag!)
         )

@@ -6,11 +6,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { PARSED } from "../src/snapshot/parsed.ts";
+import { ROW_FILES } from "../src/model/model.ts";
+import { FIELDS, TABLES } from "../src/model/schema.ts";
 import { copyStatement } from "../src/sources/postgres/copy-statement.ts";
 import { postgresText } from "../src/sources/postgres/postgres-errors.ts";
 import { readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
-import { DEFAULT_QUERIES, FIELDS, parseQueries, TABLES } from "../src/sources/postgres/queries.ts";
+import { DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
 import { writeRowFile } from "../src/sources/row-file.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
@@ -18,7 +19,7 @@ describe("queries", () => {
   it("are there for every file of a snapshot, with every field", () => {
     assert.deepEqual(
       TABLES.map((table) => `${table}.ndjson`),
-      Object.keys(PARSED),
+      [...ROW_FILES],
     );
     for (const table of TABLES) {
       const columns = /^SELECT (.*) FROM \w+$/.exec(DEFAULT_QUERIES[table])![1]!.split(", ");

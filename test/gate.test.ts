@@ -48,6 +48,7 @@ function admit(...given: Parameters<typeof admitOrWait>): Admission {
 describe("the keys file", () => {
   const good = record("svc_sk_a");
   const text = (...keys: unknown[]): string => JSON.stringify({ keys });
+  const HASH = "ab".repeat(32);
 
   it("is read", () => {
     assert.deepEqual(parseKeys(text(good)), [good]);
@@ -71,6 +72,36 @@ describe("the keys file", () => {
     "active that is no boolean": [text({ ...good, active: 1 }), /active/],
     "an impossible expiry": [text({ ...good, expiresAt: "2026-02-30T00:00:00Z" }), /expiresAt/],
     "a creation that is null": [text({ ...good, createdAt: null }), /createdAt/],
+    "previous tokens that are no array": [
+      text({ ...good, previous: {} }),
+      /keys\[0\]\.previous: must be an array/,
+    ],
+    "a previous token that is no object": [
+      text({ ...good, previous: [1] }),
+      /keys\[0\]\.previous\[0\]: must be/,
+    ],
+    "a previous token without an end": [
+      text({ ...good, previous: [{ sha256: HASH }] }),
+      /previous\[0\]\.expiresAt: is/,
+    ],
+    "a previous token that never ends": [
+      text({ ...good, previous: [{ sha256: HASH, expiresAt: null }] }),
+      /previous\[0\]\.expiresAt: must be a time/,
+    ],
+    "a previous token with the hash of a key": [
+      text(good, {
+        ...record("svc_sk_b"),
+        previous: [{ sha256: good.sha256, expiresAt: "2000-01-01T00:00:00Z" }],
+      }),
+      /keys\[1\]\.previous\[0\]\.sha256: duplicate hash/,
+    ],
+    "a hash that was a previous token's": [
+      text(
+        { ...good, previous: [{ sha256: HASH.toUpperCase(), expiresAt: "2000-01-01T00:00:00Z" }] },
+        { ...good, id: "2", sha256: HASH },
+      ),
+      /keys\[1\]\.sha256: duplicate hash/,
+    ],
     "a duplicate id": [text(good, { ...record("svc_sk_b"), id: good.id }), /keys\[1\]\.id/],
     "a duplicate hash": [
       text(good, { ...good, id: "2", sha256: good.sha256.toUpperCase() }),

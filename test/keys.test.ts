@@ -21,44 +21,11 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, mock } from "node:test";
 import { hashToken } from "../src/auth/keys.ts";
-import type { World } from "../src/cli/command.ts";
 import { CommandError, UsageError } from "../src/cli/options.ts";
-import { PROGRAM } from "../src/features.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { optionsOf } from "./support/options.ts";
+import { runInside as run, type Said } from "./support/inside.ts";
 import { keyRecord, readKeys, writeKeys } from "./support/place.ts";
 import { COMMAND } from "./support/program.ts";
-
-interface Said {
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs a command inside this process. */
-async function run(args: readonly string[], more: Partial<World> = {}): Promise<Said> {
-  const said: Said = { stdout: "", stderr: "" };
-  const print = (text: string): boolean => {
-    said.stdout += text;
-    return true;
-  };
-  const world: World = {
-    environment: {},
-    print,
-    async deliver(text) {
-      print(text);
-    },
-    complain: (text) => {
-      said.stderr += text;
-    },
-    isTerminal: false,
-    exit: () => assert.fail("exited"),
-    ...more,
-  };
-  const words = args.slice(0, 2).join(" ");
-  const row = PROGRAM.commands.find(({ name }) => name === words)!;
-  await row.run(optionsOf(row.name, args.slice(2)), world, PROGRAM);
-  return said;
-}
 
 const create = (file: string, ...args: string[]): Promise<Said> =>
   run(["keys", "create", "--keys", file, "--name", "n", ...args]);
@@ -362,7 +329,7 @@ describe("keys list", () => {
     assert.deepEqual([typo.scopes, typo.unknownScopes], [[], ["read:foo", "a,b"]]);
     assert.deepEqual(Object.keys(typo), [
       ...["id", "kind", "name", "state", "limit", "expiresAt"],
-      ...["scopes", "unknownScopes", "grantsNothing", "createdAt"],
+      ...["scopes", "unknownScopes", "grantsNothing", "createdAt", "previous", "unknownFields"],
     ]);
   });
 });

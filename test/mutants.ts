@@ -135,8 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
-    text: 'return world === HIDDEN ? "world is hidden" : undefined;',
-    becomes: "return undefined;",
+    text: "if (needed === undefined || referred >= 0) return undefined;",
+    becomes: "if (needed === undefined || referred !== NOWHERE) return undefined;",
     tests: [["test/snapshot.test.ts", "hidden rows are dropped and counted by reason"]],
   },
   {

@@ -33,7 +33,7 @@ describe("observations of a thread", () => {
     await turn();
     for (let n = 0; n < 100_000; n++) sender.observe(request);
     assert.equal(batches.length, 2, "few are under way");
-    sender.observe({ kind: "keys-loaded", keys: 1 });
+    sender.observe({ kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 });
     const kept = (): number => batches.reduce((sum, { observations }) => sum + observations.length, 0);
     for (let taken = 0; taken < batches.length; taken++) sender.taken();
     assert.ok(kept() < 20_000, `${kept()} were kept`);

@@ -72,16 +72,17 @@ for (const threads of [false, true]) {
     assert.equal((await fetch(base + target, { headers })).status, 200);
     orrery.close();
 
-    await assert.rejects(orrery.ask({ target, authorization }), { message: "ask: the replica is closed" });
+    const reply = await orrery.ask({ target, authorization });
+    assert.deepEqual([reply.status, reply.body], [503, '{"error":"Server is closed"}']);
     for (const ask of [orrery.fetch, fetch]) {
       for (const path of ["/stats", "/worlds", "/users/search?q=a"]) {
         const reply = await ask(new Request(`${base}/api/public/v1${path}`, { headers }));
         assert.equal(reply.status, 503, path);
-        assert.deepEqual(await reply.json(), { error: "Server is busy" });
+        assert.deepEqual(await reply.json(), { error: "Server is closed" });
         assert.equal(reply.headers.get("x-ratelimit-remaining"), null, "it is not counted");
       }
     }
-    await orrery.reload();
+    assert.equal((await orrery.reload()).snapshot, "refused");
     assert.ok(orrery.generation());
   });
 }

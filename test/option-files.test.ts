@@ -12,7 +12,7 @@ import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { shareLimits } from "../src/shared-limits/share.ts";
-import { findSource } from "../src/sources/find-source.ts";
+import { findUrlSource as findSource } from "../src/sources/find-source.ts";
 import { mirror } from "../src/sources/mirror/command.ts";
 import { verify } from "../src/verify/command.ts";
 import { temporaryFolder } from "./support/folders.ts";

@@ -43,9 +43,9 @@ function defaultOf(flag: string): string {
 }
 
 /** A value for each setting that is not its default. */
-function otherValue({ flag, kind, choices }: (typeof PROGRAM.settings)[number]): string {
+function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.settings)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
-  if (choices && kind !== "list") return choices.find((choice) => choice !== defaultOf(flag))!;
+  if (choices && kind !== "list") return choices.find((choice) => choice !== usual)!;
   if (flag === "shared-limits") return "redis://a.example";
   return flag === "scope" ? "read:users" : "2001";
 }

@@ -21,10 +21,16 @@ const LOADED: Observation = {
 const UNCHANGED: Observation = { kind: "snapshot-unchanged", generation: "g", ms: 1, read: [], kept: [] };
 const REFUSED: Observation = { kind: "snapshot-refused", problems: ["a:1: bad", "a:2: bad"], serving: "g" };
 
-function watched(t: TestContext, { maxAge = 0, limits }: { maxAge?: number; limits?: LimitsSettings } = {}) {
+interface Watched {
+  readonly maxAge?: number;
+  readonly maxDataAge?: number;
+  readonly limits?: LimitsSettings;
+}
+
+function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched = {}) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
   const history = new History();
-  const readiness = new ReadinessKeeper(history, maxAge);
+  const readiness = new ReadinessKeeper(history, { maxAge, maxDataAge });
   const shared = new LimitsHistory(limits);
   const problems = new Problems(readiness, shared);
   const see = (...observations: readonly Observation[]): void => {
@@ -49,7 +55,12 @@ function watched(t: TestContext, { maxAge = 0, limits }: { maxAge?: number; limi
 describe("problems", () => {
   it("are none of a server that is well", (t) => {
     const { kinds, see, problems } = watched(t);
-    see(LOADED, UNCHANGED, { kind: "keys-loaded", keys: 1 }, { kind: "keys-unchanged", keys: 1 });
+    see(
+      LOADED,
+      UNCHANGED,
+      { kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 },
+      { kind: "keys-unchanged", keys: 1 },
+    );
     see({ ...REFUSED, changing: true } as Observation);
     assert.deepEqual(kinds(), []);
     assert.deepEqual(Object.keys(problems.counts()), [...PROBLEM_KINDS]);
@@ -79,7 +90,7 @@ describe("problems", () => {
       problems.confirmed();
       assert.deepEqual(kinds(), ["keys-refused"]);
       assert.match(problems.list()[0]!.message, /k\.json: not valid JSON/);
-      see({ kind, keys: 1 });
+      see({ kind, keys: 1, added: 0, changed: 0, removed: 0 });
       assert.deepEqual(kinds(), []);
       t.mock.timers.reset();
     }
@@ -103,6 +114,21 @@ describe("problems", () => {
     assert.ok(Math.abs(Date.parse(problem!.since) - (NOW - 30_000)) < 5000, problem!.since);
     readiness.drain();
     assert.deepEqual(kinds(), [], "a stop is no problem");
+  });
+
+  it("data of long ago, since they are too old; and data of nobody knows when", (t) => {
+    const { readiness, problems, kinds, see } = watched(t, { maxDataAge: 60 });
+    see(LOADED);
+    readiness.confirmed(0, "2026-11-23T11:58:30Z");
+    assert.deepEqual(
+      problems.list().map(({ kind, since }) => [kind, since]),
+      [["data-stale", "2026-11-23T11:59:30.000Z"]],
+    );
+    readiness.confirmed(0, "2026-11-23T11:59:30Z");
+    assert.deepEqual(kinds(), []);
+    readiness.confirmed(0);
+    assert.deepEqual(kinds(), ["data-undated"]);
+    assert.equal(readiness.readiness().status, "ready");
   });
 
   it("threads that died, for ten minutes, and for as long as they are missing", (t) => {

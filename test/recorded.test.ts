@@ -5,7 +5,13 @@ import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
 import { PROGRAM } from "../src/features.ts";
+import { createLog } from "../src/observe/log/log.ts";
+import { createRequestCells } from "../src/observe/metrics/counters.ts";
+import { createExposition } from "../src/observe/metrics/exposition.ts";
+import { DURATIONS, REQUESTS, SERIES } from "../src/observe/metrics/layout.ts";
+import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
 import { cleanUp, serve } from "./support/http-server.ts";
+import { OBSERVATIONS } from "./support/observations.ts";
 import { get } from "./support/process.ts";
 import { Recording } from "./support/recorded.ts";
 
@@ -36,5 +42,58 @@ it("names, types and labels of metrics are those recorded", async () => {
   const recording = new Recording("metrics");
   // The others are Node's own, and differ with its version.
   recording.add("text", lines.filter((line) => /^(# (HELP|TYPE) )?(http|orrery)_/.test(line)).join("\n"));
+  recording.check();
+});
+
+it("log lines of every event are those recorded, for machines and for people", () => {
+  const recording = new Recording("log");
+  for (const observation of OBSERVATIONS) {
+    for (const isTTY of [false, true]) {
+      const write = (line: string): void => {
+        const same = line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "TIME").replace(String(process.pid), "PID");
+        recording.add(observation.kind, same);
+      };
+      createLog("info", { isTTY, write })(observation);
+    }
+  }
+  recording.check();
+});
+
+it("the text of metrics is the one recorded, in both formats", async () => {
+  const cells = createRequestCells(2);
+  // All parts of all threads, but for what series count: of those some.
+  for (let at = 0; at < cells.length; at++) if (at % (cells.length / 3) < REQUESTS) cells[at] = at % 97;
+  for (const series of [0, 1, 7, SERIES - 1]) {
+    cells[REQUESTS + series] = 1e6 + series;
+    cells[REQUESTS + SERIES + series] = series / 3;
+    for (let bucket = 0; bucket < 22; bucket++) cells[DURATIONS + series * 22 + bucket] = bucket;
+  }
+  const recording = new Recording("metrics");
+  for (const served of [
+    undefined,
+    { id: "g-1", loadedAt: 1.5, rows: { users: 1, worlds: 2, instances: 3 } },
+  ]) {
+    const observed = createObservedCounts();
+    if (served) for (const observation of OBSERVATIONS) countObservation(observed, observation);
+    const expose = createExposition({
+      cells,
+      observed,
+      version: "1.2.3",
+      isReady: () => served !== undefined,
+      problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
+      ageSeconds: () => served?.loadedAt,
+      createdAt: () => served && 1.7e9,
+      generation: () => served,
+      keys: () => 4,
+      sharedLimits: () => served && { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 },
+    });
+    for (const accept of ["text/plain", "application/openmetrics-text"]) {
+      const { text } = await expose(accept);
+      const ours = text.slice(0, text.indexOf("# HELP process_"));
+      recording.add(accept, ours);
+      // Node's own: their values and labels differ with its version.
+      recording.add(accept, text.slice(ours.length).match(/^#.*$/gm)!.join("\n"));
+    }
+  }
   recording.check();
 });

@@ -35,7 +35,7 @@ import { makePages, packagesIn } from "../src/api/pages/make.ts";
 import { PAGES, THREADS } from "../src/features.ts";
 import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { licencesOf } from "./licences.ts";
-import { leanPino, leanPrometheus, madeEncoders } from "./plugins.ts";
+import { madeEncoders } from "./plugins.ts";
 
 /** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
 const NODE_MAJOR = 24;
@@ -86,7 +86,7 @@ async function bundle(folder: string): Promise<string> {
     keepNames: true,
     metafile: true,
     logLevel: "warning",
-    plugins: [embedded, madeEncoders, leanPino, leanPrometheus, withoutNative],
+    plugins: [embedded, madeEncoders, withoutNative],
   });
   for (const { imports } of Object.values(metafile.outputs)) {
     for (const { path, external } of imports) {

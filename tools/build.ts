@@ -15,15 +15,14 @@ import { makePages, packagesIn } from "../src/api/pages/make.ts";
 import { PAGES, THREADS } from "../src/features.ts";
 import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { copyDeclarations } from "./declarations.ts";
-import { licencesOf, RUNTIME_DEPENDENCIES } from "./licences.ts";
+import { checkLocked, licencesOf, OPTIONAL_PEERS } from "./licences.ts";
 import {
   leanHttp,
-  leanPino,
-  leanPrometheus,
   madeEncoders,
   othersAlone,
   serverAlone,
   startsServer,
+  withoutCommands,
 } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -31,8 +30,8 @@ const DIST = join(ROOT, "dist");
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
 const OLD = `${NEW}-old`;
-/** Each with a file of its own. */
-const ALL_THREADS = [GENERATION_THREAD, SERVING_THREAD, ...THREADS];
+/** Threads that the library starts. */
+const LIBRARY_THREADS = [GENERATION_THREAD, ...THREADS];
 const ALL_TYPES = join(NEW, "all-types");
 
 const OPTIONS: BuildOptions = {
@@ -50,17 +49,24 @@ const OPTIONS: BuildOptions = {
 };
 
 try {
-  const { metafile } = await build({
+  // The library and its threads import the packages of an installation, which audits and licence tools can see.
+  // All of it lies side by side in one folder; `src/install/package.ts` counts on that.
+  await build({
     ...OPTIONS,
-    // All of it lies side by side in one folder; `src/install/package.ts` counts on that.
     entryPoints: {
       mod: "src/mod.ts",
-      program: "src/main.ts",
-      ...Object.fromEntries(ALL_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
+      ...Object.fromEntries(LIBRARY_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
     },
     splitting: true,
-    // What an installation brings stays outside. The others become part of the program; see ARCHITECTURE.md.
-    external: RUNTIME_DEPENDENCIES,
+    packages: "external",
+    plugins: [withoutCommands, madeEncoders, leanHttp],
+  });
+  // The command takes the same packages into itself, so that it starts quickly.
+  const { metafile } = await build({
+    ...OPTIONS,
+    entryPoints: { program: "src/main.ts", "serving-thread": `src/${SERVING_THREAD}.ts` },
+    splitting: true,
+    external: OPTIONAL_PEERS,
     metafile: true,
     plugins: [othersAlone, madeEncoders, leanHttp],
   });
@@ -70,9 +76,9 @@ try {
     entryPoints: { server: "src/main.ts" },
     chunkNames: "server-[name]-[hash]",
     splitting: true,
-    external: RUNTIME_DEPENDENCIES,
+    external: OPTIONAL_PEERS,
     metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp, leanPino, leanPrometheus],
+    plugins: [serverAlone, madeEncoders, leanHttp],
     // For packages of CommonJS.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
@@ -96,6 +102,7 @@ try {
     writeFileSync(join(NEW, `pages-${source.name}.json`), JSON.stringify(await makePages(source)));
   }
   const inputs = { ...metafile.inputs, ...server.metafile.inputs };
+  checkLocked({ inputs });
   writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, packagesIn(PAGES)));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -106,6 +113,8 @@ try {
     for (const entry of ["mod.d.ts", "client/mod.d.ts"])
       copyDeclarations(ALL_TYPES, join(NEW, "types"), entry);
     rmSync(ALL_TYPES, { recursive: true });
+    // The threads export nothing: bundlers take their files.
+    writeFileSync(join(NEW, "types/thread.d.ts"), "export {};\n");
   }
   // What `npm run build:binary` made is that command's.
   for (const name of ["orrery", "orrery.LICENSES.txt"]) {

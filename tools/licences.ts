@@ -11,7 +11,6 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly license: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -19,10 +18,26 @@ function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 }
 
-const { dependencies, peerDependencies } = readManifest(ROOT);
+/** The packages that an installation may have beside ours. */
+export const OPTIONAL_PEERS: string[] = Object.keys(readManifest(ROOT).peerDependencies ?? {});
 
-/** The packages that are installed beside ours, or may be. */
-export const RUNTIME_DEPENDENCIES: string[] = Object.keys({ ...dependencies, ...peerDependencies });
+/** Folders of the packages that became part of a bundle. */
+function foldersOf({ inputs }: Pick<Metafile, "inputs">): string[] {
+  const files = Object.keys(inputs);
+  return [...new Set(files.flatMap((file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []))];
+}
+
+/** Refuses bundled packages of other versions than those in the lock file. @throws {Error} naming the package */
+export function checkLocked(bundle: Pick<Metafile, "inputs">): void {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Readonly<Record<string, { version: string } | undefined>>;
+  };
+  for (const folder of foldersOf(bundle)) {
+    const { name, version } = readManifest(join(ROOT, folder));
+    const locked = packages[folder]?.version;
+    if (version !== locked) throw new Error(`${name} is ${version}, locked is ${locked}: run npm ci`);
+  }
+}
 
 /** Licences of packages that leave theirs in their repository. */
 const KEPT_HERE = join(ROOT, "tools/licences");
@@ -52,11 +67,8 @@ function noticesOf(folder: string): string[] {
  *
  * @param whole packages of which files were taken as they are
  */
-export function licencesOf({ inputs }: Pick<Metafile, "inputs">, whole: readonly string[]): string {
-  const folders = [
-    ...Object.keys(inputs).flatMap((file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []),
-    ...whole.map((name) => `node_modules/${name}`),
-  ];
+export function licencesOf(bundle: Pick<Metafile, "inputs">, whole: readonly string[]): string {
+  const folders = [...foldersOf(bundle), ...whole.map((name) => `node_modules/${name}`)];
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = readManifest(join(ROOT, folder));
     const text = [licenceText(join(ROOT, folder), name), ...noticesOf(join(ROOT, folder))].join("\n\n");

@@ -6,29 +6,35 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "esbuild";
 import build from "fast-json-stringify";
-import { SCHEMAS, type SchemaName } from "../src/model/model.ts";
+import { RESOURCE_NAMES, type ResourceName } from "../src/model/schema.ts";
 import { encodedSchema } from "../src/store/encoders.ts";
 
-const NAMES = Object.keys(SCHEMAS) as SchemaName[];
 const require = createRequire(import.meta.url);
+
+/** The module of an encoder as fast-json-stringify prints it, made an ES module. */
+function encoderModule(name: ResourceName): string {
+  const printed = String(build(encodedSchema(name), { mode: "standalone" }));
+  const imports = replaceAll(
+    printed,
+    /const (\w+) = require\('([^']+)'\)/g,
+    (variable, module) => `import ${variable} from "${module}.js"`,
+  );
+  return `${replaceAll(imports, /module\.exports =/g, () => "const encoder =")}\nexport default encoder;`;
+}
 
 /** The functions that fast-json-stringify makes, made beforehand: it takes a validator and fifty files to make them. */
 export const madeEncoders: Plugin = {
   name: "made-encoders",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^encoder:/ }, ({ path }) => ({ path, namespace: "encoder" }));
-    // Though the package as a whole may be external.
-    onResolve({ filter: /^fast-json-stringify\/lib\// }, ({ path }) => ({ path: require.resolve(path) }));
     onLoad({ filter: /\/store\/encoders\.ts$/ }, () => ({
       contents: [
-        ...NAMES.map((name) => `import ${name} from "encoder:${name}";`),
-        `export const ENCODERS = { ${NAMES.join(", ")} };`,
+        ...RESOURCE_NAMES.map((name) => `import ${name} from "encoder:${name}";`),
+        `export const ENCODERS = { ${RESOURCE_NAMES.join(", ")} };`,
       ].join("\n"),
     }));
     onLoad({ filter: /./, namespace: "encoder" }, ({ path }) => ({
-      contents: String(
-        build(encodedSchema(path.slice("encoder:".length) as SchemaName), { mode: "standalone" }),
-      ),
+      contents: encoderModule(path.slice("encoder:".length) as ResourceName),
       resolveDir: dirname(require.resolve("fast-json-stringify")),
     }));
   },
@@ -50,27 +56,6 @@ export const leanHttp: Plugin = {
         export default http;`,
       resolveDir: fileURLToPath(new URL("../src", import.meta.url)),
     }));
-  },
-};
-
-/** Of pino what carries lines to other threads is left out: nobody asks it for that here, and it is as much again. */
-export const leanPino: Plugin = {
-  name: "lean-pino",
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /\/pino\/lib\/transport\.js$/ }, () => ({
-      contents: 'module.exports = () => { throw new Error("there are no transports in this build"); };',
-    })),
-};
-
-/** Of prom-client what asks other processes and tracers is left out: nobody asks it for that here, and it is most of it. */
-export const leanPrometheus: Plugin = {
-  name: "lean-prometheus",
-  setup({ onResolve, onLoad }) {
-    onLoad({ filter: /\/prom-client\/lib\/(cluster|pushgateway)\.js$/ }, () => ({
-      contents: "module.exports = class {};",
-    }));
-    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path }) => ({ path, namespace: "no-tracers" }));
-    onLoad({ filter: /./, namespace: "no-tracers" }, () => ({ contents: "" }));
   },
 };
 
@@ -113,6 +98,17 @@ export const serverAlone: Plugin = {
         : undefined,
     );
   },
+};
+
+/** Leaves all commands out of the library, which names them with the features but runs none. */
+export const withoutCommands: Plugin = {
+  name: "without-commands",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/src\/[^/]+\/commands\.ts$/ }, ({ path }) => {
+      const [, name] = /^export const (\w+_COMMANDS)\b/m.exec(readFileSync(path, "utf8")) ?? [];
+      if (name === undefined) throw new Error(`${path} has no commands`);
+      return { contents: `export const ${name} = [];` };
+    }),
 };
 
 /** Leaves these commands out of the program of all others. */

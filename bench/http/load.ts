@@ -52,27 +52,23 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
 }
 
-/** By core: the load's process there. It stays for all loads, so that it is compiled once. */
-const cannons = new Map<0 | 1, ChildProcess>();
+/** The load's process. It stays for all loads, so that it is compiled once. */
+let cannon: ChildProcess | undefined;
 
-function cannonOn(core: 0 | 1): ChildProcess {
-  let cannon = cannons.get(core);
-  if (cannon === undefined) {
-    const command = [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/http/cannon.ts")];
-    const [program, args] = onCore(core, command);
-    cannon = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit", "ipc"] });
-    cannons.set(core, cannon);
-  }
-  return cannon;
+function startCannon(): ChildProcess {
+  const command = [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/http/cannon.ts")];
+  const [program, args] = onCore(1, command);
+  return spawn(program, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit", "ipc"] });
 }
 
 /**
- * Runs a load; one at a time on a core.
+ * Runs a load; one at a time.
  *
  * @throws {Error} when its process fails
  */
-export async function runLoad(job: LoadJob, core: 0 | 1 = 1): Promise<Run> {
-  const child = cannonOn(core);
+export async function runLoad(job: LoadJob): Promise<Run> {
+  cannon ??= startCannon();
+  const child = cannon;
   const over = new AbortController();
   const { signal } = over;
   // Between two loads it keeps nothing from ending.
@@ -85,7 +81,7 @@ export async function runLoad(job: LoadJob, core: 0 | 1 = 1): Promise<Run> {
       once(child, "exit", { signal }).then(([code]) => Number(code)),
     ]);
     if (!Array.isArray(heard)) {
-      cannons.delete(core);
+      cannon = undefined;
       throw new Error(`the load ended with ${heard}`);
     }
     return heard[0] as Run;

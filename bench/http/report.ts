@@ -1,7 +1,7 @@
 /** Runs to medians, and those to tables and to JSON. */
 
 import { median } from "../support/load.ts";
-import { fixed, markdown, whole } from "../support/output.ts";
+import { markdown, spread, whole } from "../support/output.ts";
 import type { Run } from "./load.ts";
 
 /** The figures of one peer in one workload. */
@@ -26,57 +26,54 @@ export interface Conditions {
   readonly users: number;
   readonly rounds: number;
   readonly seconds: number;
+  readonly load: string;
   readonly connections: number;
   readonly pinned: boolean;
 }
 
 type Figure = Exclude<keyof Run, "statuses">;
 
-/** Median of a figure over the runs that count; NaN when there are none. */
-export function medianOf({ runs }: Measured, figure: Figure): number {
-  return median(runs.filter((run) => run !== undefined).map((run) => run[figure]));
+function runsOf({ runs }: Measured, figure: Figure): number[] {
+  return runs.filter((run) => run !== undefined).map((run) => run[figure]);
 }
 
 /**
- * How many times the requests per CPU second of another peer this one makes:
- * the median over the rounds, since two runs of one round met the same machine.
+ * How many times the requests per CPU second of another peer this one makes, by
+ * round: two runs of one round met the same machine.
  */
-export function ratioOf(ours: Measured, theirs: Measured): number {
-  const ratios = ours.runs.flatMap((run, round) => {
+export function ratiosOf(ours: Measured, theirs: Measured): number[] {
+  return ours.runs.flatMap((run, round) => {
     const other = theirs.runs[round];
     return run && other ? [run.perCpuSecond / other.perCpuSecond] : [];
   });
-  return median(ratios);
 }
 
-const COLUMNS = [
-  "",
-  "requests a CPU second",
-  "orrery makes … of it",
-  "requests/s",
-  "p50",
-  "p99",
-  "p99.9 ms",
-  "RSS MB",
-];
+const COLUMNS = ["requests a CPU second", "times", "requests/s", "p50 ms", "p99 ms", "RSS MB"];
+
+/** The column of ratios says whose they are. */
+function columnsOf(first: Measured): string[] {
+  return COLUMNS.map((column) => (column === "times" ? `${first.peer} makes … of it` : column));
+}
 
 function rowOf(measured: Measured, first: Measured): string[] {
+  const show = (figure: Figure, digits: number): string => spread(runsOf(measured, figure), digits);
   return [
     measured.form === undefined ? measured.peer : `${measured.peer} (${measured.form})`,
-    whole(medianOf(measured, "perCpuSecond")),
-    measured === first ? "" : fixed(ratioOf(first, measured), 2),
-    whole(medianOf(measured, "perSecond")),
-    fixed(medianOf(measured, "p50"), 2),
-    fixed(medianOf(measured, "p99"), 2),
-    fixed(medianOf(measured, "p999"), 2),
-    whole(medianOf(measured, "rss") / 1e6),
+    spread(runsOf(measured, "perCpuSecond"), whole),
+    measured === first ? "" : spread(ratiosOf(first, measured), 2),
+    spread(runsOf(measured, "perSecond"), whole),
+    show("p50", 2),
+    show("p99", 2),
+    spread(
+      runsOf(measured, "rss").map((bytes) => bytes / 1e6),
+      whole,
+    ),
   ];
 }
 
 /** One workload's figures for a terminal. The first peer is the one that the others are compared with. */
 export function textTable({ workload, measured }: WorkloadResult): string {
-  const head = [workload, ...COLUMNS.slice(1)];
-  head[2] = `${measured[0]!.peer} makes … of it`;
+  const head = [workload, ...columnsOf(measured[0]!)];
   const rows = [head, ...measured.map((some) => rowOf(some, measured[0]!))];
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
@@ -89,9 +86,9 @@ export function textTable({ workload, measured }: WorkloadResult): string {
 }
 
 export function conditionsLine(conditions: Conditions): string {
-  const { node, cpu, commit, users, rounds, seconds, connections, pinned } = conditions;
+  const { node, cpu, commit, users, rounds, seconds, load, connections, pinned } = conditions;
   const cores = pinned ? "server and load on a core each" : "server and load not pinned";
-  return `node ${node}, ${cpu}, commit ${commit}; ${users} users, medians of ${rounds} × ${seconds} s, ${connections} connections, ${cores}`;
+  return `node ${node}, ${cpu}, commit ${commit}; ${users} users, medians of ${rounds} × ${seconds} s (lowest–highest), ${load} with ${connections} connections, ${cores}`;
 }
 
 /** All workloads as one Markdown table, with its conditions above it. */
@@ -99,7 +96,7 @@ export function markdownTable(results: readonly WorkloadResult[], conditions: Co
   const rows = results.flatMap(({ workload, measured }) =>
     measured.map((some, at) => [at === 0 ? workload : "", ...rowOf(some, measured[0]!)]),
   );
-  const head = ["workload", "server", ...COLUMNS.slice(1)];
+  const head = ["workload", "server", ...columnsOf(results[0]!.measured[0]!)];
   const about = `${conditionsLine(conditions)}.`;
   return `${about[0]!.toUpperCase()}${about.slice(1)}\n\n${markdown(head, rows, 2)}`;
 }
@@ -108,27 +105,22 @@ export function markdownTable(results: readonly WorkloadResult[], conditions: Co
 export interface HttpResults extends Conditions {
   readonly workloads: readonly {
     readonly workload: string;
-    readonly peers: readonly (Measured & Readonly<Record<Medians, number>>)[];
+    readonly peers: readonly {
+      readonly peer: string;
+      /** Requests a CPU second: their median, the lowest, the highest. NaN becomes null. */
+      readonly perCpuSecond: readonly [median: number, lowest: number, highest: number];
+    }[];
   }[];
 }
 
-type Medians = "perCpuSecond" | "perSecond" | "p50" | "p99" | "p999" | "rss";
-
-/** All runs and their medians, for programs. */
+/** What the picture shows, for programs. */
 export function toJson(results: readonly WorkloadResult[], conditions: Conditions): HttpResults {
   const workloads = results.map(({ workload, measured }) => ({
     workload,
-    peers: measured.map((some) => ({
-      peer: some.peer,
-      perCpuSecond: medianOf(some, "perCpuSecond"),
-      perSecond: medianOf(some, "perSecond"),
-      p50: medianOf(some, "p50"),
-      p99: medianOf(some, "p99"),
-      p999: medianOf(some, "p999"),
-      rss: medianOf(some, "rss"),
-      form: some.form,
-      runs: some.runs,
-    })),
+    peers: measured.map((some) => {
+      const all = runsOf(some, "perCpuSecond");
+      return { peer: some.peer, perCpuSecond: [median(all), Math.min(...all), Math.max(...all)] as const };
+    }),
   }));
   return { ...conditions, workloads };
 }

@@ -2,11 +2,11 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { nodeOptionsOf, ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
+import type { Need } from "../support/need.ts";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
 
@@ -24,8 +24,6 @@ export interface Peer {
   readonly name: string;
   /** The checkout that an orrery is started from, or undefined for the others. */
   readonly tree: string | undefined;
-  /** The program that runs it; Node when absent. */
-  readonly runtime?: string;
   /** File in `bench/peers`. */
   readonly file: string;
   /** Says one recorded reply to everything. */
@@ -46,48 +44,17 @@ const SQLITE: Peer = {
   file: "fastify-sqlite.ts",
   recorded: false,
 };
-const NGINX: Peer = { name: "nginx, a file", tree: undefined, file: "nginx.ts", recorded: true };
+export const NGINX: Peer = { name: "nginx, a file", tree: undefined, file: "nginx.ts", recorded: true };
 
-const RUNTIMES = ["bun", "deno"] as const;
+/** All servers, orrery first. */
+export const PEERS: readonly Peer[] = [ORRERY, BARE, FASTIFY, SQLITE, NGINX];
 
-/** orrery on other runtimes, and the ceiling of each; says of those that are not here that they are left out. */
-function peersOnOtherRuntimes(): Peer[] {
-  return RUNTIMES.flatMap((name) => {
-    const local = join(ROOT, "node_modules/.bin", name);
-    const runtime = existsSync(local) ? local : name;
-    if (spawnSync(runtime, ["--version"]).status !== 0) {
-      console.error(`${name} is left out: it is not installed`);
-      return [];
-    }
-    const title = name[0]!.toUpperCase() + name.slice(1);
-    return [
-      { name: `orrery on ${title}`, tree: ROOT, runtime, file: "", recorded: false },
-      { name: `${title}.serve, constant`, tree: undefined, runtime, file: "constant.ts", recorded: true },
-    ];
-  });
-}
-
-/** Native code is built for one version of Node. */
-function canLoadSqlite(): boolean {
-  const code = "new (require('better-sqlite3'))(':memory:')";
-  return spawnSync(process.execPath, ["-e", code], { cwd: join(ROOT, "bench") }).status === 0;
-}
-
-/** The peers that can be run here; says of the others why not. */
-export function availablePeers(withNginx: boolean): Peer[] {
-  const peers = [ORRERY, BARE];
-  const packages = ["fastify", "flexsearch", "better-sqlite3/build/Release"];
-  if (packages.every((name) => existsSync(join(ROOT, "bench/node_modules", name)))) {
-    peers.push(FASTIFY);
-    if (canLoadSqlite()) peers.push(SQLITE);
-    else console.error("SQLite is left out: `npm run bench:install` built it for another Node");
-  } else {
-    console.error("Fastify and SQLite are left out: install them with `npm run bench:install`");
-  }
-  peers.push(...peersOnOtherRuntimes());
-  if (withNginx && spawnSync("nginx", ["-v"]).status === 0) peers.push(NGINX);
-  else if (withNginx) console.error("nginx is left out: it is not installed");
-  return peers;
+/** What these peers need on this machine. */
+export function needsOf(peers: readonly Peer[]): Need[] {
+  return [
+    ...(peers.includes(NGINX) ? (["nginx"] as const) : []),
+    ...(peers.includes(FASTIFY) || peers.includes(SQLITE) ? (["peers"] as const) : []),
+  ];
 }
 
 /** Files and settings a server is started with. */
@@ -96,12 +63,8 @@ export interface Start {
   readonly keys: string;
   /** Path of the recorded reply. */
   readonly reply: string;
-  /** How a bare server sends it; its own choice when absent. */
-  readonly form?: string;
   /** More settings for an orrery. */
   readonly settings: readonly string[];
-  /** Which cores it may use: core 0 when absent. */
-  readonly cores?: 0 | 1 | "all";
 }
 
 /** A running server. */
@@ -115,22 +78,13 @@ export interface Server {
   readonly stop: () => Promise<void>;
 }
 
-/** What runs a program of ours. */
-function runnerOf({ runtime, tree }: Peer): string[] {
-  if (runtime === undefined) {
-    return [process.execPath, ...(tree === undefined ? RUN_TYPESCRIPT : nodeOptionsOf(tree))];
-  }
-  return runtime.endsWith("deno") ? [runtime, "run", "--allow-all", "--quiet"] : [runtime];
-}
-
-function commandOf(peer: Peer, { snapshot, keys, reply, form, settings }: Start): string[] {
-  const runner = runnerOf(peer);
-  if (peer.tree === undefined) {
-    const file = join(ROOT, "bench/peers", peer.file);
-    return [...runner, file, snapshot, keys, reply, ...(form === undefined ? [] : [form])];
+function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: Start): string[] {
+  if (tree === undefined) {
+    return [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/peers", file), snapshot, keys, reply];
   }
   const fixed = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--watch", "0"];
-  return [...runner, "bin/orrery.mjs", "serve", ...fixed, "--log-level", "error", ...settings];
+  const program = [process.execPath, ...nodeOptionsOf(tree), "bin/orrery.mjs", "serve"];
+  return [...program, ...fixed, "--log-level", "error", ...settings];
 }
 
 /** The server's first line: `{"url":…}` of a peer, `orrery listening on URL …` of an orrery. */
@@ -152,9 +106,7 @@ process.on("exit", () => {
  * @throws {Error} when it ends instead of listening
  */
 export async function startServer(peer: Peer, start: Start): Promise<Server> {
-  const command = commandOf(peer, start);
-  const [program, args] =
-    start.cores === "all" ? ([command[0]!, command.slice(1)] as const) : onCore(start.cores ?? 0, command);
+  const [program, args] = onCore(0, commandOf(peer, start));
   const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   const ended = once(child, "exit").then(([code]) => {

@@ -19,14 +19,25 @@ interface Summary extends Pick<Run, "requests" | "errors" | "timeouts" | "p50" |
   readonly refused: number;
 }
 
-async function run(job: LoadJob, paths: string, seconds: number, core: 0 | 1): Promise<Summary> {
+async function run(job: LoadJob, paths: string, seconds: number): Promise<Summary> {
   const headers = Object.entries(job.headers).flatMap(([name, value]) => [
     "-H",
     `${name}: ${value.replace(EACH, NUMBER)}`,
   ]);
   const script = join(ROOT, "bench/http/wrk.lua");
-  const args = ["wrk", "-t1", `-c${job.connections}`, `-d${seconds}`, "-s", script, ...headers, job.url];
-  const [program, all] = onCore(core, args);
+  const args = [
+    "wrk",
+    "-t1",
+    `-c${job.connections}`,
+    `-d${seconds}`,
+    "--timeout",
+    "10s",
+    "-s",
+    script,
+    ...headers,
+    job.url,
+  ];
+  const [program, all] = onCore(1, args);
   const env = { ...process.env, ORRERY_BENCH_PATHS: paths, ORRERY_BENCH_EACH: job.unique ? NUMBER : "" };
   const child = spawn(program, all, { env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
@@ -45,14 +56,14 @@ async function run(job: LoadJob, paths: string, seconds: number, core: 0 | 1): P
  * @param status that replies must have; wrk tells 2xx and 3xx from all others
  * @throws {Error} when there is no wrk, or it fails
  */
-export async function runWrk(job: LoadJob, status: number, core: 0 | 1 = 1): Promise<Run> {
+export async function runWrk(job: LoadJob, status: number): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "orrery-bench-wrk-"));
   try {
     const paths = join(folder, "paths");
     writeFileSync(paths, `${job.paths.join("\n")}\n`);
-    if (job.warmUpRequests > 0) await run(job, paths, 2, core);
+    if (job.warmUpRequests > 0) await run(job, paths, 1);
     const before = cpuSecondsOf(job.pid);
-    const { us, refused, ...summary } = await run(job, paths, Math.max(1, Math.round(job.seconds)), core);
+    const { us, refused, ...summary } = await run(job, paths, Math.max(1, Math.round(job.seconds)));
     const cpuSeconds = cpuSecondsOf(job.pid) - before;
     const { requests } = summary;
     const isRefusal = status >= 400;

@@ -3,10 +3,10 @@
  * asked, in the form that is fastest for its size. What a server of ours costs
  * above this is its own doing.
  *
- *     bare.ts SNAPSHOT KEYS REPLY [FORM]
+ *     bare.ts SNAPSHOT KEYS REPLY
  *
- * All forms are node:http's public means; `bench/ceiling.ts` compares them, and
- * the sizes from which one or another is taken are what it found.
+ * Both forms are node:http's public means; `bench/NOTES.md` has the measurement
+ * of the size from which a Buffer is the faster one.
  */
 
 import { readFileSync } from "node:fs";
@@ -37,7 +37,7 @@ const FORMS = {
 /** Bytes from which a Buffer is the faster form. */
 const BUFFER_FROM = 8192;
 
-const form = (process.argv[5] ?? (bytes.length < BUFFER_FROM ? "text" : "Buffer")) as keyof typeof FORMS;
+const form = bytes.length < BUFFER_FROM ? "text" : "Buffer";
 const server = createServer({ keepAliveTimeout }, FORMS[form]);
 server.listen(0, "127.0.0.1", () =>
   ready(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, process.pid, form),

@@ -1,28 +1,26 @@
-/** Puts what the benches printed into the document. */
+/** Puts the output of the benches into the document. */
 
-/** What became of a run of a bench. */
-export interface Outcome {
+/** A result of a part. */
+export interface Result {
   readonly part: string;
   /** As one would type it. */
   readonly command: string;
+  readonly seconds: number;
+  readonly output: string;
+}
+
+/** What holds for all results of a run. */
+export interface Circumstances {
   readonly commit: string;
   readonly node: string;
   readonly machine: string;
-  readonly seconds: number;
-  readonly output: string;
-  /** Why there is no result, or undefined when there is one. */
-  readonly failure: string | undefined;
 }
 
-const PLACE = /^<!-- (bench|picture): ([a-z-]+) -->$/gm;
+const PLACE = /^<!-- (bench|picture|run)(?:: ([a-z-]+))? -->$/gm;
 
-/** Names of the places of a template. */
-export function placesOf(template: string, kind: "bench" | "picture"): string[] {
-  return [...template.matchAll(PLACE)].filter(([, found]) => found === kind).map(([, , name]) => name!);
-}
-
-function fenced(text: string): string {
-  return `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
+/** Names of the parts that a template has a place for. */
+export function placesOf(template: string): string[] {
+  return [...template.matchAll(PLACE)].flatMap(([, kind, name]) => (kind === "bench" ? [name!] : []));
 }
 
 /** How long something took. */
@@ -31,33 +29,30 @@ export function duration(seconds: number): string {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** A result with what there is to know of it. Output that is no Markdown stands as it is. */
-function section({ command, commit, node, machine, seconds, output, failure }: Outcome): string {
-  const about = `\`${command}\`, commit ${commit}, Node ${node}, ${machine}; took ${duration(seconds)}.`;
-  if (failure !== undefined) {
-    return `${about}\n\n**No result: ${failure}.**${output.trim() === "" ? "" : `\n\n${fenced(output)}`}`;
-  }
-  return `${about}\n\n${/^\|/m.test(output) ? output.trim() : fenced(output)}`;
+function section({ command, seconds, output }: Result): string {
+  return `\`${command}\`; took ${duration(seconds)}.\n\n${output.trim()}`;
 }
 
 /**
  * The document.
  *
- * @param pictures paths of those that were drawn, by name
+ * @param picture its place in Markdown
+ * @throws {Error} for a place without a result
  */
 export function assemble(
   template: string,
-  outcomes: readonly Outcome[],
-  pictures: Readonly<Record<string, { readonly file: string; readonly title: string } | undefined>>,
+  results: readonly Result[],
+  { commit, node, machine }: Circumstances,
+  picture: string,
 ): string {
   return template.replace(PLACE, (_, kind: string, name: string) => {
-    if (kind === "picture") {
-      const drawn = pictures[name];
-      return drawn === undefined
-        ? "(No picture: its figures are missing.)"
-        : `![${drawn.title}](${drawn.file})`;
+    if (kind === "picture") return picture;
+    if (kind === "run") {
+      const total = results.reduce((sum, { seconds }) => sum + seconds, 0);
+      return `Commit ${commit}, Node ${node}, ${machine}; ${duration(total)} in all.`;
     }
-    const own = outcomes.filter(({ part }) => part === name);
-    return own.length === 0 ? "(Left out of this run.)" : own.map(section).join("\n\n");
+    const result = results.find(({ part }) => part === name);
+    if (result === undefined) throw new Error(`${name} has no result`);
+    return section(result);
   });
 }

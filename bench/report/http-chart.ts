@@ -15,14 +15,14 @@ const GROUPS: Readonly<Record<string, string>> = {
   "flood-401": "Unknown tokens (401)",
 };
 
-/** Servers in the picture; what else takes part stands in the table. */
-const SERVERS = ["orrery", "bare node:http", "Fastify", "Fastify + SQLite"];
-const NAMES = ["orrery", "bare node:http, a constant reply", "Fastify, row objects", "Fastify, SQLite"];
+/** Servers in the picture. Each bar stands in the table as well. */
+const SERVERS = ["orrery", "bare node:http", "Fastify", "Fastify + SQLite", "nginx, a file"];
+const NAMES = ["orrery", "bare node:http, constant", "Fastify, objects", "Fastify, SQLite", "nginx, a file"];
 
 const WIDTH = 820;
 const LEFT = 208;
 const RIGHT = 64;
-const TOP = 104;
+const TOP = 122;
 const BAR = 13;
 const GAP = 2;
 const GROUP_GAP = 16;
@@ -33,7 +33,7 @@ function stepOf(largest: number, parts: number): number {
   return [1, 2, 5, 10].map((times) => times * power).find((step) => largest / step <= parts)!;
 }
 
-/** Draws the medians. */
+/** Draws medians as bars, and across the end of each a line from the lowest figure to the highest. */
 export function drawHttp(results: HttpResults): string {
   const groups = Object.keys(GROUPS).flatMap((name) =>
     results.workloads.filter(({ workload }) => workload === name),
@@ -42,24 +42,27 @@ export function drawHttp(results: HttpResults): string {
     groups.some(({ peers }) => peers.some(({ peer }) => peer === server)),
   );
   const values = groups.flatMap(({ peers }) =>
-    peers.filter(({ peer }) => shown.includes(peer)).map(({ perCpuSecond }) => perCpuSecond),
+    peers.filter(({ peer }) => shown.includes(peer)).flatMap(({ perCpuSecond }) => perCpuSecond),
   );
   const largest = Math.max(1, ...values.filter(Number.isFinite));
   const scale = (value: number): number => (value / largest) * (WIDTH - LEFT - RIGHT);
   const bars: string[] = [];
   let y = TOP;
   for (const { workload, peers } of groups) {
-    const some = peers.filter(({ peer, perCpuSecond }) => shown.includes(peer) && perCpuSecond > 0);
+    const some = peers.filter(({ peer, perCpuSecond: [middle] }) => shown.includes(peer) && middle > 0);
     const height = some.length * (BAR + GAP) - GAP;
     bars.push(text(LEFT - 14, y + height / 2 + 4.5, GROUPS[workload]!, "text", 'text-anchor="end"'));
     for (const { peer, perCpuSecond } of some) {
-      const width = Math.max(1, scale(perCpuSecond));
-      const figure = Math.round(perCpuSecond).toLocaleString("en-US");
+      const [middle, lowest, highest] = perCpuSecond;
+      const width = Math.max(1, scale(middle));
+      const figure = Math.round(middle).toLocaleString("en-US");
+      const ends = [lowest, highest].map((value) => [LEFT + scale(value), y + BAR / 2] as const);
       const ours = peer === SERVERS[0];
       bars.push(
         rectangle(LEFT, y, width, BAR, SERIES[SERVERS.indexOf(peer)]!),
+        line(ends, "text", 1.5),
         text(
-          LEFT + width + 6,
+          LEFT + scale(highest) + 6,
           y + BAR - 2.5,
           figure,
           ours ? "text" : "quiet",
@@ -92,15 +95,11 @@ export function drawHttp(results: HttpResults): string {
   const title = "Requests answered in a second of the server's CPU time";
   return picture(WIDTH, bottom + 48, title, [
     text(16, 28, title, "text", 'font-size="18" font-weight="600"'),
-    text(
-      16,
-      50,
-      "Longer is better. The grey bar is the ceiling: node:http that answers everything with one ready reply.",
-      "quiet",
-    ),
+    text(16, 50, "Longer is better. Thin lines reach from the lowest round to the highest.", "quiet"),
+    text(16, 68, "bare node:http and nginx repeat one reply: they check no key and count no limit.", "quiet"),
     ...legend(
       16,
-      78,
+      96,
       shown.map((server) => NAMES[SERVERS.indexOf(server)]!),
     ),
     ...rules,

@@ -34,10 +34,6 @@ export function line(points: readonly (readonly [x: number, y: number])[], kind:
   return `<polyline points="${path}" class="line ${kind}" stroke-width="${width}"/>`;
 }
 
-export function dot(x: number, y: number, kind: string): string {
-  return `<circle cx="${round(x)}" cy="${round(y)}" r="3" class="${kind}"/>`;
-}
-
 function round(value: number): number {
   return Math.round(value * 10) / 10;
 }

@@ -65,15 +65,13 @@ export async function ask<Value>(child: ChildProcess, question: string, property
 const GENERATED = 2;
 
 /**
- * A snapshot of a quarter as many worlds, or of another share, and a twentieth as many instances, made once.
- *
- * @param name whose it is: bench/scale.ts renames generations in its own
- * @param worldsOfUsers how many worlds a user
+ * A snapshot of a quarter as many worlds as users, and a twentieth as many instances, made once. Benches that change a
+ * snapshot change a copy of its links.
  */
-export async function snapshotOf(users: number, name = "bench", worldsOfUsers = 1 / 4): Promise<string> {
-  const out = join(tmpdir(), `orrery-${name}-${GENERATED}-${users}`);
+export async function snapshotOf(users: number): Promise<string> {
+  const out = join(tmpdir(), `orrery-bench-${GENERATED}-${users}`);
   if (existsSync(join(out, "manifest.json"))) return out;
-  const worlds = Math.round(users * worldsOfUsers);
+  const worlds = Math.round(users / 4);
   // Another bench may be making the same one.
   const made = `${out}-${process.pid}`;
   await generateSnapshot({

@@ -8,12 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { addKey } from "../../src/auth/keys-file.ts";
-import { need } from "../../test/support/need.ts";
 import { startNginx } from "../../test/support/nginx.ts";
-import { fillSql, needPostgres, type Postgres, startPostgres } from "../../test/support/postgres.ts";
+import { fillSql, type Postgres, startPostgres } from "../../test/support/postgres.ts";
 import { get, type Program, start } from "../../test/support/process.ts";
-import { median } from "./load.ts";
-import { fixed, machine, markdown, whole } from "./output.ts";
+import { demand } from "./need.ts";
+import { machine, markdown, spread, whole } from "./output.ts";
 
 /** What is inserted: a user, or an instance, which costs no work on the other tables. */
 const ROWS = {
@@ -105,9 +104,9 @@ async function measure(users: number, flags: readonly string[], rounds: number):
       for (let round = 0; round < rounds; round++) {
         seconds.push(await untilServed(database, table, urls, token));
       }
-      cells.push(fixed(median(seconds), 1));
+      cells.push(spread(seconds, 1));
     }
-    return [whole(users), flags.join(" ") || "rows", ...cells];
+    return [whole(users), flags.map((flag) => `\`${flag}\``).join(" ") || "rows", ...cells];
   } finally {
     for (const end of ends) await end();
   }
@@ -115,8 +114,7 @@ async function measure(users: number, flags: readonly string[], rounds: number):
 
 /** Prints the seconds from a commit to both servers, by size and by what is published. */
 export async function printFreshness(sizes: readonly number[], rounds: number): Promise<void> {
-  const missing = needPostgres() || need("nginx");
-  if (missing !== false) return console.log(`freshness was not measured: ${missing}`);
+  demand("postgresql", "nginx");
   const table: string[][] = [];
   for (const users of sizes) {
     for (const flags of [[], ["--build"]]) {
@@ -124,6 +122,6 @@ export async function printFreshness(sizes: readonly number[], rounds: number): 
       console.error(`${users} users ${flags.join("")}: done`);
     }
   }
-  console.log(`${machine()}. All on one machine; medians of ${rounds}.\n`);
+  console.log(`${machine()}. All on one machine; medians of ${rounds} (lowest–highest).\n`);
   console.log(markdown(["users", "export", "a new user, s", "a new instance, s"], table, 2));
 }

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { ROOT } from "./child.ts";
+import { median } from "./load.ts";
 
 /** A cell: a text, or nothing where there is no figure. */
 export type Cell = string | number | undefined;
@@ -40,6 +41,18 @@ export function whole(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
 }
 
+/**
+ * A figure over some rounds: its median, then in brackets the lowest and the highest. A dash without rounds.
+ *
+ * @param show writes a number: of digits behind the point, or by a function
+ */
+export function spread(values: readonly number[], show: number | ((value: number) => string)): string {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  if (sorted.length === 0) return "–";
+  const write = typeof show === "number" ? (value: number) => fixed(value, show) : show;
+  return `${write(median(sorted))} (${write(sorted[0]!)}–${write(sorted.at(-1)!)})`;
+}
+
 /** The machine's processors, and the version of Node that runs this. */
 export function machine(): string {
   return `Node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`;
@@ -49,11 +62,11 @@ export function git(...args: string[]): string {
   return execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
-/** The commit of this tree; says so where the program differs from it. */
+/** The commit of this tree; says so where a file differs from it. */
 export function commitOf(): string {
   try {
     const commit = git("rev-parse", "--short", "HEAD");
-    return git("status", "--porcelain", "--", "src", "bin") === "" ? commit : `${commit} with changes`;
+    return git("status", "--porcelain") === "" ? commit : `${commit} with changes`;
   } catch {
     return "unknown";
   }

@@ -1,10 +1,10 @@
 /** What requests cost a server in another process: CPU time of lookups and pages, and how long searches take. */
 
-import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { fold } from "../../src/search/fold.ts";
 import { createRandom } from "../../src/util/random.ts";
 import { percentile } from "./load.ts";
+import { cpuOf } from "./process.ts";
 
 /** Figures of one server. */
 export interface Served {
@@ -14,14 +14,24 @@ export interface Served {
   /** Milliseconds of a search as its caller sees it, over users and worlds in turn. */
   readonly searchP50: number;
   readonly searchP99: number;
-  readonly searches: number;
 }
 
-/** Microseconds of CPU time of a process so far; Linux counts in hundredths of a second. */
-function cpuMicros(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+/** What a snapshot can be asked for. */
+export interface Queries {
+  /** Ids of worlds that are served. */
+  readonly worlds: readonly string[];
+  /** Texts that stand in it, from which searches are cut. */
+  readonly names: readonly string[];
+}
+
+/** A server that listens, and how many requests of each kind it gets. */
+export interface Subject {
+  readonly pid: number;
+  /** Of the API. */
+  readonly url: string;
+  readonly token: string;
+  readonly queries: Queries;
+  readonly times: number;
 }
 
 /** Asks so many things one after the other. @returns milliseconds of each */
@@ -50,31 +60,18 @@ async function askAll(
   return latencies.sort();
 }
 
-/**
- * Measures a server that listens.
- *
- * @param url of the API
- * @param worlds ids of worlds that it serves
- * @param names texts that stand in it, from which queries are cut
- * @param times how many requests of each kind
- */
-export async function measureServed(
-  pid: number,
-  url: string,
-  token: string,
-  worlds: readonly string[],
-  names: readonly string[],
-  times: number,
-): Promise<Served> {
+/** Measures a server that listens. */
+export async function measureServed({ pid, url, token, queries, times }: Subject): Promise<Served> {
+  const { worlds, names } = queries;
   const { below } = createRandom(9, "served");
-  const cpuOf = async (target: () => string): Promise<number> => {
+  const costOf = async (target: () => string): Promise<number> => {
     await askAll(url, token, times >> 2, target);
-    const began = cpuMicros(pid);
+    const began = cpuOf(pid);
     await askAll(url, token, times, target);
-    return (cpuMicros(pid) - began) / times;
+    return ((cpuOf(pid) - began) * 1000) / times;
   };
-  const lookup = await cpuOf(() => `/worlds/${worlds[below(worlds.length)]}`);
-  const page = await cpuOf(() => `/worlds?limit=20&offset=${below(worlds.length - 20)}`);
+  const lookup = await costOf(() => `/worlds/${worlds[below(worlds.length)]}`);
+  const page = await costOf(() => `/worlds?limit=20&offset=${below(worlds.length - 20)}`);
   let turn = 0;
   const query = (): string => {
     const name = names[below(names.length)]!;
@@ -86,13 +83,11 @@ export async function measureServed(
     return `/${turn++ % 2 === 0 ? "users" : "worlds"}/search?limit=20&q=${encodeURIComponent(text)}`;
   };
   await askAll(url, token, times >> 4, query);
-  const searches = times >> 2;
-  const latencies = await askAll(url, token, searches, query);
+  const latencies = await askAll(url, token, times >> 2, query);
   return {
     lookup,
     page,
     searchP50: percentile(latencies, 0.5),
     searchP99: percentile(latencies, 0.99),
-    searches,
   };
 }

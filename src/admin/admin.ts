@@ -79,19 +79,22 @@ const LOST_LOAD: Omit<LoadStatus, "at" | "generation"> = {
   retryMs: null,
 };
 
-/** Reads keys and snapshot again; undefined when a load is under way. */
+/** Reads keys and snapshot again, once with `--allow-shrink` if asked to; undefined when a load is under way. */
 function createReload(
   opened: () => OpenState | undefined,
   history: History,
   readiness: ReadinessKeeper,
-): () => Promise<ReloadReply> | undefined {
+): (allowShrink: boolean) => Promise<ReloadReply> | undefined {
   let isReloading = false;
-  async function reload({ reload: reloadAll, keysProblem, state }: OpenState): Promise<ReloadReply> {
+  async function reload(
+    { reload: reloadAll, keysProblem, state }: OpenState,
+    allowShrink: boolean,
+  ): Promise<ReloadReply> {
     const began = performance.now();
     const [before] = history.loads;
     const { keysLoads } = history;
     try {
-      await reloadAll();
+      await reloadAll(allowShrink);
     } finally {
       isReloading = false;
     }
@@ -112,18 +115,18 @@ function createReload(
       durationMs: Math.round(performance.now() - began),
     };
   }
-  return () => {
+  return (allowShrink) => {
     const now = opened();
     if (now === undefined || isReloading || readiness.loading !== null) return undefined;
     isReloading = true;
-    return reload(now);
+    return reload(now, allowShrink);
   };
 }
 
 /** What is learnt of a server by being told of it. */
 function createFollowing({ settings, sharedLimits, requestCells }: AdminOptions) {
   const history = new History();
-  const readiness = new ReadinessKeeper(history, settings.maxAge);
+  const readiness = new ReadinessKeeper(history, settings);
   const limits = new LimitsHistory(sharedLimits);
   const problems = new Problems(readiness, limits);
   const observed = createObservedCounts();
@@ -136,8 +139,8 @@ function createFollowing({ settings, sharedLimits, requestCells }: AdminOptions)
   const snapshotEvents: SnapshotEvents = {
     began: readiness.began,
     ended: readiness.ended,
-    confirmed(ageMs) {
-      readiness.confirmed(ageMs);
+    confirmed(...at) {
+      readiness.confirmed(...at);
       problems.confirmed();
     },
   };

@@ -2,14 +2,14 @@
 
 import type { Gate } from "../auth/admit.ts";
 import { readCounts } from "../auth/limit.ts";
-import type { SharedLimits } from "../auth/shared.ts";
+import type { LimitSharing } from "../auth/shared.ts";
 import { judgeKey } from "../auth/token.ts";
 import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import type { Scope } from "../model/model.ts";
 import type { KeyExplanation } from "./explanation.ts";
 
 /** What explanations need of shared limits. */
-export type SharedForExplain = Pick<SharedLimits, "readAnew">;
+export type SharedForExplain = Pick<LimitSharing, "readAnew">;
 
 type Quota = NonNullable<KeyExplanation["quota"]>;
 

@@ -7,7 +7,7 @@ import type { GenerationStatus, LoadStatus } from "./status.ts";
 const MOST_LOADS = 20;
 
 /** What is said of a generation for as long as it is served. */
-export type ServedStatus = Omit<GenerationStatus, "ageSeconds">;
+export type ServedStatus = Omit<GenerationStatus, "ageSeconds" | "createdAt" | "dataAgeSeconds">;
 
 /** A listener to observations, beside the log. */
 export class History {

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
 import { packageJson } from "../install/package.ts";
+import { parseTime } from "../model/time.ts";
 import type { RequestCells } from "../observe/metrics/counters.ts";
 import type { Measured } from "../observe/metrics/families.ts";
 import type { ObservedCounts } from "../observe/metrics/observed.ts";
@@ -33,6 +34,7 @@ function measured({ cells, observed, history, readiness, ...others }: MetricsSou
     version: (JSON.parse(packageJson()) as { version: string }).version,
     isReady: () => readiness.readiness().status === "ready",
     ageSeconds: () => readiness.ageSeconds ?? undefined,
+    createdAt: () => (readiness.createdAt === null ? undefined : parseTime(readiness.createdAt) / 1000),
     generation() {
       const { served } = history;
       if (served === null) return undefined;
@@ -58,7 +60,7 @@ export function metricsRow(sources: MetricsSources): AdminRow {
     isCostly: true,
     async answer({ accept, acceptEncoding }) {
       expose ??= load();
-      const { contentType, text } = await (await expose)(accept);
+      const { contentType, text } = (await expose)(accept);
       const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
       if (!takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
       const body = await compress(text, { level: constants.Z_BEST_SPEED });

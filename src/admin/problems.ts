@@ -2,11 +2,14 @@
 
 import type { Observation, ThreadRole } from "../observe/events.ts";
 import type { LimitsHistory } from "./limits.ts";
-import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
+import type { ReadinessKeeper } from "./readiness.ts";
 import { PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";
 
 /** How long a thread that died is spoken of, in milliseconds. */
 const DEATH_MS = 600_000;
+
+const UNDATED =
+  "The snapshot does not say of when its data are (createdAt in its manifest.json), so --max-data-age does nothing.";
 
 /** Threads of one role that died, since the first death that is still spoken of. */
 interface Deaths {
@@ -118,11 +121,15 @@ export class Problems {
   }
 
   #stale(now: number): Problem[] {
-    const ready = this.#readiness.readiness();
-    const { maxAgeSeconds } = this.#readiness;
-    if (ready.status !== "stale") return [];
-    const since = new Date(now - ((ready.ageSeconds ?? 0) - maxAgeSeconds) * 1000).toISOString();
-    return [{ kind: "data-stale", since, message: reasonOf(ready, maxAgeSeconds) }];
+    const { status, createdAt, loadedAt } = this.#readiness.readiness();
+    if (status !== "stale" && status !== "ready") return [];
+    const undated = createdAt === null && loadedAt !== null && this.#readiness.limits.maxDataAge > 0;
+    return [
+      ...this.#readiness.tooOld().map(({ bySeconds, message }): Problem => {
+        return { kind: "data-stale", since: new Date(now - bySeconds * 1000).toISOString(), message };
+      }),
+      ...(undated ? [{ kind: "data-undated", since: loadedAt, message: UNDATED } as const] : []),
+    ];
   }
 
   #away(): Problem[] {

@@ -1,5 +1,6 @@
 /** The table of the admin listener: every path that it answers, and by what. */
 
+import { readBoolean } from "../settings/settings.ts";
 import { pageRow } from "./page.ts";
 import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 import { errorReply, jsonReply } from "./request.ts";
@@ -12,7 +13,7 @@ export interface Administered {
   readonly timeline: () => TimelineReply;
   readonly explain: (ask: AdminAsk) => Promise<AdminReply>;
   /** Undefined when a load is under way already. */
-  readonly reload: () => Promise<ReloadReply> | undefined;
+  readonly reload: (allowShrink: boolean) => Promise<ReloadReply> | undefined;
 }
 
 const LIVE: AdminReply = {
@@ -25,9 +26,12 @@ function readyReply(ready: Readiness): AdminReply {
   return jsonReply(ready.status === "ready" ? 200 : 503, ready);
 }
 
-async function reloadReply({ readiness, reload }: Administered): Promise<AdminReply> {
+/** `?allow-shrink=1` takes a snapshot once that has less than half of the users or worlds. */
+async function reloadReply({ readiness, reload }: Administered, { query }: AdminAsk): Promise<AdminReply> {
   if (readiness().status === "draining") return errorReply(503, "The server is stopping");
-  const reloaded = await reload();
+  const allowShrink = readBoolean(new URLSearchParams(query).get("allow-shrink") ?? "off");
+  if (allowShrink === undefined) return errorReply(400, "allow-shrink must be on or off");
+  const reloaded = await reload(allowShrink);
   return reloaded === undefined ? errorReply(409, "A load is under way") : jsonReply(200, reloaded);
 }
 
@@ -40,7 +44,7 @@ export function adminRows(administered: Administered): readonly AdminRow[] {
     { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
     { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline()) },
     { method: "GET", path: "/explain", isCostly: true, answer: explain },
-    { method: "POST", path: "/reload", isAction: true, answer: () => reloadReply(administered) },
+    { method: "POST", path: "/reload", isAction: true, answer: (ask) => reloadReply(administered, ask) },
     pageRow(),
   ];
 }

@@ -39,4 +39,18 @@ export const ADMIN_SETTINGS = [
       "0 for never.",
     commands: SERVING,
   },
+  {
+    flag: "max-data-age",
+    after: "share-port",
+    kind: "number",
+    needs: "admin",
+    value: "SECONDS",
+    default: "0",
+    min: 0,
+    max: 31_536_000,
+    meaning:
+      "Age of the data at which `/readyz` of `--admin` answers 503, counted from `createdAt` in the snapshot's manifest; " +
+      "0 for never.",
+    commands: SERVING,
+  },
 ] as const satisfies readonly Setting[];

@@ -8,7 +8,7 @@ import type { History } from "./history.ts";
 import type { LimitsHistory } from "./limits.ts";
 import type { Problems } from "./problems.ts";
 import type { Rates } from "./rates.ts";
-import { type ReadinessKeeper, reasonOf } from "./readiness.ts";
+import type { ReadinessKeeper } from "./readiness.ts";
 import type {
   KeysStatus,
   MemoryStatus,
@@ -149,7 +149,8 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
   async function make(): Promise<Status> {
     const threads = await sources.askThreads();
     const ready = readiness.readiness();
-    const { ageSeconds } = ready;
+    const { dataAgeSeconds } = readiness;
+    const { createdAt, ageSeconds } = ready;
     return {
       version,
       runtime,
@@ -159,13 +160,17 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
       ready: {
         ...ready,
-        reason: reasonOf(ready, readiness.maxAgeSeconds),
-        maxAgeSeconds: readiness.maxAgeSeconds,
+        reason: readiness.reason(),
+        maxAgeSeconds: readiness.limits.maxAge,
+        maxDataAgeSeconds: readiness.limits.maxDataAge,
       },
       problems: sources.problems.list(),
       url: history.url,
       threads: threadsStatus(threads, sources),
-      generation: history.served && { ...history.served, ageSeconds: ageSeconds ?? 0 },
+      generation: history.served && {
+        ...history.served,
+        ...{ createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds },
+      },
       loading: readiness.loading,
       loads: history.loads,
       requests: rates.requests(),

@@ -13,7 +13,7 @@ export interface Readiness {
   /**
    * - `loading`: the first snapshot is being loaded, or threads are being started; nothing listens yet.
    * - `ready`: requests are answered.
-   * - `stale`: the generation is older than `--max-age`; requests are answered.
+   * - `stale`: the generation is older than `--max-age`, or its data than `--max-data-age`; requests are answered.
    * - `draining`: the server was told to stop; what still arrives is answered, new connections are not taken.
    */
   readonly status: "loading" | "ready" | "stale" | "draining";
@@ -21,6 +21,8 @@ export interface Readiness {
   readonly generation: string | null;
   /** When the generation began to be served. */
   readonly loadedAt: string | null;
+  /** The moment of its data, as `createdAt` in the manifest of the snapshot; null where that does not tell it. */
+  readonly createdAt: string | null;
   /** Seconds since the last load, or look, that found the snapshot to be the one that is served. */
   readonly ageSeconds: number | null;
 }
@@ -37,7 +39,10 @@ export interface GenerationStatus {
   readonly id: string;
   readonly loadedAt: string;
   /** As in {@link Readiness}. */
+  readonly createdAt: string | null;
   readonly ageSeconds: number;
+  /** Seconds since `createdAt`. */
+  readonly dataAgeSeconds: number | null;
   readonly rows: Rows;
   /** Size on disk of the files that were read for it. */
   readonly bytes: number;
@@ -206,8 +211,10 @@ export const PROBLEM_KINDS = [
   "source-failed",
   /** The keys file was refused: the keys before stay in force. */
   "keys-refused",
-  /** The generation is older than `--max-age`: `/readyz` answers 503. */
+  /** The generation is older than `--max-age`, or its data than `--max-data-age`: `/readyz` answers 503. */
   "data-stale",
+  /** There is `--max-data-age`, and the snapshot does not say of when its data are. */
+  "data-undated",
   /** A server of `--shared-limits` cannot be asked, or is too late. */
   "limits-away",
   /** A thread died in the last ten minutes, or is not replaced yet. */
@@ -275,8 +282,9 @@ export interface Status {
   readonly ready: Readiness & {
     /** One sentence for people. */
     readonly reason: string;
-    /** `--max-age`; 0 for never. */
+    /** `--max-age` and `--max-data-age`; 0 for never. */
     readonly maxAgeSeconds: number;
+    readonly maxDataAgeSeconds: number;
   };
   /** Everything that is wrong now, by kind in the order of {@link PROBLEM_KINDS}; empty when all is well. */
   readonly problems: readonly Problem[];

@@ -7,7 +7,7 @@
  * Synchronous but for the searches, which may be answered by another thread.
  */
 
-import { type Admission, admit, type Gate } from "../auth/admit.ts";
+import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
 import type { Notices } from "../auth/notices.ts";
 import type { Body } from "../model/body.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
@@ -71,6 +71,7 @@ export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
 
 function flow(ask: Ask, state: State): Reply | Promise<Reply> {
   try {
+    if (state.gate.closed) return refuse(ask, state, "closed", "", NOBODY);
     const { path, query } = splitTarget(ask.target);
     const match = route(path);
     if (match === undefined) return answerPage(ask, state, path);
@@ -80,7 +81,11 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
       return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
     }
 
-    const admission = admit(state.gate, ask.authorization, operation.scope, ask.now);
+    const { caller } = ask;
+    const admission =
+      caller === undefined
+        ? admit(state.gate, ask.authorization, operation.scope, ask.now)
+        : admitChosen(state.gate, caller, operation.scope, ask.now);
     if (!(admission instanceof Promise)) return run(ask, state, operation, id, query, admission);
     return admission
       .then((later) => run(ask, state, operation, id, query, later))

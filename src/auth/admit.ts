@@ -1,6 +1,7 @@
 /** The gate: token, then limit, then scope. Plain functions over plain state. */
 
 import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
+import { type ChosenCaller, PROCESS } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import type { Key, KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
@@ -33,7 +34,10 @@ export interface Admission {
   readonly slot: number;
 }
 
-const CLOSED: Admission = { fault: "busy", quota: undefined, keyId: "", slot: -1 };
+/** Slot of the process itself where searches are shared among keys: no key's, and not negative. */
+const PROCESS_SLOT = 0xfffff;
+
+const ADMITTED_PROCESS: Admission = { fault: undefined, quota: undefined, keyId: "", slot: PROCESS_SLOT };
 
 /**
  * Judges one request.
@@ -48,9 +52,25 @@ export function admit(
   scope: Scope | null,
   now: number,
 ): Admission | Promise<Admission> {
-  if (gate.closed) return CLOSED;
   const key = findKey(authorization, gate.prefixes, gate.keys);
   if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
+  return admitKey(gate, key, scope, now);
+}
+
+/** Judges one request of a caller that the host has chosen; an id without a key is that of an unknown API key. */
+export function admitChosen(
+  gate: Gate,
+  caller: ChosenCaller,
+  scope: Scope | null,
+  now: number,
+): Admission | Promise<Admission> {
+  if (caller === PROCESS) return ADMITTED_PROCESS;
+  const key = gate.keys.byId.get(caller);
+  if (key === undefined) return { fault: "apiKeyUnknown", quota: undefined, keyId: "", slot: -1 };
+  return admitKey(gate, key, scope, now);
+}
+
+function admitKey(gate: Gate, key: Key, scope: Scope | null, now: number): Admission | Promise<Admission> {
   const invalid = judgeKey(key, now);
   if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: -1 };
   if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };

@@ -3,14 +3,22 @@
 import { SCOPES } from "../model/model.ts";
 import { isObject } from "../util/json.ts";
 import { problemWithNames } from "../util/nearest.ts";
-import type { KeyKind } from "./keys.ts";
+import { hashToken, type KeyKind, type KeyRecord, RECORD_CHECKS } from "./keys.ts";
 
 /** A key given in code. */
 export interface GivenKey {
   readonly id: string;
   readonly kind: KeyKind;
-  /** The whole token, prefix included. */
-  readonly token: string;
+  /** The whole token, prefix included. Either this or {@link sha256}. */
+  readonly token?: string;
+  /** Hex SHA-256 of the whole token, for programs that store no tokens. */
+  readonly sha256?: string;
+  /** Shown to operators; the id when absent. */
+  readonly name?: string;
+  /** Whether it is let in; true when absent. */
+  readonly active?: boolean;
+  /** End of validity as an ISO 8601 time; never when absent or null. */
+  readonly expiresAt?: string | null;
   /** All three read scopes when absent. */
   readonly scopes?: readonly string[];
   /** Requests per window; the default when absent. */
@@ -38,13 +46,39 @@ export function checkNames(given: object, known: readonly string[], what: string
   if (problem !== undefined) fail(problem);
 }
 
-const KEY_FIELDS: readonly string[] = ["id", "kind", "token", "scopes", "limit"];
+const KEY_FIELDS: readonly string[] = [
+  "id",
+  "kind",
+  "token",
+  "sha256",
+  "name",
+  "active",
+  "expiresAt",
+  "scopes",
+  "limit",
+];
+
+/** What is wrong with the fields that a record has as well; in its words. */
+function problemWithRecordFields(given: GivenKey): string {
+  for (const field of ["sha256", "name", "active", "expiresAt"] as const) {
+    if (given[field] === undefined) continue;
+    const [test, wanted] = RECORD_CHECKS[field];
+    if (!test(given[field])) return `${field} must be ${wanted}`;
+  }
+  if (given.token !== undefined && given.sha256 !== undefined) return "takes a token or its sha256, not both";
+  return "";
+}
 
 /** What is wrong with a key's own fields. Messages never quote a token. */
-function problemWithKey({ kind, token, scopes, limit }: GivenKey, prefixes: Record<KeyKind, string>): string {
+function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): string {
+  const { kind, token, scopes, limit } = given;
   if (kind !== "api" && kind !== "cli") return `kind must be "api" or "cli", is ${kindOf(kind)}`;
+  const problem = problemWithRecordFields(given);
+  if (problem !== "") return problem;
   // A token that its kind's prefix does not begin could never be used.
-  if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
+  if (given.sha256 !== undefined) {
+    // A hash does not tell the prefix.
+  } else if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
     return `token must be ${prefixes[kind]} followed by at least one character`;
   }
   if (kind === "cli" && (scopes !== undefined || limit !== undefined)) {
@@ -59,21 +93,54 @@ function problemWithKey({ kind, token, scopes, limit }: GivenKey, prefixes: Reco
   return "";
 }
 
-/** Checks keys given in code. @throws {TypeError} naming the key and what is wrong with it, never its token */
-export function checkKeys(keys: readonly unknown[], prefixes: Record<KeyKind, string>): void {
+/**
+ * Checks keys given in code.
+ *
+ * @internal
+ * @param who begins the message
+ * @throws {TypeError} naming the key and what is wrong with it, never its token
+ */
+export function checkKeys(
+  keys: readonly unknown[],
+  prefixes: Record<KeyKind, string>,
+  who = "openOrrery",
+): void {
+  const refuse = (problem: string): never => {
+    throw new TypeError(`${who}: ${problem}`);
+  };
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
     // It may be a token.
-    if (!isObject(key)) fail(`keys[${at}] must be an object, is a ${typeof key}`);
-    checkNames(key, KEY_FIELDS, `field of keys[${at}]`);
+    if (!isObject(key)) throw new TypeError(`${who}: keys[${at}] must be an object, is a ${typeof key}`);
+    const unknown = problemWithNames(key, KEY_FIELDS, `field of keys[${at}]`);
+    if (unknown !== undefined) refuse(unknown);
     const given = key as unknown as GivenKey;
     if (typeof given.id !== "string" || given.id === "")
-      fail(`keys[${at}]: id must be a text that is not empty`);
+      refuse(`keys[${at}]: id must be a text that is not empty`);
     const problem = problemWithKey(given, prefixes);
-    if (problem !== "") fail(`key ${JSON.stringify(given.id)}: ${problem}`);
-    for (const own of [`id ${given.id}`, `token ${given.token}`]) {
-      if (seen.has(own)) fail(`key ${JSON.stringify(given.id)}: its id or token was given before`);
+    if (problem !== "") refuse(`key ${JSON.stringify(given.id)}: ${problem}`);
+    for (const own of [`id ${given.id}`, recordOf(given).sha256.toLowerCase()]) {
+      if (seen.has(own)) refuse(`key ${JSON.stringify(given.id)}: its id or token was given before`);
       seen.add(own);
     }
   }
+}
+
+/** @internal The record of a key given in code. */
+export function recordOf(given: GivenKey): KeyRecord {
+  const {
+    id,
+    kind,
+    token,
+    scopes = SCOPES,
+    limit = null,
+    name = id,
+    active = true,
+    expiresAt = null,
+  } = given;
+  return {
+    ...{ id, kind, name, scopes: [...scopes], limit, active, expiresAt },
+    sha256: given.sha256 ?? hashToken(token!),
+    createdAt: new Date().toISOString(),
+  };
 }

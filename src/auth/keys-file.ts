@@ -2,13 +2,15 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { withLock } from "../cli/file-lock.ts";
-import { CommandError } from "../cli/options.ts";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
+import { withLock } from "../files/file-lock.ts";
 import { behindLinks } from "../files/foreign.ts";
+import { HeldError } from "../files/ownership.ts";
+import { parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
-import { makeKey, type NewKey } from "./new-key.ts";
+import { makeKey, makeToken, type NewKey, withToken } from "./new-key.ts";
+import type { Prefixes } from "./token.ts";
 
 /** Replaces a keys file; tells when others could read the old one. */
 async function replaceKeys(
@@ -37,7 +39,7 @@ async function readIfThere(file: string, mayBePipe: boolean): Promise<string | u
   try {
     const stats = await stat(file);
     if (!stats.isFile() && !stats.isDirectory() && !(mayBePipe && stats.isFIFO())) {
-      throw new CommandError(`${file}: is not a regular file`);
+      throw new KeysFileError("is not a regular file");
     }
     return await readFile(file, "utf8");
   } catch (error) {
@@ -51,13 +53,14 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof KeysFileError) throw new CommandError(`${file}: ${error.message}`);
+    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
+    if (error instanceof HeldError) throw new KeysFileError(error.message);
     // A missing file is seen to elsewhere.
     if (codeOf(error) === "ENOENT") {
-      throw new CommandError(`${dirname(file)}: directory does not exist (ENOENT)`);
+      throw new KeysFileError(`${dirname(file)}: directory does not exist (ENOENT)`);
     }
     const text = systemErrorText(error);
-    if (text !== undefined) throw new CommandError(`${file}: ${text}`);
+    if (text !== undefined) throw new KeysFileError(`${file}: ${text}`);
     throw error;
   }
 }
@@ -65,14 +68,40 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
 /**
  * Reads the records of a keys file.
  *
- * @throws {CommandError} when it is missing or cannot be used
+ * @throws {KeysFileError} naming the file, when it is missing or cannot be used
  */
 export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
     const text = await readIfThere(file, true);
-    if (text === undefined) throw new CommandError(`${file}: file does not exist (ENOENT)`);
+    if (text === undefined) throw new KeysFileError("file does not exist (ENOENT)");
     return parseKeys(text);
   });
+}
+
+function foundIn(records: readonly KeyRecord[], id: string): KeyRecord {
+  const found = records.find((record) => record.id === id);
+  if (found !== undefined) return found;
+  // A whole token that was pasted by mistake must not end up in somebody's log.
+  const shown = id.startsWith("key_") ? id : `${id.slice(0, 8)}…`;
+  throw new KeysFileError(`there is no key ${JSON.stringify(shown)}`);
+}
+
+/**
+ * Reads one record of a keys file.
+ *
+ * @throws {KeysFileError} naming the file, when no record has the id, and as {@link readRecords}
+ */
+export async function readRecord(file: string, id: string): Promise<KeyRecord> {
+  const records = await readRecords(file);
+  return explained(file, async () => foundIn(records, id));
+}
+
+/** A record without the previous tokens that no longer work. */
+function withoutExpired(record: KeyRecord, now: number): KeyRecord {
+  const { previous, ...rest } = record;
+  if (previous === undefined) return record;
+  const left = previous.filter(({ expiresAt }) => parseTime(expiresAt) > now);
+  return left.length === 0 ? rest : { ...record, previous: left };
 }
 
 /** How a keys file is to be changed. */
@@ -86,9 +115,10 @@ export interface ChangeOptions {
 }
 
 /**
- * Changes a keys file under its lock. What else stands in the file is kept.
+ * Changes a keys file under its lock. What else stands in the file is kept, but for previous tokens that have expired.
  *
  * @param change gets the records and returns the new ones; called again should the lock be lost under way
+ * @throws {KeysFileError} naming the file, when it is missing, cannot be used or is held by another command for a minute
  */
 export async function changeRecords(
   file: string,
@@ -102,10 +132,11 @@ export async function changeRecords(
       real,
       async (assertHeld) => {
         const text = await readIfThere(real, false);
-        if (text === undefined && !create) throw new CommandError(`${file}: file does not exist (ENOENT)`);
+        if (text === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
         const records = text === undefined ? [] : parseKeys(text);
         const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);
-        const changed = `${JSON.stringify({ ...rest, keys: change(records) }, null, 2)}\n`;
+        const keys = change(records).map((record) => withoutExpired(record, Date.now()));
+        const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
         await removeLeftovers(real);
         const confirm = async (): Promise<void> => {
           await ready?.();
@@ -118,35 +149,90 @@ export async function changeRecords(
   });
 }
 
-/** How a new key is to be added. */
-export interface AddedKey extends NewKey {
+/** Who receives a new token, and what is told of its key. */
+export interface TokenReceiver {
   /**
-   * Receives the token, once, before the key comes into force: a key whose token nobody has must not come to be,
-   * whenever the process ends. A throw calls the key off.
+   * Receives the token, once, before it comes into force: a token that nobody has must not come to be, whenever the
+   * process ends. A throw calls the change off.
    */
   readonly show?: (token: string) => Promise<void>;
-  /** Receives the new record's id once the key is in force. */
-  readonly onId?: (id: string) => void;
+  /** Receives the record once its token is in force. */
+  readonly onDone?: (record: KeyRecord) => void;
   /** Receives lines for the user: that the lock has to be waited for, that others can no longer read the file. */
   readonly tell?: (text: string) => void;
 }
+
+/** Makes what shows a token, once however often it is called. */
+function shownOnce(show: TokenReceiver["show"]): (token: string) => Promise<void> {
+  let shown: Promise<void> | undefined;
+  return async (token) => {
+    shown ??= show?.(token);
+    await shown;
+  };
+}
+
+/** How a new key is to be added. */
+export interface AddedKey extends NewKey, TokenReceiver {}
 
 /**
  * Makes a key and adds it to a file, which is made when missing.
  *
  * @returns the token; it is stored nowhere
  */
-export async function addKey(file: string, key: AddedKey): Promise<string> {
+export async function addKey(file: string, { show, onDone, tell, ...key }: AddedKey): Promise<string> {
   const { token, record } = makeKey(key);
-  let shown: Promise<void> | undefined;
+  const shown = shownOnce(show);
   await changeRecords(file, (records) => [...records, record], {
     create: true,
-    ready: async () => {
-      shown ??= key.show?.(token);
-      await shown;
-    },
-    ...(key.tell ? { tell: key.tell } : {}),
+    ready: () => shown(token),
+    ...(tell ? { tell } : {}),
   });
-  key.onId?.(record.id);
+  onDone?.(record);
   return token;
+}
+
+/**
+ * Changes one record.
+ *
+ * @param change returns the new record, or undefined to delete it
+ * @throws {KeysFileError} when no record has the id
+ */
+export function changeRecord(
+  records: readonly KeyRecord[],
+  id: string,
+  change: (record: KeyRecord) => KeyRecord | undefined,
+): KeyRecord[] {
+  const found = foundIn(records, id);
+  return records.flatMap((record) => (record === found ? (change(record) ?? []) : record));
+}
+
+/** How a key gets a new token. */
+export interface Rotation extends TokenReceiver {
+  readonly id: string;
+  /** How long the token before goes on working, in milliseconds; 0 ends it and all earlier ones at once. */
+  readonly overlapMs: number;
+  readonly prefixes: Prefixes;
+  /** Sees the record before anything is shown; a throw calls the change off. */
+  readonly check?: (record: KeyRecord) => void;
+}
+
+/** Gives a key a new token. */
+export async function rotateKey(
+  file: string,
+  { id, overlapMs, prefixes, check, show, onDone, tell }: Rotation,
+): Promise<void> {
+  const shown = shownOnce(show);
+  let token = "";
+  let rotated: KeyRecord | undefined;
+  const change = (record: KeyRecord): KeyRecord => {
+    check?.(record);
+    token ||= makeToken(prefixes[record.kind]);
+    rotated = withToken(record, token, overlapMs, Date.now());
+    return rotated;
+  };
+  await changeRecords(file, (records) => changeRecord(records, id, change), {
+    ready: () => shown(token),
+    ...(tell ? { tell } : {}),
+  });
+  if (rotated) onDone?.(rotated);
 }

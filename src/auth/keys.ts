@@ -9,6 +9,13 @@ import { type Counters, slotOf } from "./limit.ts";
 /** An API key (scoped, limited) or a CLI token (neither). */
 export type KeyKind = "api" | "cli";
 
+/** @internal A token that was replaced and works until a time. */
+export interface PreviousToken {
+  /** Hex SHA-256 of the whole token. */
+  sha256: string;
+  expiresAt: string;
+}
+
 /** @internal One record of the keys file. The token itself is never stored, only its hash. */
 export interface KeyRecord {
   id: string;
@@ -24,6 +31,8 @@ export interface KeyRecord {
   /** End of validity, or null for never. */
   expiresAt: string | null;
   createdAt: string;
+  /** Tokens that the key had before; they are the same key, and none works longer than the key does. */
+  previous?: PreviousToken[];
 }
 
 /** @internal A record as the gate needs it at each request. */
@@ -44,15 +53,19 @@ export interface Key {
 export class KeyRing {
   /** By the lower-case hex SHA-256 of the token. */
   readonly byHash: ReadonlyMap<string, Key>;
+  /** Likewise by previous tokens: each is its key but for the end of validity. */
+  readonly previous: ReadonlyMap<string, Key>;
   /**
-   * By token, those that were used: no more than there are keys. To hash a
+   * By token, those that were used: no more than there are tokens. To hash a
    * token at each request would take a tenth of the time of a lookup.
    */
   readonly #used = new Map<string, Key>();
   #bySlot: readonly (Key | undefined)[] | undefined;
+  #byId: ReadonlyMap<string, Key> | undefined;
 
-  constructor(byHash: ReadonlyMap<string, Key> = new Map()) {
+  constructor(byHash: ReadonlyMap<string, Key> = new Map(), previous: ReadonlyMap<string, Key> = new Map()) {
     this.byHash = byHash;
+    this.previous = previous;
   }
 
   get size(): number {
@@ -69,10 +82,17 @@ export class KeyRing {
     return this.#bySlot;
   }
 
+  /** Keys by their ids; made when it is first asked for. */
+  get byId(): ReadonlyMap<string, Key> {
+    this.#byId ??= new Map(Array.from(this.byHash.values(), (key) => [key.id, key]));
+    return this.#byId;
+  }
+
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const key = this.byHash.get(hashToken(token));
+    const hash = hashToken(token);
+    const key = this.byHash.get(hash) ?? this.previous.get(hash);
     // Text of its own: a part of the request's head would keep all of that.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
@@ -119,20 +139,61 @@ function fail(message: string): never {
   throw new KeysFileError(message);
 }
 
-const CHECKS: Record<keyof KeyRecord, [test: (value: unknown) => boolean, wanted: string]> = {
+type Check = readonly [test: (value: unknown) => boolean, wanted: string];
+
+const isTime = (v: unknown): boolean => typeof v === "string" && !Number.isNaN(parseTime(v));
+const HASH: Check = [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"];
+const TIME: Check = [isTime, "a time"];
+
+/** @internal Test of each field of a record, and the words for a value that passes. */
+export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> = {
   id: [(v) => typeof v === "string" && v !== "", "a non-empty string"],
   kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
   name: [(v) => typeof v === "string", "a string"],
-  sha256: [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"],
+  sha256: HASH,
   scopes: [(v) => Array.isArray(v) && v.every((s) => typeof s === "string"), "an array of strings"],
   limit: [
     (v) => v === null || (Number.isSafeInteger(v) && (v as number) >= 1),
     "null or an integer of at least 1",
   ],
   active: [(v) => typeof v === "boolean", "true or false"],
-  expiresAt: [(v) => v === null || (typeof v === "string" && !Number.isNaN(parseTime(v))), "null or a time"],
-  createdAt: [(v) => typeof v === "string" && !Number.isNaN(parseTime(v)), "a time"],
+  expiresAt: [(v) => v === null || isTime(v), "null or a time"],
+  createdAt: TIME,
 };
+const FIELDS = Object.entries(RECORD_CHECKS);
+const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME });
+
+/** Every field of a record that means something. */
+export const KEY_FIELDS: readonly string[] = [...Object.keys(RECORD_CHECKS), "previous"];
+
+function checkFields(
+  record: Record<string, unknown>,
+  fields: readonly (readonly [string, Check])[],
+  where: string,
+): void {
+  for (const [field, [test, wanted]] of fields) {
+    if (!Object.hasOwn(record, field)) fail(`${where}.${field}: is missing`);
+    if (!test(record[field])) fail(`${where}.${field}: must be ${wanted}`);
+  }
+}
+
+/** The previous tokens of a record, checked. */
+function previousOf(record: Record<string, unknown>, where: string): readonly PreviousToken[] {
+  if (!Object.hasOwn(record, "previous")) return [];
+  const { previous } = record;
+  if (!Array.isArray(previous)) fail(`${where}.previous: must be an array`);
+  for (const [at, token] of previous.entries()) {
+    if (!isObject(token)) fail(`${where}.previous[${at}]: must be an object`);
+    checkFields(token, PREVIOUS_FIELDS, `${where}.previous[${at}]`);
+  }
+  return previous as PreviousToken[];
+}
+
+function addHash(hashes: Set<string>, sha256: string, where: string): void {
+  const hash = sha256.toLowerCase();
+  if (hashes.has(hash)) fail(`${where}.sha256: duplicate hash`);
+  hashes.add(hash);
+}
 
 /**
  * Reads the text of a keys file.
@@ -154,33 +215,53 @@ export function parseKeys(text: string): KeyRecord[] {
   const hashes = new Set<string>();
   for (const [at, record] of file.keys.entries()) {
     if (!isObject(record)) fail(`keys[${at}]: must be an object`);
-    for (const [field, [test, wanted]] of Object.entries(CHECKS)) {
-      if (!Object.hasOwn(record, field)) fail(`keys[${at}].${field}: is missing`);
-      if (!test(record[field])) fail(`keys[${at}].${field}: must be ${wanted}`);
-    }
+    const where = `keys[${at}]`;
+    checkFields(record, FIELDS, where);
+    const previous = previousOf(record, where);
     const { id, sha256 } = record as unknown as KeyRecord;
-    if (ids.has(id)) fail(`keys[${at}].id: duplicate id`);
-    if (hashes.has(sha256.toLowerCase())) fail(`keys[${at}].sha256: duplicate hash`);
+    if (ids.has(id)) fail(`${where}.id: duplicate id`);
     ids.add(id);
-    hashes.add(sha256.toLowerCase());
+    addHash(hashes, sha256, where);
+    for (const [at, token] of previous.entries()) addHash(hashes, token.sha256, `${where}.previous[${at}]`);
   }
   return file.keys as KeyRecord[];
+}
+
+/** Every set of scopes, at the sum of the bits of its scopes: keys with the same scopes share one. */
+const SCOPE_SETS: readonly ReadonlySet<Scope>[] = Array.from(
+  { length: 1 << SCOPES.length },
+  (_, bits) => new Set(SCOPES.filter((_scope, at) => bits & (1 << at))),
+);
+
+function scopeSetOf(names: readonly string[]): ReadonlySet<Scope> {
+  let bits = 0;
+  for (const name of names) {
+    const at = SCOPES.indexOf(name as Scope);
+    if (at >= 0) bits |= 1 << at;
+  }
+  return SCOPE_SETS[bits]!;
 }
 
 /** @internal Makes the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
   const byHash = new Map<string, Key>();
+  const previous = new Map<string, Key>();
   for (const record of records) {
-    byHash.set(record.sha256.toLowerCase(), {
+    const key: Key = {
       id: record.id,
       kind: record.kind,
       name: record.name,
-      scopes: new Set(SCOPES.filter((scope) => record.scopes.includes(scope))),
+      scopes: scopeSetOf(record.scopes),
       limit: record.limit,
       active: record.active,
       expiresAt: record.expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(record.expiresAt),
       slot: slotOf(counters, record.id),
-    });
+    };
+    byHash.set(record.sha256.toLowerCase(), key);
+    for (const { sha256, expiresAt } of record.previous ?? []) {
+      const ends = Math.min(key.expiresAt, parseTime(expiresAt));
+      previous.set(sha256.toLowerCase(), { ...key, expiresAt: ends });
+    }
   }
-  return new KeyRing(byHash);
+  return new KeyRing(byHash, previous);
 }

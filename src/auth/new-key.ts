@@ -1,7 +1,8 @@
-/** Making keys. */
+/** Making keys and their tokens. */
 
 import { randomBytes } from "node:crypto";
 import { SCOPES } from "../model/model.ts";
+import { formatTime } from "../model/time.ts";
 import { hashToken, type KeyKind, type KeyRecord } from "./keys.ts";
 
 /** What a new key is to be. */
@@ -15,9 +16,14 @@ export interface NewKey {
   readonly expiresAt?: string | null;
 }
 
+/** Makes a token; it cannot be guessed. */
+export function makeToken(prefix: string): string {
+  return prefix + randomBytes(32).toString("base64url");
+}
+
 /** Makes a key: its token, which is stored nowhere, and its record for a keys file. */
 export function makeKey(key: NewKey): { readonly token: string; readonly record: KeyRecord } {
-  const token = key.prefix + randomBytes(32).toString("base64url");
+  const token = makeToken(key.prefix);
   const record: KeyRecord = {
     id: `key_${randomBytes(8).toString("hex")}`,
     kind: key.kind,
@@ -30,4 +36,16 @@ export function makeKey(key: NewKey): { readonly token: string; readonly record:
     createdAt: new Date().toISOString(),
   };
   return { token, record };
+}
+
+/**
+ * A record with a new token.
+ *
+ * @param overlapMs how long the token before goes on working; 0 ends it and all earlier ones
+ * @param now milliseconds since the epoch
+ */
+export function withToken(record: KeyRecord, token: string, overlapMs: number, now: number): KeyRecord {
+  const { sha256, previous = [] } = record;
+  const ended = { sha256, expiresAt: formatTime(now + overlapMs) };
+  return { ...record, sha256: hashToken(token), previous: overlapMs === 0 ? [] : [...previous, ended] };
 }

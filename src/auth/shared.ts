@@ -42,7 +42,7 @@ export interface SharedQuota {
 }
 
 /** What the thread has that asks for all. */
-export interface SharedLimits {
+export interface LimitSharing {
   /** For requests of this thread. */
   readonly limits: SharedCount;
   /** For other threads: goes over to them with their task. */
@@ -67,5 +67,5 @@ export interface SharedLimitsPlan {
   /** Whether requests are refused that nobody can be asked about. */
   readonly denies: boolean;
   /** Begins to share. @param counters in shared memory @throws {SettingError} when a package is missing */
-  readonly open: (counters: Counters, observe: Observe) => Promise<SharedLimits>;
+  readonly open: (counters: Counters, observe: Observe) => Promise<LimitSharing>;
 }

@@ -3,10 +3,12 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
+import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { createKeyRing, type KeyRing, KeysFileError, parseKeys } from "./keys.ts";
+import { compareKeys, keyWarnings } from "./key-changes.ts";
+import { createKeyRing, KeyRing, KeysFileError, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
 /** How often the file is checked. */
@@ -25,39 +27,41 @@ const realKeyFiles: KeyFiles = {
 
 /** The keeper of one keys file. */
 export interface KeysKeeper {
-  /** Reads the file again, changed or not. */
-  readonly reload: () => Promise<void>;
+  /** Reads the file again, changed or not; tells what became of the keys. */
+  readonly reload: () => Promise<ReloadResult>;
   /** Why the last reading changed nothing; undefined when it went well. */
   readonly problem: () => string | undefined;
   /** Stops looking: no reading begins any more. */
   readonly stop: () => void;
 }
 
-/** What the keys in force were made of, and how many they are. */
-interface InForce {
+/** What a file holds. */
+interface ReadKeys {
+  /** Of its text. */
   readonly digest: string;
-  readonly size: number;
+  readonly keys: KeyRing;
+  /** What an operator should look at; empty where the text is that in force. */
+  readonly warnings: readonly string[];
 }
 
 /**
  * Reads a keys file.
  *
- * @param before what is in force
- * @returns the keys and the digest of their text; without keys when the file holds what is in force
+ * @param before what is in force; its keys are given again when the file holds them
  * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
  */
 async function readKeyRing(
   file: string,
   counters: Counters,
   { read }: KeyFiles,
-  before: InForce | undefined,
-): Promise<{ keys?: KeyRing; digest: string }> {
+  before: ReadKeys | undefined,
+): Promise<ReadKeys> {
   try {
     const text = await read(file);
     const digest = createHash("sha256").update(text).digest("base64");
-    return digest === before?.digest
-      ? { digest }
-      : { keys: createKeyRing(parseKeys(text), counters), digest };
+    if (digest === before?.digest) return { ...before, warnings: [] };
+    const records = parseKeys(text);
+    return { digest, keys: createKeyRing(records, counters), warnings: keyWarnings(records, Date.now()) };
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
     const why = systemErrorText(error) ?? codeOf(error);
@@ -92,21 +96,26 @@ export async function keepKeys(
 ): Promise<KeysKeeper> {
   /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
   let fingerprint: string | undefined;
-  let inForce: InForce | undefined;
+  let inForce: ReadKeys | undefined;
   let problem = "";
+  let result: ReloadResult = "unchanged";
   let stopped = false;
 
   async function load(): Promise<void> {
     fingerprint = undefined;
     const seen = await fingerprintOfFile(file, files);
-    const { keys, digest } = await readKeyRing(file, counters, files, inForce);
-    if (keys !== undefined) {
-      onKeys(keys);
-      inForce = { digest, size: keys.size };
-    }
+    const before = inForce;
+    const read = await readKeyRing(file, counters, files, before);
+    const { keys, warnings } = read;
+    if (keys !== before?.keys) onKeys(keys);
+    inForce = read;
     fingerprint = seen;
     problem = "";
-    observe({ kind: keys === undefined ? "keys-unchanged" : "keys-loaded", keys: inForce!.size });
+    result = keys === before?.keys ? "unchanged" : "loaded";
+    if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
+    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
+    observe({ kind: "keys-loaded", keys: keys.size, ...changes });
+    if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }
 
   /** One reading at a time: a slow older one must not have the last word. */
@@ -119,6 +128,7 @@ export async function keepKeys(
     } catch (error) {
       // What could not be read is tried again at the next check; a problem is logged once.
       const before = problem;
+      result = "refused";
       problem = String(error);
       if (problem === before) return;
       if (error instanceof KeysFileError) observe({ kind: "keys-refused", problem: error.message });
@@ -136,7 +146,10 @@ export async function keepKeys(
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {
-    reload: () => readings.ask(),
+    async reload() {
+      await readings.ask();
+      return result;
+    },
     problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
     stop() {
       stopped = true;

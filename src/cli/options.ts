@@ -217,7 +217,10 @@ export function readOptions<C extends Command>(
  *
  * @throws {UsageError} naming the settings at fault
  */
-export function readPrefixes({ values, names }: Options<"serve" | "demo" | "keys create">): Prefixes {
+export function readPrefixes({
+  values,
+  names,
+}: Options<"serve" | "demo" | "keys create" | "keys rotate">): Prefixes {
   const { apiKeyPrefix: api, cliTokenPrefix: cli } = values;
   const problem = problemWithPrefixes(
     { prefix: api, name: names.apiKeyPrefix },

@@ -8,7 +8,6 @@ import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
-import { SnapshotError } from "../server/load/snapshots.ts";
 import { findSource } from "../server/load/source.ts";
 import {
   AdminListenError,
@@ -19,6 +18,7 @@ import {
 } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { SettingError } from "../settings/setting-error.ts";
+import { SnapshotError } from "../snapshot/refusals.ts";
 import {
   IGNORED_SIGNALS,
   REOPEN_SIGNAL,

@@ -1,14 +1,8 @@
 /** Lists: one page by a call, or every item by an iterator that turns the pages. */
 
 import { ApiError, SnapshotChangedError } from "./errors.ts";
-import type { Reply, Send } from "./send.ts";
-import { targetOf, type Words } from "./target.ts";
-
-/** Options of every call. */
-export interface CallOptions {
-  /** Ends the call, its waiting included; it rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
+import type { CallOptions, Reply, Send } from "./send.ts";
+import type { Words } from "./target.ts";
 
 /** Options of a call that gives one page. */
 export interface PageOptions extends CallOptions {
@@ -51,51 +45,72 @@ const MOST_RESTARTS = 10;
 /** What a request of {@link allOf} asks for; the most that the API gives. */
 const LARGEST_PAGE = 50;
 
-interface Turned<Item> extends Reply {
-  readonly body: Page<Item>;
+/** The reply to a request for one page. */
+interface PageReply<Item> extends Reply {
+  readonly body: Page<Item> & { readonly match?: string };
 }
 
-/** Every item of a list. The next page is asked for while the items of one are used. */
-export async function* allOf<Item>(
-  send: Send,
-  path: string,
-  words: Words & AllOptions,
-): AsyncGenerator<Item, void, undefined> {
-  const { limit = LARGEST_PAGE, offset = 0, signal } = words;
-  const mayRestart = words.onChange === "restart";
-  const turn = async (at: number, etag?: string | null): Promise<Turned<Item>> => {
-    // If-Match never holds for a weak one.
-    const ifMatch = etag?.startsWith('"') ? etag : undefined;
-    const reply = await send(targetOf(path, { ...words, limit, offset: at }), { signal, ifMatch });
-    // Strong or weak, what names the generation stands in quotes. A server that judged If-Match need not repeat it.
-    if (etag && (reply.etag ?? ifMatch)?.split('"')[1] !== etag.split('"')[1])
+/** The generation that an ETag names; a proxy that compresses marks the same name as weak. */
+function nameOf(etag: string | null | undefined): string | undefined {
+  return etag?.replace(/^W\//, "");
+}
+
+/** What a list is asked for: its path, the caller's options, and what else the query says. */
+export type Route = readonly [path: string, options?: AllOptions | undefined, more?: Words];
+
+/**
+ * Every item of a list. The next page is asked for while the items of one are used.
+ *
+ * @param route a TypeError that it throws is the iteration's
+ */
+export async function* allOf<Item>(send: Send, route: () => Route): AsyncGenerator<Item, void, undefined> {
+  const [path, options, more] = route();
+  const { limit = LARGEST_PAGE, offset = 0, signal, onChange } = options ?? {};
+  let mayRestart = onChange === "restart";
+  const leaving = new AbortController();
+
+  /** One page, of the generation of the first. @throws {SnapshotChangedError} when it is of another one */
+  async function turn(at: number, first?: PageReply<Item>): Promise<PageReply<Item>> {
+    const etag = first?.etag;
+    // No weak name ever matches there.
+    const ifMatch = etag?.[0] === '"' ? etag : undefined;
+    const words = { ...more, limit, offset: at };
+    const reply = (await send(path, options, words, ifMatch, leaving.signal)) as PageReply<Item>;
+    const { data, pagination, match } = reply.body;
+    if (!Array.isArray(data) || typeof pagination?.total !== "number")
+      throw new ApiError(200, "not JSON of this API");
+    // A server that judged If-Match need not name the generation again.
+    const isOther = etag && nameOf(reply.etag ?? ifMatch) !== nameOf(etag);
+    if (isOther || (first && match !== first.body.match))
       throw new SnapshotChangedError("Snapshot has changed");
-    const { data, pagination } = reply.body as Partial<Page<Item>>;
-    if (Array.isArray(data) && typeof pagination?.total === "number") return reply as Turned<Item>;
-    throw new ApiError(200, "not JSON of this API");
-  };
-  for (let restarts = 0; ; restarts++) {
-    let isGiven = false;
-    try {
-      let page = await turn(offset);
-      const { etag } = page;
-      for (let at = offset; ; ) {
-        const { data, pagination } = page.body;
-        at += data.length;
-        const next = data.length > 0 && at < pagination.total ? turn(at, etag) : undefined;
-        // Whoever stops before it is there does not hear of it; who goes on waits for it below.
-        next?.catch(() => {});
-        if (mayRestart && !isGiven) await next;
-        for (const item of data) {
-          isGiven = true;
-          yield item;
+    return reply;
+  }
+
+  try {
+    for (let restarts = 0; ; restarts++) {
+      try {
+        const first = await turn(offset);
+        let { body } = first;
+        for (let at = offset; ; ) {
+          at += body.data.length;
+          const next = body.data.length && at < body.pagination.total && turn(at, first);
+          // A caller that leaves before it is there does not hear of its failure; one that goes on waits for it below.
+          if (next) next.catch(() => {});
+          if (mayRestart) await next;
+          for (const item of body.data) {
+            signal?.throwIfAborted();
+            mayRestart = false;
+            yield item;
+          }
+          if (!next) return;
+          ({ body } = await next);
         }
-        if (next === undefined) return;
-        page = await next;
+      } catch (error) {
+        const again = error instanceof SnapshotChangedError && mayRestart;
+        if (!again || restarts === MOST_RESTARTS) throw error;
       }
-    } catch (error) {
-      const again = error instanceof SnapshotChangedError && mayRestart && !isGiven;
-      if (!again || restarts === MOST_RESTARTS) throw error;
     }
+  } finally {
+    leaving.abort();
   }
 }

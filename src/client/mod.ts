@@ -33,14 +33,14 @@
  */
 
 import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model/model.ts";
-import { type AllOptions, allOf, type CallOptions, type Page, type PageOptions } from "./list.ts";
-import { type ClientOptions, createSend } from "./send.ts";
-import { encode, refuse, targetOf } from "./target.ts";
+import { type AllOptions, allOf, type Page, type PageOptions, type Route } from "./list.ts";
+import { type CallOptions, type ClientOptions, createSend } from "./send.ts";
+import { searched, segment, type Words } from "./target.ts";
 
 export type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model/model.ts";
 export { ApiError, NetworkError, OrreryError, RateLimitError, SnapshotChangedError } from "./errors.ts";
-export type { AllOptions, CallOptions, Page, PageOptions, Pagination } from "./list.ts";
-export type { ClientOptions, ReplyHead } from "./send.ts";
+export type { AllOptions, Page, PageOptions, Pagination } from "./list.ts";
+export type { CallOptions, ClientOptions, ReplyHead } from "./send.ts";
 
 /** What a search for worlds finds. */
 export type FoundWorld = Pick<World, "id" | "name" | "description">;
@@ -122,18 +122,6 @@ export interface Client {
   readonly stats: (options?: CallOptions) => Promise<One<PlatformStats>>;
 }
 
-/** An id as a part of a path. */
-function segment(id: string): string {
-  // A URL takes dots for steps, also when they are escaped.
-  const text = encode("id", id);
-  return /^\.{0,2}$/.test(text) ? refuse("id", "the id of a resource") : text;
-}
-
-/** Options that are an object. */
-function checked<Options>(options: Options): Options {
-  return Object(options) === options ? options : refuse("options", "an object");
-}
-
 /**
  * Makes a client.
  *
@@ -142,53 +130,38 @@ function checked<Options>(options: Options): Options {
 export function createClient(options: ClientOptions): Client {
   const send = createSend(options);
 
-  async function get<Result>(path: string, options: CallOptions): Promise<Result> {
-    const { signal } = checked(options);
-    return (await send(path, { signal })).body as Result;
+  async function get<Result>(path: string, options?: CallOptions, more?: Words): Promise<Result> {
+    return (await send(path, options, more)).body as Result;
   }
 
   function one<Data>(before: string, after = ""): Get<Data> {
-    return async (id, options = {}) => get(before + segment(id) + after, options);
+    return async (id, options) => get(before + segment(id) + after, options);
   }
 
-  function listOf<Words, Result extends Page<unknown>>(
-    /** The path, and what else the query says. */
-    route: (of: string) => readonly [path: string, words?: { q: string }],
-  ): ListOf<Words, Result> {
-    const page = async (of: string, options: PageOptions = {}): Promise<Result> => {
-      const [path, more] = route(of);
-      return get(targetOf(path, { ...more, ...checked(options) }), options);
-    };
-    async function* all(of: string, options: AllOptions = {}): AsyncGenerator<Result["data"][number]> {
-      const [path, more] = route(of);
-      yield* allOf(send, path, { ...more, ...checked(options) });
-    }
-    return Object.assign(page, { all }) as ListOf<Words, Result>;
-  }
-
-  function list<Words, Result extends Page<unknown>>(path: string): List<Words, Result> {
-    const whole = listOf<Words, Result>(() => [path]);
-    return Object.assign(whole.bind(null, ""), { all: whole.all.bind(null, "") });
+  /** @param route the path, the options and what else the query says, for the arguments of a call */
+  function list<Args extends unknown[], Kind>(route: (...args: Args) => Route): Kind {
+    const page = async (...args: Args): Promise<unknown> => get(...route(...args));
+    return Object.assign(page, { all: (...args: Args) => allOf(send, () => route(...args)) }) as Kind;
   }
 
   return {
     worlds: {
-      list: list("/worlds"),
-      search: listOf((q) => ["/worlds/search", { q }]),
-      popular: list("/worlds/popular"),
+      list: list((options?: AllOptions) => ["/worlds", options]),
+      search: list((q: string, options?: AllOptions) => ["/worlds/search", options, searched(q)]),
+      popular: list((options?: AllOptions) => ["/worlds/popular", options]),
       get: one("/worlds/"),
       stats: one("/worlds/", "/stats"),
-      instances: listOf((id) => [`/worlds/${segment(id)}/instances`]),
+      instances: list((id: string, options?: AllOptions) => [`/worlds/${segment(id)}/instances`, options]),
     },
     users: {
-      search: listOf((q) => ["/users/search", { q }]),
+      search: list((q: string, options?: AllOptions) => ["/users/search", options, searched(q)]),
       get: one("/users/"),
-      worlds: listOf((id) => [`/users/${segment(id)}/worlds`]),
+      worlds: list((id: string, options?: AllOptions) => [`/users/${segment(id)}/worlds`, options]),
     },
     instances: {
-      list: list("/instances"),
+      list: list((options?: AllOptions) => ["/instances", options]),
       get: one("/instances/"),
     },
-    stats: (options = {}) => get("/stats", options),
+    stats: (options) => get("/stats", options),
   };
 }

@@ -1,10 +1,17 @@
 /**
- * One request, with patience: it is sent again when the network or the server
- * failed, and when the server asks to wait. All else is for the caller.
+ * One request, with patience. Its states:
+ *
+ *     sending ──► reading ──► done         status 200
+ *        │           ├──────► refused      a status below 500 that is neither 200 nor 429
+ *        │           ▼
+ *        └──────► waiting ──► sending      while tries are left, and time to wait as the server asks
+ *                    └──────► given up     else
+ *
+ * `createAttempt` makes the first two, `createSend` decides what follows, `pause` waits. An abort ends each state at once.
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
-import { refuse } from "./target.ts";
+import { check, type Rule, refuse, targetOf, type Words } from "./target.ts";
 
 /** What a client is made with. */
 export interface ClientOptions {
@@ -17,15 +24,21 @@ export interface ClientOptions {
   readonly token: string;
   /** Makes the requests; the runtime's `fetch` when absent. */
   readonly fetch?: typeof globalThis.fetch;
-  /** How often a request is sent again after network errors and replies from 500 on; 3 when absent. */
+  /** How many times a request is sent again after network errors and replies from 500 on; 3 when absent. */
   readonly retries?: number;
   /** The longest that a request waits in all because the server asks for it (`Retry-After`); 60,000 ms when absent. */
   readonly maxWaitMs?: number;
   /**
-   * Told of every reply as its head is there, also of those after which a request is sent again. What it throws, the call
-   * rejects with.
+   * Called for every reply as soon as its head is there, also for replies after which the request is sent again. A promise
+   * that it returns is awaited. The call rejects with the error that it throws, and sends nothing more.
    */
-  readonly onResponse?: (reply: ReplyHead) => void;
+  readonly onResponse?: (reply: ReplyHead) => unknown;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Ends the call, its waiting included; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** The head of a reply. */
@@ -44,15 +57,24 @@ export interface Reply {
   readonly etag: string | null;
 }
 
-/** What a request may say beside its target. */
-export interface Ask {
-  readonly signal?: AbortSignal | undefined;
-  /** The ETag of the generation that must answer. */
-  readonly ifMatch?: string | undefined;
-}
+/**
+ * Sends a request for a path below the base URL.
+ *
+ * @param options of the caller; they are checked here
+ * @param more words of the query, which count before those of the options
+ * @param ifMatch the ETag of the generation that must answer
+ * @param left aborted when nobody waits for the reply any more: a request that is on its way is not sent again
+ */
+export type Send = (
+  path: string,
+  options?: CallOptions,
+  more?: Words,
+  ifMatch?: string,
+  left?: AbortSignal,
+) => Promise<Reply>;
 
-/** Sends a request for a path below the base URL, with its query. */
-export type Send = (target: string, ask: Ask) => Promise<Reply>;
+/** Sends a request once. */
+type Attempt = (target: string, ifMatch?: string, signal?: AbortSignal) => Promise<Reply | Failure>;
 
 const BASE_PATH = "/api/public/v1";
 
@@ -60,60 +82,125 @@ const BASE_PATH = "/api/public/v1";
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
 
-function baseOf(baseUrl: string | URL): string {
-  const { location } = globalThis as { location?: { href: string } };
+/** A failure after which a request may be sent again. */
+interface Failure {
+  /** Absent when there was no answer. */
+  readonly status?: number;
+  readonly message: string;
+  /** How long the server asks to wait, in milliseconds; NaN or absent when it does not. */
+  readonly askedMs?: number;
+}
+
+/** What stands before each target. @throws {TypeError} for anything but an HTTP URL */
+function baseOf(baseUrl: unknown): string {
   try {
     // Neither a URL nor a string throws here; beside a page's address anything would be a URL.
     const text = (baseUrl as URL).href ?? (baseUrl as string).trim();
-    const { protocol, origin, pathname } = new URL(text, location?.href);
-    const path = pathname.replace(/\/+$/, "");
-    if (/^https?:$/.test(protocol)) return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
+    const { protocol, origin, pathname } = new URL(text, (globalThis as { location?: URL }).location?.href);
+    const [before] = (origin + pathname).split(BASE_PATH) as [string];
+    if (/^https?:/.test(protocol)) return before.replace(/\/+$/, "") + BASE_PATH;
   } catch {}
   return refuse("baseUrl", "an HTTP URL");
 }
 
-/** An option of the type of its default. */
-function option<Value>(name: string, given: Value | undefined, otherwise: Value): Value {
-  if (given === undefined) return otherwise;
-  if (typeof otherwise === "function")
-    return typeof given === "function" ? given : refuse(name, "a function");
-  return typeof given === "number" && given >= 0 ? given : refuse(name, "a number from 0");
-}
+const callable: Rule = (value) => typeof value !== "function" && "a function";
+const amount: Rule = (value) => !(typeof value === "number" && value >= 0) && "a number from 0";
 
-/** What becomes of some work, or the signal's reason as soon as it is aborted: the work itself may not know of the signal. */
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+const OPTIONS: Readonly<Record<keyof ClientOptions, Rule>> = {
+  // Neither may be absent: they are looked at below.
+  baseUrl: () => false,
+  token: () => false,
+  fetch: callable,
+  retries: amount,
+  maxWaitMs: amount,
+  onResponse: callable,
+};
+
+/** The result of some work, or the signal's reason as soon as it is aborted: the work itself may not know of the signal. */
+function unlessAborted<Result>(
+  work: () => Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const abort = (): void => reject(signal!.reason);
     signal?.addEventListener("abort", abort);
-    if (signal?.aborted) abort();
-    work.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
+    work()
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener("abort", abort));
   });
 }
 
-/** A growing pause, random so that many clients do not come back at once. */
-function growingPause(failures: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
-}
-
-/** How long a reply asks to wait, in milliseconds; NaN when it does not say. */
-function waitOf({ status, headers }: Response): number {
-  const after = headers.get("retry-after") ?? "";
-  const reset = status === 429 && Number(headers.get("x-ratelimit-reset")) * 1000;
-  // A number of seconds, or the time at which to come again.
-  const ms = /^\d+$/.test(after)
-    ? Number(after) * 1000
-    : (Date.parse(after) || reset || Number.NaN) - Date.now();
-  // Whoever says "at once" to a client that is always refused would be asked without end.
-  return Math.max(ms, FIRST_PAUSE_MS);
-}
-
-/** JSON, or undefined. */
-function parse(text: string): unknown {
+/** A reply as the caller gets it, or how it failed. */
+function judge({ status, headers }: Response, text: string): Reply | Failure {
+  let body: unknown;
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+    body = JSON.parse(text);
+  } catch {}
+  const { data, error } = Object(body) as { data?: unknown; error?: unknown };
+  if (status === 200 && data) return { body, etag: headers.get("etag") };
+  // A number of seconds, or the time at which to come again.
+  const after = headers.get("retry-after") as string;
+  const ms = +after * 1000 || Date.parse(after) - Date.now();
+  return {
+    status,
+    message: typeof error === "string" ? error : `HTTP ${status}, not JSON of this API`,
+    // A server that says "at once" and always refuses would be asked without end.
+    askedMs: Math.max(ms, FIRST_PAUSE_MS),
+  };
+}
+
+/** Waits, unless the call is aborted or nobody waits for its reply any more. */
+function pause(ms: number, signal: AbortSignal | undefined, left: AbortSignal | undefined): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout>;
+  // Timers take no longer one.
+  const over = () => new Promise((resolve) => (timer = setTimeout(resolve, Math.min(ms, 2e9))));
+  return unlessAborted(() => unlessAborted(over, left), signal).finally(() => clearTimeout(timer));
+}
+
+/**
+ * Makes what sends a request once.
+ *
+ * @throws {TypeError} when an option cannot be used; the message never holds the token
+ */
+function createAttempt(options: ClientOptions): Attempt {
+  const {
+    baseUrl,
+    token,
+    // Not the one of this moment: programs replace it.
+    fetch: request = (...args: Parameters<typeof fetch>) => fetch(...args),
+    onResponse = () => {},
+  } = check(options, OPTIONS);
+  const base = baseOf(baseUrl);
+  // A header with anything else would be refused in words that repeat it.
+  refuse("token", !(typeof token === "string" && /^[!-~]+$/.test(token)) && "visible ASCII");
+
+  return async (target, ifMatch, signal) => {
+    const url = base + target;
+    let isOwn = false;
+    try {
+      return await unlessAborted(async () => {
+        const response = await request(url, {
+          headers: { authorization: `Bearer ${token}`, ...(ifMatch && { "if-match": ifMatch }) },
+          signal: signal as AbortSignal,
+        });
+        const { status, headers } = response;
+        // Read in any case: a body that nobody reads would hold the connection.
+        const text = response.text();
+        text.catch(() => {});
+        isOwn = true;
+        await onResponse({ url, status, headers });
+        isOwn = false;
+        return judge(response, await text);
+      }, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (isOwn) throw error;
+      // It may hold what was sent, so only its message and code go on.
+      const { message = error, cause } = Object(error) as { message?: unknown; cause?: { code?: unknown } };
+      return { message: `no answer: ${message}${cause?.code ? ` (${cause.code})` : ""}` };
+    }
+  };
 }
 
 /**
@@ -122,80 +209,30 @@ function parse(text: string): unknown {
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
 export function createSend(options: ClientOptions): Send {
-  const { baseUrl, token } = options;
-  const base = baseOf(baseUrl);
-  // A header with anything else would be refused in words that repeat it.
-  if (typeof token !== "string" || !/^[!-~]+$/.test(token)) refuse("token", "visible ASCII");
-  const request = option("fetch", options.fetch, (...args) => fetch(...args));
-  const onResponse = option("onResponse", options.onResponse, () => {});
-  const mostTries = option("retries", options.retries, 3);
-  const mostWait = option("maxWaitMs", options.maxWaitMs, 60_000);
-
-  /** A part of an exchange. An error of `fetch` may hold what was sent, so only its message and code go on. */
-  async function reach<Result>(
-    work: () => Promise<Result>,
-    signal: AbortSignal | undefined,
-  ): Promise<Result> {
-    try {
-      return await unlessAborted(work(), signal);
-    } catch (error) {
-      signal?.throwIfAborted();
-      const { message = String(error), cause } = Object(error) as {
-        message?: string;
-        cause?: { code?: unknown };
-      };
-      const code = typeof cause?.code === "string" ? ` (${cause.code})` : "";
-      throw new NetworkError(`no answer: ${message}${code}`.replaceAll(token, "…"));
-    }
-  }
-
-  return async (target, { signal, ifMatch }) => {
-    if (signal !== undefined && !signal?.throwIfAborted) refuse("signal", "an AbortSignal");
-    const headers = {
-      authorization: `Bearer ${token}`,
-      accept: "application/json",
-      ...(ifMatch && { "if-match": ifMatch }),
-    };
-    let failures = 0;
-    let waited = 0;
-    for (;;) {
-      signal?.throwIfAborted();
-      let failure: Error;
-      let wait = 0;
-      try {
-        const url = base + target;
-        const response = await reach(() => request(url, { headers, signal: signal ?? null }), signal);
-        const { status } = response;
-        onResponse({ url, status, headers: response.headers });
-        const body = parse(await reach(() => response.text(), signal));
-        if (status === 200) {
-          if (Object(body).data) return { body, etag: response.headers.get("etag") };
-          throw new ApiError(status, "not JSON of this API");
-        }
-        const { error } = Object(body) as { error?: unknown };
-        const said = typeof error === "string" ? error : `HTTP ${status}`;
-        const message = said.replaceAll(token, "…");
+  const attempt = createAttempt(options);
+  const { token } = options;
+  return async (path, given = {}, more, ifMatch, left) => {
+    const { signal, onChange, ...words } = check(given as CallOptions & { onChange?: unknown });
+    const target = targetOf(path, { ...words, ...more });
+    let { retries = 3, maxWaitMs = 60_000 } = options;
+    for (let pauses = 0; ; ) {
+      const outcome = await attempt(target, ifMatch, signal);
+      if ("body" in outcome) return outcome;
+      const { status, askedMs } = outcome;
+      const message = outcome.message.replaceAll(token, "…");
+      const isLimit = status === 429;
+      // Random so that many clients do not come back at once.
+      const wait =
+        askedMs || Math.min(FIRST_PAUSE_MS * 2 ** pauses++, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
+      if (isLimit || askedMs) maxWaitMs -= wait;
+      // A window that is used up is no failure.
+      const mayPass = isLimit || (!(status! < 500) && retries-- > 0);
+      if (!mayPass || maxWaitMs < 0) {
+        if (status === undefined) throw new NetworkError(message);
         if (status === 412) throw new SnapshotChangedError(message);
-        if (status !== 429 && status < 500) throw new ApiError(status, message);
-        wait = waitOf(response);
-        if (status === 429) wait ||= growingPause(++failures);
-        failure = status === 429 ? new RateLimitError(message, wait) : new ApiError(status, message);
-      } catch (error) {
-        if (!(error instanceof NetworkError)) throw error;
-        failure = error;
+        throw isLimit ? new RateLimitError(message, wait) : new ApiError(status, message);
       }
-      if (!(failure instanceof RateLimitError)) {
-        if (++failures > mostTries) throw failure;
-        wait ||= growingPause(failures);
-      }
-      waited += wait;
-      if (failure instanceof ApiError && waited > mostWait) throw failure;
-      let timer: ReturnType<typeof setTimeout>;
-      const over = new Promise((resolve) => {
-        // Timers take no longer one.
-        timer = setTimeout(resolve, Math.min(wait, 2e9));
-      });
-      await unlessAborted(over, signal).finally(() => clearTimeout(timer));
+      await pause(wait, signal, left);
     }
   };
 }

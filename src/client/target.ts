@@ -1,31 +1,58 @@
-/** Targets of requests, and what is refused as a part of them: a wrong one would be sent as something else. */
+/** Checks of options and ids, and the targets of requests. Nothing is sent before all of it holds. */
 
-/** What a query says, by name; also `signal` and `onChange`, which it does not. */
+/** Options of a call, by name. */
 export type Words = Readonly<Record<string, unknown>>;
 
-/** Refuses an option or an id. */
-export function refuse(name: string, wanted: string): never {
-  throw new TypeError(`${name}: must be ${wanted}`);
+/** Names what a value must be; false where it is that. */
+export type Rule = (value: unknown) => string | false;
+
+const whole: Rule = (value) =>
+  !(Number.isSafeInteger(value) && (value as number) >= 0) && "a whole number from 0";
+
+/** Half a surrogate pair would be sent as another character. */
+const text: Rule = (value) => (typeof value !== "string" || /\p{Cs}/u.test(value)) && "a well-formed string";
+
+/** The options of all calls. */
+const WORDS: Readonly<Record<string, Rule>> = {
+  limit: whole,
+  offset: whole,
+  period: text,
+  match: text,
+  worldId: text,
+  onChange: (value) => value !== "error" && value !== "restart" && '"error" or "restart"',
+  signal: (value) => !(value as AbortSignal | null)?.throwIfAborted && "an AbortSignal",
+};
+
+/** @throws {TypeError} that names an option or an id and what it must be, if it is not that */
+export function refuse(name: string, wanted: string): never;
+export function refuse(name: string, wanted: string | false): void;
+export function refuse(name: string, wanted: string | false): void {
+  if (wanted) throw new TypeError(`${name}: must be ${wanted}`);
 }
 
-/** A text as a part of a URL. @throws {TypeError} for anything else, half a surrogate pair included */
-export function encode(name: string, text: unknown): string {
-  try {
-    // Any text can be searched for: in a query, half a surrogate pair is sent as another character.
-    if (typeof text === "string") return name === "q" ? text : encodeURIComponent(text);
-  } catch {}
-  return refuse(name, "a well-formed string");
+/** Options that obey the rules; each may be undefined. @throws {TypeError} */
+export function check<Options extends object>(options: Options, rules = WORDS): Options {
+  refuse("options", Object(options) !== options && "an object");
+  const known = Object.keys(rules);
+  for (const [name, value] of Object.entries(options))
+    refuse(name, known.includes(name) ? value !== undefined && rules[name]!(value) : `one of ${known}`);
+  return options;
 }
 
-/** A path with a query of what is defined. @throws {TypeError} for a value that is not of its type */
+/** A path with a query of the words that have a value: JSON leaves the others out. */
 export function targetOf(path: string, words: Words): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(words)) {
-    if ((value === undefined && name !== "q") || name === "signal") continue;
-    if (name !== "limit" && name !== "offset") encode(name, value);
-    else if (!Number.isSafeInteger(value) || (value as number) < 0) refuse(name, "a whole number from 0");
-    if (name !== "onChange") query.set(name, String(value));
-  }
-  const text = String(query);
-  return text ? `${path}?${text}` : path;
+  const query = new URLSearchParams(JSON.parse(JSON.stringify(words)) as Record<string, string>);
+  return `${path}?${query}`.replace(/\?$/, "");
+}
+
+/** A text to search for. @throws {TypeError} */
+export function searched(q: string): { readonly q: string } {
+  refuse("q", typeof q !== "string" && "a string");
+  return { q };
+}
+
+/** An id as a part of a path. @throws {TypeError} for an id that cannot be sent: a URL takes dots for steps, also escaped */
+export function segment(id: string): string {
+  refuse("id", (text(id) || /^\.{0,2}$/.test(id)) && "the id of a resource");
+  return encodeURIComponent(id);
 }

@@ -1,7 +1,7 @@
 /**
  * Descriptions as people write them: from a word to a page, of sentences in one
  * language or two, with addresses, credits and what changed, in lines with
- * ornaments or in one long line. `bench/text.ts` compares them with others.
+ * ornaments or in one long line.
  */
 
 import type { Random } from "../util/random.ts";

@@ -3,6 +3,7 @@
 import { answer, type State } from "../api/answer.ts";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
+import type { ChosenCaller } from "../model/message.ts";
 import { problemWithNames } from "../util/nearest.ts";
 
 /** What to ask; only the target is needed. */
@@ -31,9 +32,8 @@ export interface DirectReply {
 }
 
 /**
- * Asks without HTTP. Rejects with the reason of an aborted signal, with a
- * TypeError when what is asked has the wrong shape or an unknown field, and
- * with an Error when the replica is closed.
+ * Asks without HTTP. Rejects with the reason of an aborted signal, and with a
+ * TypeError when the question has the wrong shape or an unknown field.
  */
 export type DirectDoor = (ask: DirectAsk) => Promise<DirectReply>;
 
@@ -56,14 +56,16 @@ function checkAsk(ask: DirectAsk): void {
   }
 }
 
-/** @internal Makes the adapter to a state. */
-export function createDirectAdapter(state: State): DirectDoor {
+/** @internal Makes the adapter to a state, for one caller where there is one. */
+export function createDirectAdapter(state: State, caller?: ChosenCaller): DirectDoor {
   return async (ask) => {
     checkAsk(ask);
-    if (state.gate.closed) throw new Error("ask: the replica is closed");
     const { target, method = "GET", authorization, ifNoneMatch, ifMatch, now = Date.now(), signal } = ask;
     const isGone = signal && (() => signal.aborted);
-    const reply = await answer({ method, target, authorization, ifNoneMatch, ifMatch, now, isGone }, state);
+    const reply = await answer(
+      { method, target, authorization, caller, ifNoneMatch, ifMatch, now, isGone },
+      state,
+    );
     signal?.throwIfAborted();
     const headers: Record<string, string> = Object.create(null);
     const list = splitHeaders(reply.headers);

@@ -1,17 +1,57 @@
 /** The web-standard adapter: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
 import { answer, type State } from "../api/answer.ts";
+import type { ChosenCaller } from "../model/message.ts";
 import { createResponder } from "./web-response.ts";
 
-/** A handler for one web-standard request. Rejects only what is none. */
-export type FetchHandler = (request: Request) => Promise<Response>;
+/** A request of this runtime or of another implementation: the fields that are read of it. */
+export interface RequestLike {
+  readonly method: string;
+  /** Absolute. */
+  readonly url: string;
+  readonly headers: Pick<Headers, "get"> & Partial<Iterable<[string, string]>>;
+  readonly signal?: AbortSignal | null;
+}
 
-/** @internal Makes the adapter to a state. */
-export function createFetchHandler(state: State): FetchHandler {
+/**
+ * Answers one web-standard request. It takes the arguments of the global `fetch`, and requests of other
+ * implementations; a path alone is one of this replica. Rejects with a TypeError for any other argument, and with the
+ * reason of a signal in `init` that is aborted.
+ */
+export type FetchHandler = (input: RequestLike | string | URL, init?: RequestInit) => Promise<Response>;
+
+/** For targets that are a path alone; which host it is decides nothing. */
+const ANY_HOST = "http://localhost";
+
+function isRequestLike(input: unknown): input is RequestLike {
+  const { method, url, headers } = Object(input) as Partial<RequestLike>;
+  return typeof method === "string" && typeof url === "string" && typeof headers?.get === "function";
+}
+
+/** The header lines of any implementation as those of this one. */
+function headersOf({ headers }: RequestLike): Headers {
+  return headers instanceof Headers ? headers : new Headers([...(headers as Iterable<[string, string]>)]);
+}
+
+/** Reads the arguments of `fetch`. @throws {TypeError} for those that the global `fetch` refuses, too */
+function readRequest(input: unknown, init: RequestInit | undefined): RequestLike {
+  if (isRequestLike(input)) {
+    if (init === undefined) return input;
+    const { method, url, signal } = input;
+    return new Request(url, { method, headers: headersOf(input), signal: signal ?? null, ...init });
+  }
+  if (typeof input !== "string" && !(input instanceof URL))
+    throw new TypeError("fetch: the first argument must be a URL, a path or a Request");
+  return new Request(typeof input === "string" && input.startsWith("/") ? ANY_HOST + input : input, init);
+}
+
+/** @internal Makes the adapter to a state, for one caller where there is one. */
+export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHandler {
   const respond = createResponder();
-  return async (request) => {
-    if (!(request instanceof Request)) throw new TypeError("fetch takes a Request");
+  return async (input, init) => {
+    const request = readRequest(input, init);
     const { method, url, headers } = request;
+    init?.signal?.throwIfAborted();
     const fragment = url.indexOf("#");
     const reply = await answer(
       {
@@ -19,15 +59,17 @@ export function createFetchHandler(state: State): FetchHandler {
         // A Request keeps the fragment, which is the client's own business.
         target: fragment < 0 ? url : url.slice(0, fragment),
         authorization: headers.get("authorization") ?? undefined,
+        caller,
         ifNoneMatch: headers.get("if-none-match") ?? undefined,
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
         headers,
         // The signal is made when it is first asked for, which most requests never do.
-        isGone: () => request.signal.aborted,
+        isGone: () => request.signal?.aborted ?? false,
       },
       state,
     );
+    init?.signal?.throwIfAborted();
     return respond(reply, method === "HEAD");
   };
 }

@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isServed, type State } from "../api/answer.ts";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
-import type { Ask, Reply } from "../model/message.ts";
+import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
 import { type ApiApp, createApiApp } from "./api.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 
@@ -31,6 +31,8 @@ export interface NodeDoorOptions {
   readonly closes?: () => boolean;
   /** Whether requests that take work are treated as if their peers were gone; never when absent. */
   readonly givesUpWork?: () => boolean;
+  /** Decides in place of the `Authorization` header. */
+  readonly caller?: ChosenCaller | undefined;
 }
 
 const never = (): boolean => false;
@@ -38,7 +40,7 @@ const never = (): boolean => false;
 /** @internal Makes a handler for a state. */
 export function createNodeDoor(
   state: State,
-  { closes = never, givesUpWork = never }: NodeDoorOptions = {},
+  { closes = never, givesUpWork = never, caller }: NodeDoorOptions = {},
   app: ApiApp = createApiApp(state),
 ): Handler {
   return (request, response, next) => {
@@ -55,6 +57,7 @@ export function createNodeDoor(
       method,
       target: request.url!,
       authorization: isWhole ? head.fields.authorization : undefined,
+      caller,
       ifNoneMatch: isWhole ? head.fields.ifNoneMatch : undefined,
       ifMatch: isWhole ? head.fields.ifMatch : undefined,
       now: Date.now(),

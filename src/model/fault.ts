@@ -102,6 +102,11 @@ export const FAULTS = {
     message: "Server is busy",
     when: "Too many searches are waiting, in total or for this key. Send it again after the seconds in `Retry-After`.",
   },
+  closed: {
+    status: 503,
+    message: "Server is closed",
+    when: "The program that embeds orrery has closed it.",
+  },
   snapshotChanged: {
     status: 412,
     message: "Snapshot has changed",

@@ -11,6 +11,12 @@ export interface Peer {
   readonly remoteAddress?: string | undefined;
 }
 
+/** The caller of the process itself: every scope, no limit, nothing counted. */
+export const PROCESS = Symbol("process");
+
+/** A caller that the host has chosen in place of the `Authorization` header: the id of a key, or the process itself. */
+export type ChosenCaller = string | typeof PROCESS;
+
 /** One request. Header values are as on the wire; absent headers are undefined. */
 export interface Ask {
   /** Upper-case HTTP method. */
@@ -18,6 +24,8 @@ export interface Ask {
   /** Request target: a path with an optional query, or the absolute form. */
   readonly target: string;
   readonly authorization: string | undefined;
+  /** Decides in place of {@link authorization}, where it is present. */
+  readonly caller?: ChosenCaller | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly ifMatch: string | undefined;
   /** Milliseconds since the epoch. */

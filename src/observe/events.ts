@@ -1,31 +1,42 @@
 /**
- * What the server reports about itself. The core calls one `observe` function;
- * the log and any metrics are listeners behind it. No observation carries a
- * token or a field of a row that is not declared in the model.
+ * What can happen: a row a kind of event. Log lines, the metrics that count events, the type of an observation and the
+ * documents' table follow from it. The core calls one `observe` function; the log and the metrics are listeners. No event
+ * carries a token or a field of a row that is not declared in the model. Durations are milliseconds.
+ *
+ * Long: a table.
  */
 
-import type { FaultName } from "../model/fault.ts";
-
-/** Counts of a loaded snapshot, as the log shows them. */
-export interface LoadCounts {
-  readonly users: number;
-  readonly worlds: number;
-  readonly instances: number;
-}
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import { type EventRow, event, type ObservationOf } from "./event.ts";
+import type { METRICS } from "./metrics/table.ts";
 
 /** What a thread does. */
-export type ThreadRole = "search" | "serving" | "similar";
+export type ThreadRole = (typeof METRICS)["restarts"]["counted"][number];
 
-/** Everything that can be observed. Durations are milliseconds. */
-export type Observation =
-  | { kind: "listening"; url: string; generation: string }
-  | { kind: "admin-listening"; url: string }
-  | { kind: "stopping"; signal: string }
-  | { kind: "stopped"; ms: number }
-  | {
-      kind: "snapshot-loaded";
+/** Names of tables, such as "users" and "world-stats". */
+interface LoadedTables {
+  /** Tables whose rows were read. */
+  read: readonly string[];
+  /** Those that are the same as before. */
+  kept: readonly string[];
+}
+
+/** Events of the core. */
+export const CORE_EVENTS = {
+  listening: event<{ url: string; generation: string }>({
+    level: "info",
+    text: "listening",
+    meaning: "Requests are accepted.",
+  }),
+  "admin-listening": event<{ url: string }>({
+    level: "info",
+    text: "admin listener listening",
+    meaning: "The listener of `--admin` answers.",
+  }),
+  "snapshot-loaded": event<
+    LoadedTables & {
       generation: string;
-      counts: LoadCounts;
+      counts: { readonly users: number; readonly worlds: number; readonly instances: number };
       /** On disk. */
       bytes: number;
       ms: number;
@@ -33,159 +44,343 @@ export type Observation =
       readMs: number;
       packMs: number;
       indexMs: number;
-      /** Tables whose rows were read, and those that are the same as before: "users", "world-stats" … */
-      read: readonly string[];
-      kept: readonly string[];
     }
-  | {
-      kind: "snapshot-unchanged";
-      generation: string;
-      ms: number;
-      read: readonly string[];
-      kept: readonly string[];
-    }
-  | { kind: "snapshot-shrunk"; table: string; from: number; to: number }
-  | {
-      kind: "snapshot-refused";
-      problems: readonly string[];
-      serving: string;
-      /** When it is tried again though the files are the same. */
-      retryMs?: number;
-      /** Its files changed while they were being read; they are read again once they no longer change. */
-      changing?: true;
-    }
-  | {
-      /** Of a generation that is no longer served: what became of its searches. */
-      kind: "search-cache";
-      generation: string;
-      /** Answered from the cache; waited for the same search; searched. */
-      hits: number;
-      joined: number;
-      misses: number;
-      /** What the cache held in the end. */
-      entries: number;
-      bytes: number;
-    }
-  | {
-      /** A new snapshot has come from the source. */
-      kind: "source-downloaded";
-      generation: string;
-      /** Files that were downloaded, their bytes, and files that were here. */
-      files: number;
-      bytes: number;
-      reused: number;
-      ms: number;
-    }
-  | {
-      /** The source cannot be used; told once for the same problem. The newest copy is served. */
-      kind: "source-failed";
-      problem: string;
-      /** Generation of the copy, and how long ago the source last confirmed it. */
-      copy: string;
-      ageSeconds: number;
-      /** When the source is asked again, if it is asked at all. */
-      retryMs: number;
-    }
-  | { kind: "source-recovered"; ms: number }
-  /** A copy is not what was downloaded; what is wrong is downloaded again. */
-  | { kind: "source-damaged"; place: string }
-  /** From now on searches for similar names are answered as such. */
-  | { kind: "similar-ready"; generation: string; names: number; ms: number }
-  | {
-      /** Searches for similar names are answered as exact ones. */
-      kind: "similar-failed";
-      generation: string;
-      problem: string;
-      /** When it is tried again; with the next generation if absent. */
-      retryMs?: number;
-    }
-  /** A thread that searches, exactly or for similar names, or one that answers requests. */
-  | { kind: "thread-died"; role: ThreadRole; cause: string }
-  | { kind: "thread-replaced"; role: ThreadRole; ms: number }
-  /** More connections than the limit of open files leaves room for; told of at most every ten seconds. */
-  | { kind: "connections-refused"; limit: number }
-  | { kind: "keys-loaded"; keys: number }
-  /** The keys file was read again and holds what is in force already. */
-  | { kind: "keys-unchanged"; keys: number }
-  | { kind: "keys-refused"; problem: string }
-  | {
-      /** The counts of the running window were taken up from the file of `--state`. */
-      kind: "state-restored";
-      file: string;
-      /** With a count in the window. */
-      keys: number;
-      /** When the window ends, in seconds since the epoch. */
-      reset: number;
-    }
-  | {
-      /** That file cannot be used; counting begins anew, and the file is replaced. */
-      kind: "state-refused";
-      file: string;
-      problem: string;
-      /** Nothing is wrong with it but its age. */
-      isOld?: true;
-    }
-  /** Counts cannot be written; told once for the same problem. */
-  | { kind: "state-failed"; file: string; problem: string }
-  | { kind: "state-recovered"; file: string }
-  | {
-      kind: "request";
-      /** Sent as `X-Request-Id`, too. */
-      id: string;
-      /** "" where the request did not get so far; the path likewise. */
-      method: string;
-      /** Without query and without anything that may be a token. */
-      path: string;
-      /** Path pattern of the operation, or "". */
-      route: string;
-      status: number;
-      /** Of the body. */
-      bytes: number;
-      ms: number;
-      /** "" when no key was found. */
-      keyId: string;
-      /** Address of the peer; absent without a connection. */
-      client?: string;
-      /** Name of the error that was answered. */
-      fault?: string;
-      /** Of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
-      traceId?: string;
-      parentId?: string;
-      /** For how many requests it stands, where only a sample is observed; 1 when absent. */
-      sample?: number;
-    }
-  /** A key's first request in a window that was refused for its limit; of a key at most once a minute. */
-  | { kind: "key-limited"; keyId: string; name: string; limit: number; reset: number }
-  /**
-   * An address sent many tokens that were refused: so many since it was last told of, which is at most once a minute. Of
-   * IPv6 a network of 64 bits. `fault` names the error that the last one was answered with.
-   */
-  | { kind: "bad-tokens"; client: string; count: number; fault: FaultName }
-  /** Lines of the log that were not written, since its reader was too slow or gone, or writing failed. */
-  | { kind: "log-lines-dropped"; count: number }
-  /** The file of the log was opened again by its name. */
-  | { kind: "log-reopened" }
-  /** It could not be; lines go to the file before. */
-  | { kind: "log-reopen-failed"; problem: string }
-  | {
-      /** A server of shared limits cannot be asked; told once. */
-      kind: "limits-away";
-      server: string;
-      problem: string;
-      /** Whether requests are counted alone meanwhile, instead of refused. */
-      alone: boolean;
-    }
-  | { kind: "limits-back"; server: string; ms: number }
-  /** An environment variable that looks like a setting and is none, and the one that may be meant. */
-  | { kind: "variable-unknown"; variable: string; meant?: string }
-  /** Settings that were given and do nothing, flags and variables, and why: on this runtime, or without another setting. */
-  | { kind: "settings-without-effect"; settings: readonly string[]; why: string }
-  /** A signal that would otherwise end the process or open a debugger. */
-  | { kind: "signal-ignored"; signal: string }
-  | { kind: "defect"; where: string; error: unknown };
+  >({
+    level: "info",
+    text: "snapshot loaded",
+    counts: {
+      loads: "loaded",
+      loadSeconds: ({ ms, readMs, packMs, indexMs }) => ({
+        read: readMs / 1000,
+        pack: packMs / 1000,
+        index: indexMs / 1000,
+        total: ms / 1000,
+      }),
+    },
+    meaning:
+      "A load is over: rows, bytes and milliseconds, which tables were read (`read`), and of which the rows of the generation before were used again (`kept`).",
+  }),
+  "snapshot-unchanged": event<LoadedTables & { generation: string; ms: number }>({
+    level: "info",
+    text: "snapshot unchanged",
+    counts: { loads: "unchanged" },
+    meaning: "A load found what is served already.",
+  }),
+  "snapshot-refused": event<{
+    problems: readonly string[];
+    serving: string;
+    /** When it is tried again though the files are the same. */
+    retryMs?: number;
+    /** Its files changed while they were being read; they are read again once they no longer change. */
+    changing?: true;
+  }>({
+    level: "error",
+    // Nothing is wrong yet.
+    levelIf: ({ changing }) => changing && "warn",
+    text: ({ changing }) =>
+      changing
+        ? "snapshot changed while it was being read and will be read again, still serving the previous generation"
+        : "snapshot refused, still serving the previous generation",
+    counts: { loads: ({ changing }) => (changing ? "changing" : "refused") },
+    meaning:
+      "A load failed, and why; warn when the files were still changing and will be read again. Tried again after `retryMs`.",
+  }),
+  "snapshot-shrunk": event<{ table: string; from: number; to: number }>({
+    level: "warn",
+    text: ({ table }) => `snapshot has less than half of the ${table} served before`,
+    meaning: "A table has less than half of the rows that it had.",
+  }),
+  "search-cache": event<{
+    /** One that is no longer served. */
+    generation: string;
+    /** Answered from the cache; waited for the same search; searched. */
+    hits: number;
+    joined: number;
+    misses: number;
+    /** Contents of the cache in the end. */
+    entries: number;
+    bytes: number;
+  }>({
+    level: "info",
+    text: "search cache closed with its generation",
+    meaning:
+      "Of a generation that is no longer served: searches answered from the cache (`hits`), that waited for the same search (`joined`) or were run (`misses`), and the contents of the cache. With `--threads` a line per thread.",
+  }),
+  /** The first time all are added. A key is its id: with another token or name it is changed. */
+  "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
+    level: "info",
+    // Nobody gets in.
+    levelIf: ({ keys }) => (keys === 0 ? "warn" : undefined),
+    text: ({ keys }) =>
+      keys === 0
+        ? "keys loaded, but the file has none: every request will be answered with 401"
+        : "keys loaded",
+    counts: { keysLoads: "loaded" },
+    meaning:
+      "Number of keys, and how many were `added`, `changed` and `removed` (a key is its id; at the start all are added); warn when there are none.",
+  }),
+  "keys-warned": event<{ problems: readonly string[] }>({
+    level: "warn",
+    text: "the keys file may not be what is meant",
+    meaning:
+      "Of the keys just loaded (`problems`): unknown fields, which are kept and have no effect, and active API keys that can read nothing.",
+  }),
+  "keys-unchanged": event<{ keys: number }>({
+    level: "info",
+    text: "keys unchanged",
+    counts: { keysLoads: "unchanged" },
+    meaning: "The keys file was read again and holds the keys that are in force.",
+  }),
+  "keys-refused": event<{ problem: string }>({
+    level: "error",
+    text: "keys file refused, the previous keys stay in force",
+    counts: { keysLoads: "refused" },
+    meaning: "The keys file cannot be used, and why.",
+  }),
+  request: event<{
+    /** Sent as `X-Request-Id`, too. */
+    id: string;
+    /** "" where the request did not get so far; the path likewise. */
+    method: string;
+    /** Without query and without anything that may be a token. */
+    path: string;
+    /** Path pattern of the operation, or "". */
+    route: string;
+    status: number;
+    /** Of the body. */
+    bytes: number;
+    ms: number;
+    /** "" when no key was found. */
+    keyId: string;
+    /** Address of the peer; absent without a connection. */
+    client?: string;
+    /** Name of the error that was answered. */
+    fault?: string;
+    /** Of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
+    traceId?: string;
+    parentId?: string;
+    /** For how many requests it stands, where only a sample is observed; 1 when absent. */
+    sample?: number;
+  }>({
+    level: "info",
+    text: "request",
+    // The access log has a setting of its own.
+    isAlwaysLogged: true,
+    meaning: "A line of the access log.",
+  }),
+  "key-limited": event<{ keyId: string; name: string; limit: number; reset: number }>({
+    level: "info",
+    text: ({ keyId, name }) => `key ${keyId} (${name}) has used up its window`,
+    meaning:
+      "The first request of a key (`keyId`, `name`) that was refused for its `limit` in this window, which ends at `reset`; at most a line a minute for a key.",
+  }),
+  "bad-tokens": event<{ client: string; count: number; fault: FaultName }>({
+    level: "warn",
+    text: ({ fault }) => `bad tokens from one address, the last one: ${FAULTS[fault].message}`,
+    meaning:
+      "An address (`client`; of IPv6 a network of 64 bits) sent ten tokens or more within a minute that are unknown, malformed, disabled or expired; `count` says how many since its last line, of which there is one a minute at most, `fault` the error that the last one was answered with. Behind a proxy it is the proxy's.",
+  }),
+  "state-restored": event<{ file: string; keys: number; reset: number }>({
+    level: "info",
+    text: "counts of the running window taken up",
+    meaning: "Counts of so many `keys` were taken from the file of `--state`; their window ends at `reset`.",
+  }),
+  "state-refused": event<{
+    file: string;
+    problem: string;
+    /** Nothing is wrong with it but its age. */
+    isOld?: true;
+  }>({
+    level: "warn",
+    // The server was off for a while.
+    levelIf: ({ isOld }) => isOld && "info",
+    text: "the file of counts cannot be used and will be replaced, counting anew",
+    meaning:
+      "The file of `--state` cannot be used, and why; counting begins anew, and a file of counts is replaced. Info when it is only of an older window.",
+  }),
+  "state-failed": event<{ file: string; problem: string }>({
+    level: "error",
+    text: "counts cannot be saved, trying again",
+    meaning:
+      "The file of `--state` cannot be written (a file that holds no counts is never replaced), and why; told once for the same reason.",
+  }),
+  "state-recovered": event<{ file: string }>({
+    level: "info",
+    text: "counts are saved again",
+    meaning: "The file of `--state` can be written again.",
+  }),
+  "log-reopened": event<object>({
+    level: "info",
+    text: "log file opened",
+    meaning: "SIGUSR2 came: the file of `--log-file` was opened by its name.",
+  }),
+  "log-reopen-failed": event<{ problem: string }>({
+    level: "error",
+    text: "log file cannot be opened again, going on with the one before",
+    meaning: "SIGUSR2 came, and why the file could not be opened; lines go on to the file before.",
+  }),
+  "log-lines-dropped": event<{ count: number }>({
+    level: "warn",
+    text: "log lines were dropped",
+    // Gaps in the log are never silent.
+    isAlwaysLogged: true,
+    counts: { droppedLines: ({ count }) => count },
+    meaning: "The reader of the log was too slow or gone; so many lines are missing.",
+  }),
+  "thread-died": event<{ role: ThreadRole; cause: string }>({
+    level: "error",
+    text: ({ role }) => `${role} thread died, restarting it`,
+    // Whether or not another can be started.
+    counts: { restarts: ({ role }) => role },
+    meaning:
+      "A thread ended: one that searches, exactly (`search`) or for similar names, or one that answers requests.",
+  }),
+  "thread-replaced": event<{ role: ThreadRole; ms: number }>({
+    level: "info",
+    text: ({ role }) => `${role} thread restarted`,
+    meaning: "Another thread took the place of one that died.",
+  }),
+  "connections-refused": event<{ limit: number }>({
+    level: "warn",
+    text: "connections refused: there are as many as the limit of open files (ulimit -n) allows",
+    meaning:
+      "Clients were sent away, since the limit of open files (`ulimit -n`) has room for no more than `limit` connections; at most a line in ten seconds.",
+  }),
+  "variable-unknown": event<{ variable: string; meant?: string }>({
+    level: "warn",
+    text: ({ variable, meant }) =>
+      `${variable} is not a setting${meant === undefined ? "" : `; did you mean ${meant}?`}`,
+    meaning: "An environment variable looks like a setting and is none; the one that may be `meant`.",
+  }),
+  "settings-without-effect": event<{ settings: readonly string[]; why: string }>({
+    level: "warn",
+    text: ({ settings, why }) => `${settings.join(", ")}: without effect ${why}`,
+    meaning: "Settings were given that do nothing, and why: on this runtime, or without another setting.",
+  }),
+  "signal-ignored": event<{ signal: string }>({
+    level: "info",
+    text: ({ signal }) => `${signal} ignored`,
+    meaning: "SIGUSR1, SIGQUIT, or SIGUSR2 without `--log-file`.",
+  }),
+  stopping: event<{ signal: string }>({
+    level: "info",
+    text: ({ signal }) => `stopping on ${signal}`,
+    meaning: "A signal to stop.",
+  }),
+  stopped: event<{ ms: number }>({ level: "info", text: "stopped", meaning: "The end." }),
+  defect: event<{ where: string; error: unknown }>({
+    level: "error",
+    text: "defect",
+    line: ({ where, error }) => ({ where, err: errorFields(error) }),
+    meaning: "A fault of orrery itself; please report it.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
+
+/** Name, message and stack only: an error's other properties could hold anything. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  const { name, message, stack } = error;
+  return { name: String(name), message: String(message), stack: String(stack) };
+}
+
+/** Events of snapshots that come from a URL. */
+export const SOURCE_EVENTS = {
+  "source-downloaded": event<{
+    generation: string;
+    /** Files that were downloaded, their bytes, and files that were here. */
+    files: number;
+    bytes: number;
+    reused: number;
+    ms: number;
+  }>({
+    level: "info",
+    text: "snapshot downloaded",
+    meaning:
+      "A new snapshot has come from its URL: files that were downloaded, their bytes, files that were here already (`reused`), milliseconds.",
+  }),
+  "source-failed": event<{
+    problem: string;
+    /** Generation of the copy, and how long ago the source last confirmed it. */
+    copy: string;
+    ageSeconds: number;
+    /** When the source is asked again. */
+    retryMs: number;
+  }>({
+    level: "warn",
+    text: "the snapshot's source cannot be used, going on with the copy",
+    meaning:
+      "The URL cannot be used, and why; the copy (its generation) is served, which was current `ageSeconds` ago. Asked again after `retryMs`; the same problem is told once.",
+  }),
+  "source-recovered": event<{ ms: number }>({
+    level: "info",
+    text: "the snapshot's source can be used again",
+    meaning: "The URL can be used again.",
+  }),
+  "source-damaged": event<{ place: string }>({
+    level: "warn",
+    text: "the copy of the snapshot is damaged, downloading it again",
+    meaning: "The copy is not what was downloaded; damaged files are downloaded again.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
+
+/** Events of similar search. */
+export const SIMILAR_EVENTS = {
+  "similar-ready": event<{ generation: string; names: number; ms: number }>({
+    level: "info",
+    text: "similar search ready",
+    meaning: "Similar search (`--similar on`) has indexed the `names` of a generation.",
+  }),
+  "similar-failed": event<{
+    generation: string;
+    problem: string;
+    /** When it is tried again; with the next generation if absent. */
+    retryMs?: number;
+  }>({
+    level: "error",
+    text: "similar search cannot be indexed, answering as the exact search does",
+    meaning:
+      "Names cannot be indexed, and why; the exact search answers. Tried again after `retryMs`, or with the next generation.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
+
+/** Events of shared limits. */
+export const LIMITS_EVENTS = {
+  "limits-away": event<{
+    server: string;
+    problem: string;
+    /** Whether requests are counted alone meanwhile, instead of refused. */
+    alone: boolean;
+  }>({
+    level: "error",
+    text: ({ alone }) =>
+      alone
+        ? "the server of shared limits cannot be asked, counting alone within this replica's share"
+        : "the server of shared limits cannot be asked, refusing requests without a permit",
+    counts: { limitsAway: 1, limitsLosses: 1 },
+    meaning:
+      "The `server` of shared limits cannot be asked, and why (`problem`); `alone` says whether requests pass within this replica's share or are refused without a permit. Told once.",
+  }),
+  "limits-back": event<{ server: string; ms: number }>({
+    level: "info",
+    text: "the server of shared limits can be asked again",
+    counts: { limitsAway: -1 },
+    meaning: "That `server` can be asked again, after so many `ms`.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
+
+/** Every event. */
+export const EVENTS = { ...CORE_EVENTS, ...SOURCE_EVENTS, ...SIMILAR_EVENTS, ...LIMITS_EVENTS } as const;
+
+/** Everything that can be observed. */
+export type Observation = ObservationOf<typeof EVENTS>;
 
 /** Receives every observation; must not throw. */
 export type Observe = (observation: Observation) => void;
 
 /** Reports nothing to nobody. */
 export const observeNothing: Observe = () => {};
+
+/** The row of an observation, whose functions take it. */
+export function rowOf<One extends Observation>({ kind }: One): EventRow<One> {
+  return EVENTS[kind] as EventRow<never> as EventRow<One>;
+}

@@ -3,7 +3,7 @@
 import type { CountsKeeper } from "../auth/keep-counts.ts";
 import { createKeyRing, type KeyRecord, type KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
-import type { SharedLimits, SharedLimitsPlan } from "../auth/shared.ts";
+import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
 import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Generation } from "../store/generation.ts";
@@ -54,7 +54,7 @@ async function openKeys(
 async function openSaving(
   { settings: { state: file }, observe }: OpenStateOptions,
   counters: Counters,
-  sharedLimits: SharedLimits | undefined,
+  sharedLimits: LimitSharing | undefined,
 ): Promise<CountsKeeper | undefined> {
   if (file === undefined) return undefined;
   // Imported when it is needed.
@@ -96,7 +96,7 @@ export interface Keepers {
   readonly snapshots: SnapshotKeeper;
   readonly saving: CountsKeeper | undefined;
   readonly searching: Searching;
-  readonly sharedLimits: SharedLimits | undefined;
+  readonly sharedLimits: LimitSharing | undefined;
 }
 
 /** Opens them one after the other; those before one that fails are closed. */

@@ -1,9 +1,10 @@
 /** The state that adapters answer from, opened and kept current. */
 
 import type { State } from "../api/answer.ts";
-import { KeyRing } from "../auth/keys.ts";
+import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
 import { createCounters, createSharedCounters } from "../auth/limit.ts";
-import type { SharedLimits } from "../auth/shared.ts";
+import type { LimitSharing } from "../auth/shared.ts";
+import type { Reloaded } from "../model/reload.ts";
 import type { CacheCounts, CachedSearch } from "../search/cache.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Generation } from "../store/generation.ts";
@@ -23,8 +24,14 @@ export interface OpenState {
   readonly searchIndex: () => SearchIndex;
   /** From now on told of everything new. */
   readonly follow: (follower: Follower) => void;
-  /** Reads keys and snapshot again. */
-  readonly reload: () => Promise<void>;
+  /**
+   * Reads keys and snapshot again; tells what became of both.
+   *
+   * @param allowShrink whether the snapshot may have less than half of the users or worlds
+   */
+  readonly reload: (allowShrink?: boolean) => Promise<Reloaded>;
+  /** Takes records in place of those that were given, at once. */
+  readonly takeRecords: (records: readonly KeyRecord[]) => void;
   /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
   readonly beginSimilar: () => void;
   /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
@@ -32,7 +39,7 @@ export interface OpenState {
   /** Stops looking at the files. */
   readonly stop: () => void;
   /** Limits that are shared with other replicas. */
-  readonly sharedLimits: SharedLimits | undefined;
+  readonly sharedLimits: LimitSharing | undefined;
   /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
   readonly saveCounts: () => Promise<void>;
   /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
@@ -103,9 +110,16 @@ function opened(current: Current, state: State, keepers: Keepers): OpenState {
     follow(follower) {
       current.follower = follower;
     },
-    async reload() {
-      await Promise.all([keys?.reload(), snapshots.reload()]);
+    async reload(allowShrink) {
+      const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
+        keys?.reload(),
+        snapshots.reload(allowShrink),
+      ]);
+      const keysProblem = ofKeys === "refused" ? [keys!.problem()!] : [];
+      const { id } = state.generation.store;
+      return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
+    takeRecords: (records) => current.takeKeys(createKeyRing(records, state.gate.counters)),
     beginSimilar: () => searching.similar?.begin(),
     beginSaving: () => saving?.begin(),
     stop() {

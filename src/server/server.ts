@@ -45,7 +45,7 @@ export interface RunningServer {
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** Reads keys and snapshot again. */
-  readonly reload: () => Promise<void>;
+  readonly reload: () => Promise<unknown>;
   /** Stops without losing a request. */
   readonly stop: (why: string) => Promise<void>;
 }
@@ -144,7 +144,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
     adminUrl: admin?.url,
     pagesUrl: state.pages && new URL(state.pages.home, url).href,
     generation,
-    reload: opened.reload,
+    reload: () => opened.reload(),
     async stop(why) {
       const began = performance.now();
       admin?.startDraining();

@@ -18,6 +18,9 @@ export type CoreCommand =
   | "demo"
   | "keys create"
   | "keys list"
+  | "keys show"
+  | "keys update"
+  | "keys rotate"
   | "keys disable"
   | "keys enable"
   | "keys delete"
@@ -68,7 +71,16 @@ export const MOST_THREADS = 64;
 
 /** The commands that serve. */
 export const SERVING = ["serve", "demo"] as const;
-const KEYS = ["keys create", "keys list", "keys disable", "keys enable", "keys delete"] as const;
+const KEYS = [
+  "keys create",
+  "keys list",
+  "keys show",
+  "keys update",
+  "keys rotate",
+  "keys disable",
+  "keys enable",
+  "keys delete",
+] as const;
 
 /** Of settings that mean nothing for one kind of keys. */
 const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
@@ -208,7 +220,7 @@ export const CORE_SETTINGS = [
     value: "TEXT",
     default: "svc_sk_",
     meaning: "Prefix of every API key.",
-    commands: [...SERVING, "keys create"],
+    commands: [...SERVING, "keys create", "keys rotate"],
   },
   {
     flag: "cli-token-prefix",
@@ -217,7 +229,7 @@ export const CORE_SETTINGS = [
     value: "TEXT",
     default: "svcx_",
     meaning: "Prefix of every CLI token.",
-    commands: [...SERVING, "keys create"],
+    commands: [...SERVING, "keys create", "keys rotate"],
   },
   {
     flag: "search-cache-bytes",
@@ -409,6 +421,49 @@ export const CORE_SETTINGS = [
     commands: ["keys create"],
   },
   {
+    flag: "name",
+    kind: "text",
+    value: "NAME",
+    meaning: "A new name. Default: as before.",
+    commands: ["keys update"],
+  },
+  {
+    flag: "scope",
+    kind: "list",
+    value: "SCOPE",
+    choices: SCOPES,
+    meaning:
+      "A scope to grant, in place of all that were granted: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: as before.",
+    commands: ["keys update"],
+  },
+  {
+    flag: "limit",
+    kind: "integer",
+    value: "N|default",
+    choices: ["default"],
+    min: 1,
+    meaning:
+      "Requests per window for this key, or `default` for the server's `--rate-limit`. Default: as before.",
+    commands: ["keys update"],
+  },
+  {
+    flag: "expires",
+    kind: "text",
+    value: "WHEN|never",
+    meaning:
+      "End of validity: `30m`, `12h`, `90d` or `1w` from now, a date (00:00 UTC), a time, or `never`. Default: as before.",
+    commands: ["keys update"],
+  },
+  {
+    flag: "overlap",
+    kind: "text",
+    value: "SPAN",
+    default: "24h",
+    meaning:
+      "How long the token before goes on working: `30m`, `12h`, `2d`, `1w`, or `0`, which ends it and all earlier ones at once.",
+    commands: ["keys rotate"],
+  },
+  {
     flag: "out",
     kind: "text",
     path: "written",
@@ -429,7 +484,7 @@ export const CORE_SETTINGS = [
     meaning: "Validate only; skip building the search index.",
     commands: ["check"],
   },
-  { ...JSON_RESULT, commands: ["check", "diff", "keys list"] },
+  { ...JSON_RESULT, commands: ["check", "diff", "keys list", "keys show"] },
 ] as const satisfies readonly Setting<CoreCommand>[];
 
 type CoreRow = (typeof CORE_SETTINGS)[number];

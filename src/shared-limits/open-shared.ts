@@ -1,14 +1,14 @@
 /** Shared limits of a replica as the core uses them. */
 
 import type { Counters } from "../auth/limit.ts";
-import type { SharedLimits } from "../auth/shared.ts";
+import type { LimitSharing } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import { SettingError } from "../settings/setting-error.ts";
 import { MissingClientError } from "./connection.ts";
 import { keepSharedLimits, type SharedLimitsKeeper, type SharedLimitsSettings } from "./keep-shared.ts";
 import { monotonic } from "./monotonic.ts";
 import { readShared } from "./reading.ts";
-import type { Answered, Asked } from "./thread-count.ts";
+import type { PermitAnswer, PermitQuestion } from "./thread-count.ts";
 
 function nameMissingClient(error: unknown): never {
   if (error instanceof MissingClientError) throw new SettingError("sharedLimits", ` ${error.message}`, false);
@@ -22,8 +22,8 @@ export function sharedBy({
   ask,
   figures,
   close,
-}: Pick<SharedLimitsKeeper, "leases" | "limits" | "ask" | "figures" | "close">): SharedLimits {
-  const read: SharedLimits["read"] = (slot, limit) =>
+}: Pick<SharedLimitsKeeper, "leases" | "limits" | "ask" | "figures" | "close">): LimitSharing {
+  const read: LimitSharing["read"] = (slot, limit) =>
     readShared(leases, slot, limit, monotonic(), Date.now());
   return {
     ...{ limits, figures, close, read, handed: leases },
@@ -31,9 +31,9 @@ export function sharedBy({
     connect(reply) {
       // One for all messages: of those that wait for one answer each is told once.
       const notify = (slot: number, sent: number | undefined): void =>
-        reply({ slot, sent } satisfies Answered);
+        reply({ slot, sent } satisfies PermitAnswer);
       return (message) => {
-        const { slot, limit, want, since } = message as Asked;
+        const { slot, limit, want, since } = message as PermitQuestion;
         ask(slot, limit, want, notify, since);
       };
     },
@@ -55,6 +55,6 @@ export async function openShared(
   settings: SharedLimitsSettings,
   counters: Counters,
   observe: Observe,
-): Promise<SharedLimits> {
+): Promise<LimitSharing> {
   return sharedBy(await keepSharedLimits(settings, counters, observe).catch(nameMissingClient));
 }

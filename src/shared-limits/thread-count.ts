@@ -6,7 +6,7 @@ import { monotonic, startRealTimer } from "./monotonic.ts";
 import { createSharedLimits } from "./waiting.ts";
 
 /** To the main thread: asks the counter server for permits of a key; `since` as in `asking.ts`. */
-export interface Asked {
+export interface PermitQuestion {
   readonly slot: number;
   readonly limit: number;
   readonly want: number;
@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 /** From it: the counter server was asked, or could not be. */
-export interface Answered {
+export interface PermitAnswer {
   readonly slot: number;
   readonly sent: number | undefined;
 }
@@ -28,14 +28,14 @@ export function countInThread(handed: unknown, send: (message: unknown) => void)
     ask(slot, limit, want, since) {
       if (since === undefined && asked.has(slot)) return;
       asked.add(slot);
-      send({ slot, limit, want, since } satisfies Asked);
+      send({ slot, limit, want, since } satisfies PermitQuestion);
     },
     startTimer: startRealTimer,
   });
   return {
     count: limits.count,
     receive(message) {
-      const { slot, sent } = message as Answered;
+      const { slot, sent } = message as PermitAnswer;
       asked.delete(slot);
       if (sent === undefined) limits.failed(slot);
       else limits.answered(slot, sent);

@@ -4,7 +4,7 @@ import type { SimilarGiven, SimilarSearching } from "../server/search/similar.ts
 import type { Settings } from "../settings/settings.ts";
 
 /** Makes it; undefined where it is turned off. */
-export async function openSimilar(
+export async function openSimilarSearching(
   { similar }: Pick<Settings, "similar">,
   given: SimilarGiven,
 ): Promise<SimilarSearching | undefined> {

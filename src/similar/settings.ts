@@ -17,7 +17,7 @@ export const SIMILAR_SETTINGS = [
 ] as const satisfies readonly Setting[];
 
 /** Options of the library for similar search. */
-export interface SimilarOptions {
+export interface SimilarOption {
   /**
    * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background after every
    * load. False when absent.

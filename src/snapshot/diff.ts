@@ -6,7 +6,7 @@ import { sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords } from "../store/ids.ts";
 import { type Block, rowObject, type Table } from "../store/table.ts";
-import { renameProblems, shrinkProblems } from "./refusals.ts";
+import { refusalsOf } from "./refusals.ts";
 
 /** Visible rows that come, go and change. */
 export interface TableDiff {
@@ -130,7 +130,7 @@ export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Arra
   return {
     from: before.id,
     to: after.id,
-    refusals: [...renameProblems(before, after), ...shrinkProblems(before, after)],
+    refusals: refusalsOf(before, after, false),
     tables: {
       users: diffTables(before.users, after.users),
       worlds: diffTables(before.worlds, after.worlds),

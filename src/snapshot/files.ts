@@ -60,6 +60,11 @@ function fileFingerprint(name: string, s: BigIntStats): string {
 /** Fingerprints of files by name: device, inode, size and times, so that none is read. Equal fingerprints, equal contents. */
 export type FileFingerprints = ReadonlyMap<string, string>;
 
+/** Whether two fingerprints are equal but for the change time, which another link to a file renews. */
+export function isSameFile(a: string, b: string): boolean {
+  return a.slice(0, a.lastIndexOf(":")) === b.slice(0, b.lastIndexOf(":"));
+}
+
 /**
  * The fingerprints of the files of a snapshot.
  *

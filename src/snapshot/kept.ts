@@ -4,13 +4,14 @@
  * are resolved with. All arrays lie in shared memory.
  */
 
-import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
 import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
-import { type FileFingerprints, formsOf } from "./files.ts";
+import { type FileFingerprints, formsOf, isSameFile } from "./files.ts";
+import type { Manifest } from "./manifest.ts";
 import type { KnownPrepared } from "./prepared/load.ts";
 import type { ReadFile } from "./read.ts";
 import {
@@ -22,7 +23,7 @@ import {
   NOWHERE,
   type Referred,
   type Stage,
-  stagedOf,
+  type Staged,
 } from "./stage.ts";
 
 /** What is known of a file that was read. */
@@ -67,16 +68,25 @@ export interface Before {
   readonly kept: Kept;
 }
 
-/** The files that look as they did when they were read, by table. */
+/**
+ * The files that look as they did when they were read, by table. Of one that got another link since, which shows in its
+ * change time alone, the manifest has to list what was read.
+ */
 export function unchangedFiles(
   fingerprints: FileFingerprints,
   before: Before | undefined,
+  manifest: Manifest | undefined,
 ): Map<RowFile, KeptFile> {
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of before?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
     const isAlone = forms.length === 1 && forms[0] === file.name;
-    if (isAlone && fingerprints.get(file.name) === file.fingerprint) unchanged.set(file.table, file);
+    if (!isAlone) continue;
+    const look = fingerprints.get(file.name)!;
+    const isListed = manifest?.files.get(file.name)?.sha256 === file.sha256;
+    if (look === file.fingerprint || (isListed && isSameFile(look, file.fingerprint))) {
+      unchanged.set(file.table, file);
+    }
   }
   return unchanged;
 }
@@ -119,11 +129,10 @@ function isEvery(words: Uint32Array, holds: (at: number) => boolean): boolean {
 }
 
 /** The worlds of a stage for the next load. */
-export function keepWorlds({ worlds, owners }: Stage): KeptWorlds {
-  const { packed, referred, lines } = worlds;
+export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);
-  return { hidden: referred!.hidden, owners: sharedCopy(owners), lines: sharedCopy(lines), rows };
+  return { hidden: referred!.hidden, owners: sharedCopy(references), lines: sharedCopy(lines), rows };
 }
 
 /**
@@ -158,12 +167,10 @@ export function stageKept(
 
 /** Takes the table before where the new one is equal to it: what was made from that then holds still. */
 export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): void {
-  const staged = stagedOf(stage, file);
-  if (!("packed" in staged)) return;
-  const earlier =
-    { "users.ndjson": store.users, "worlds.ndjson": store.worlds }[file as string] ?? store.instances;
-  const { table } = staged.packed!;
-  if (table.bytes.equals(earlier.bytes)) staged.packed = { ...staged.packed!, table: earlier };
+  const table = tableOf(file);
+  const { packed } = stage[table];
+  if (packed === undefined || table === "world-stats") return;
+  if (packed.table.bytes.equals(store[table].bytes)) stage[table].packed = { ...packed, table: store[table] };
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
@@ -19,12 +19,12 @@ import {
 } from "./kept.ts";
 import { isSystemError, type Loaded, type LoadOptions, type Refused, unreadable } from "./loaded.ts";
 import { compareWithManifest, type Manifest } from "./manifest.ts";
-import { PARSED } from "./parsed.ts";
+import { stageParsed } from "./parsed.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { RowChecker } from "./rows.ts";
-import { SCANNED } from "./scanned.ts";
-import { createStage, hiddenIdsOf, packedOf, packStaged, type Stage, stagedOf } from "./stage.ts";
+import { stageScanned } from "./scanned.ts";
+import { createStage, hiddenIdsOf, packedOf, packStaged, type Stage } from "./stage.ts";
 
 async function readRows(
   file: StoredFile,
@@ -34,21 +34,21 @@ async function readRows(
   onBytes: (bytes: number) => void,
 ): Promise<ReadFile> {
   const check = new RowChecker(file.name, problems);
-  const stageScanned = SCANNED[file.table](stage, check);
-  const stageParsed = PARSED[file.table];
+  const scanned = stageScanned(stage, tableOf(file.table), check);
+  const parsed = stageParsed(stage, tableOf(file.table), check);
   let rows = 0;
   const stored = await readFileLines(
     file,
     {
       bytes(bytes, from, number) {
-        const to = stageScanned(bytes, from, number);
+        const to = scanned(bytes, from, number);
         if (to >= 0) rows++;
         return to;
       },
       line(text, number) {
         rows++;
         const row = check.parse(text, number);
-        if (row !== undefined) stageParsed(stage, row, check);
+        if (row !== undefined) parsed(row);
       },
       problem(number, what) {
         rows++;
@@ -121,12 +121,12 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   const { stage, problems, before } = reading;
   const { name, table } = file;
   const read = await readRows(file, stage, problems, reading.budget, reading.onBytes);
-  const { hidden, dangling } = stagedOf(stage, table);
+  const { hidden, dangling } = stage[tableOf(table)];
   reading.files.push({ ...read, table, name, fingerprint, hidden, dangling });
   if (problems.count > 0) return;
   // At once, since the memory of its staged texts then serves the next file.
   const packing = performance.now();
-  packStaged(stage, table);
+  packStaged(stage, tableOf(table));
   if (before) takeEarlierIfEqual(stage, table, before.store);
   reading.packMs += performance.now() - packing;
 }
@@ -206,12 +206,12 @@ function finish(reading: Reading, { manifest, began }: RowSource, options: LoadO
     manifest?.generation ?? contents.slice(0, 16),
     contents,
     packedOf(stage),
-    stage.stats,
+    stage["world-stats"],
     before && { store: before.store, unchanged },
   );
-  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(stage);
+  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(stage.worlds);
   const reports = files.map(({ name, table, bytes, rows, hidden, dangling }) => {
-    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage, table) : undefined;
+    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage[tableOf(table)]) : undefined;
     return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table), hiddenIds };
   });
   return {

@@ -71,8 +71,13 @@ async function loadOpened(
 
   const handle = await openManifest(folder, files, opened);
   const prepared = await openPrepared(folder, files, opened);
+  // Read once more below, where its problems come behind those of files.
+  const listed =
+    options.before && (await handle?.stat())?.isFile()
+      ? await readManifest(handle!, new Problems())
+      : undefined;
   // Beside a prepared file none may be there, whatever they look like.
-  const known = unchangedFiles(fingerprints, prepared ? undefined : options.before);
+  const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
   const notOpened = new Set<string>(
@@ -89,8 +94,10 @@ async function loadOpened(
     ? await readPreparedFile(prepared, fingerprints.get(PREPARED)!, manifest, problems, options)
     : await readRowFiles({ stored, known, fingerprints, manifest, began }, problems, options);
   if (finish !== undefined && "ok" in finish) return finish;
-  if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;
-  if (finish === undefined || problems.count > 0) return refuse();
+  const isSound = finish !== undefined && problems.count === 0;
+  // What the manifest lists was read whole, even if something newer was published meanwhile.
+  if (!(isSound && manifest) && (await fingerprintOf(folder, files)) !== fingerprint) return changed;
+  if (!isSound) return refuse();
   return { ...finish(), ok: true, fingerprint };
 }
 

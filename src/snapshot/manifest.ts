@@ -103,7 +103,7 @@ export async function readManifest(handle: FileHandle, problems: Problems): Prom
   const buffer = Buffer.alloc(MAX_BYTES + 1);
   let bytes = 0;
   for (;;) {
-    const { bytesRead } = await handle.read(buffer, bytes, buffer.length - bytes, null);
+    const { bytesRead } = await handle.read(buffer, bytes, buffer.length - bytes, bytes);
     bytes += bytesRead;
     if (bytesRead === 0 || bytes === buffer.length) break;
   }

@@ -81,19 +81,22 @@ export class RowScanner {
   readonly counts: Float64Array;
   readonly #names: readonly Uint8Array[];
   readonly #lengths: Uint8Array;
+  /** By field, and before the first one: the field that stood after it the last time, since most rows have one order. */
+  readonly #after: Uint8Array;
   #kind = ABSENT;
   #count = 0;
   /** The bytes that are scanned. */
   #view: DataView = new DataView(new ArrayBuffer(0));
 
   /**
-   * @param fields names in the order in which they are likely to stand; all others are passed over
+   * @param fields names; all others are passed over
    * @param lengths of fields of which the caller takes no other than strings of so many bytes without quotes, escapes and
    *   control characters. Their bytes are not looked at here: the caller has to
    */
   constructor(fields: readonly string[], lengths: Readonly<Record<string, number>> = {}) {
     this.#names = fields.map((name) => Buffer.from(name));
     this.#lengths = Uint8Array.from(fields, (name) => lengths[name] ?? 0);
+    this.#after = Uint8Array.from([...fields, ""], (_, at) => (at + 1) % (fields.length + 1));
     this.kinds = new Uint8Array(fields.length);
     this.starts = new Uint32Array(fields.length);
     this.ends = new Uint32Array(fields.length);
@@ -117,16 +120,18 @@ export class RowScanner {
       this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     if (bytes[from] !== 0x7b) return -1;
     let at = from + 1;
-    let likely = 0;
+    const after = this.#after;
+    let last = this.#names.length;
     for (;;) {
       if (bytes[at] !== QUOTE) return -1;
       const name = at + 1;
-      let field = likely;
-      if (this.#isNameAt(bytes, name, likely)) at = name + this.#names[likely]!.length + 1;
+      let field = after[last]!;
+      if (this.#isNameAt(bytes, name, field)) at = name + this.#names[field]!.length + 1;
       else {
         at = this.#string(bytes, name);
         if (at < 0 || this.#kind !== PLAIN) return -1;
-        field = this.#fieldAt(bytes, name, at - 1, likely);
+        field = this.#fieldAt(bytes, name, at - 1, field);
+        if (field >= 0) after[last] = field;
       }
       if (bytes[at] !== COLON) return -1;
       at++;
@@ -145,7 +150,7 @@ export class RowScanner {
         this.counts[field] = this.#count;
         this.starts[field] = value;
         this.ends[field] = this.#kind === PLAIN || this.#kind === ESCAPED ? at - 1 : at;
-        likely = field + 1;
+        last = field;
       }
       const next = bytes[at++];
       if (next === COMMA) {

@@ -4,13 +4,20 @@
  * is left to `parsed.ts`; both make the same of every row that both can take.
  */
 
-import type { RowFile } from "../model/model.ts";
-import { parseServedTime, TIME_BYTES } from "../model/time.ts";
+import {
+  FIELDS,
+  isString,
+  type NamedField,
+  servedLayout,
+  type TableName,
+  VALUE_BYTES,
+} from "../model/schema.ts";
+import { parseServedTime } from "../model/time.ts";
 import { parseServedUuid } from "../model/uuid.ts";
 import type { TextColumn } from "../store/bytes.ts";
-import type { RowChecker } from "./rows.ts";
+import { type Arriving, createArriving, type RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
-import { type Stage, stageInstance, stageStats, stageUser, stageWorld } from "./stage.ts";
+import { createStageRow, type Stage } from "./stage.ts";
 
 /**
  * Stages the line that begins at `from`, if it can.
@@ -19,15 +26,17 @@ import { type Stage, stageInstance, stageStats, stageUser, stageWorld } from "./
  */
 export type StageScanned = (bytes: Uint8Array, from: number, line: number) => number;
 
-/** A part of a served row: bytes that always stand there, and the field behind them. */
+/** A part of a served row: bytes that always stand there, and the field after them. */
 interface Part {
   readonly before: Uint8Array;
   readonly field: number;
   /** Nothing but the field's name stands in `before`, so a source that leaves the same room says the same. */
   readonly isName: boolean;
+  /** What stands in place of a value that is null or absent. */
+  readonly absent: Uint8Array;
 }
 
-/** How a row is served: parts, then the end. Every field is a string. */
+/** How a row is served: parts, then the end. */
 interface Layout {
   readonly parts: readonly Part[];
   readonly end: Uint8Array;
@@ -35,17 +44,18 @@ interface Layout {
   readonly bytes: number;
 }
 
-/** @param template the served JSON with `$field` in place of each string */
-function layoutOf(template: string, fields: readonly string[]): Layout {
-  const pieces = template.split(/\$(\w+)/);
-  const parts: Part[] = [];
-  for (let at = 0; at + 1 < pieces.length; at += 2) {
-    const name = pieces[at + 1]!;
-    const before = pieces[at]!;
-    const isName = before === `${at === 0 ? "{" : '",'}"${name}":"`;
-    parts.push({ before: Buffer.from(before), field: fields.indexOf(name), isName });
-  }
-  return { parts, end: Buffer.from(pieces.at(-1)!), bytes: template.length };
+function layoutOf(fields: readonly NamedField[]): Layout {
+  const { parts, end } = servedLayout(fields);
+  const made = parts.map(({ before, field, isName }) => {
+    const absent = String(field.absent ?? "");
+    const text = isString(field.type) ? JSON.stringify(absent).slice(1, -1) : absent;
+    return {
+      ...{ before: Buffer.from(before), field: fields.indexOf(field), isName },
+      absent: Buffer.from(text),
+    };
+  });
+  const bytes = made.reduce((sum, { before, absent }) => sum + before.length + absent.length, end.length);
+  return { parts: made, end: Buffer.from(end), bytes };
 }
 
 /** No place in a source. */
@@ -67,167 +77,80 @@ function appendRow(
   texts.beginText(to - from + layout.bytes);
   let runFrom = from;
   let runTo = from;
-  for (const { before, field, isName } of layout.parts) {
-    const isString = isText(kinds[field]!);
-    if (isString && isName && starts[field]! - runTo === before.length) {
+  for (const { before, field, isName, absent } of layout.parts) {
+    const isThere = !isAbsent(kinds[field]!);
+    if (isThere && isName && starts[field]! - runTo === before.length) {
       runTo = ends[field]!;
       continue;
     }
     texts.append(bytes, runFrom, runTo);
     texts.append(before, 0, before.length);
-    // Null and absence mean an empty text.
-    runFrom = isString ? starts[field]! : NOWHERE;
-    runTo = isString ? ends[field]! : NOWHERE;
+    if (!isThere) texts.append(absent, 0, absent.length);
+    runFrom = isThere ? starts[field]! : NOWHERE;
+    runTo = isThere ? ends[field]! : NOWHERE;
   }
   texts.append(bytes, runFrom, runTo);
   texts.append(layout.end, 0, layout.end.length);
   texts.endText();
 }
 
-function isText(kind: number): boolean {
-  return kind === PLAIN || kind === ESCAPED;
+function isAbsent(kind: number): boolean {
+  return kind === NULL || kind === ABSENT;
 }
 
-function isOptionalText(kind: number): boolean {
-  return isText(kind) || kind === NULL || kind === ABSENT;
+function standsThere(bytes: Uint8Array, from: number, to: number, wanted: Uint8Array): boolean {
+  return to - from === wanted.length && wanted.every((byte, at) => bytes[from + at] === byte);
 }
 
-function isBoolean(kind: number): boolean {
-  return kind === TRUE || kind === FALSE;
+/** Makes what reads the field of number `at` of a scanned row into another, and says whether a scan is enough for it. */
+function createRead(
+  { kinds, starts, ends, counts }: RowScanner,
+  fields: readonly NamedField[],
+  { ids, numbers, shown }: Arriving,
+): (bytes: Uint8Array, at: number) => boolean {
+  const only = fields.map(({ shows }) => Buffer.from(String(shows?.only ?? "")));
+  return (bytes, at) => {
+    const { type, absent, shows } = fields[at]!;
+    const kind = kinds[at]!;
+    const from = starts[at]!;
+    const to = ends[at]!;
+    if (isAbsent(kind)) {
+      if (type === "count") numbers[at] = Number(absent);
+      return absent !== undefined && shows === undefined;
+    }
+    if (shows !== undefined) shown[at] = standsThere(bytes, from, to, only[at]!) ? 1 : 0;
+    if (type === "id") return kind === PLAIN && parseServedUuid(bytes, from, to, ids[at]!);
+    if (type === "text") return kind === PLAIN || kind === ESCAPED;
+    if (type === "boolean") return kind === TRUE || kind === FALSE;
+    if (type === "count") {
+      numbers[at] = counts[at]!;
+      return kind === COUNT;
+    }
+    numbers[at] = kind === PLAIN ? parseServedTime(bytes, from, to) : Number.NaN;
+    return !Number.isNaN(numbers[at]);
+  };
 }
 
-function uuidOf(scan: RowScanner, field: number, bytes: Uint8Array, words: Uint32Array): boolean {
-  return scan.kinds[field] === PLAIN && parseServedUuid(bytes, scan.starts[field]!, scan.ends[field]!, words);
-}
-
-/** Milliseconds, or NaN. */
-function timeOf(scan: RowScanner, field: number, bytes: Uint8Array): number {
-  if (scan.kinds[field] !== PLAIN) return Number.NaN;
-  return parseServedTime(bytes, scan.starts[field]!, scan.ends[field]!);
-}
-
-const ID_BYTES = 36;
-/** Ids and times are taken in the served form alone, and {@link uuidOf} and {@link timeOf} look at each of their bytes. */
-const CHECKED_LENGTHS = {
-  id: ID_BYTES,
-  ownerId: ID_BYTES,
-  worldId: ID_BYTES,
-  createdAt: TIME_BYTES,
-  updatedAt: TIME_BYTES,
-};
-
-function scannedUsers(stage: Stage, check: RowChecker): StageScanned {
-  const fields = ["id", "displayName", "userIconUrl", "createdAt"];
-  const layout = layoutOf(
-    '{"id":"$id","displayName":"$displayName","userIconUrl":"$userIconUrl","createdAt":"$createdAt"}',
-    fields,
+/** Makes what stages the rows of a table from their bytes. */
+export function stageScanned(stage: Stage, table: TableName, check: RowChecker): StageScanned {
+  const fields = FIELDS[table];
+  const layout = layoutOf(fields);
+  // Ids and times are taken in the served form alone, and each of their bytes is looked at when they are read.
+  const lengths = Object.fromEntries(fields.map(({ name, type }) => [name, VALUE_BYTES[type] ?? 0]));
+  const scan = new RowScanner(
+    fields.map(({ name }) => name),
+    lengths,
   );
-  const scan = new RowScanner(fields, CHECKED_LENGTHS);
-  const user = { id: new Uint32Array(4), createdAt: 0 };
+  const arriving = createArriving(fields);
+  const read = createRead(scan, fields, arriving);
+  const stageRow = createStageRow(stage, table, check);
+  const { texts } = stage[table];
   return (bytes, from, line) => {
     const to = scan.scan(bytes, from);
-    if (to < 0 || !uuidOf(scan, 0, bytes, user.id)) return -1;
-    if (!isText(scan.kinds[1]!) || !isOptionalText(scan.kinds[2]!)) return -1;
-    user.createdAt = timeOf(scan, 3, bytes);
-    if (Number.isNaN(user.createdAt)) return -1;
+    if (to < 0) return -1;
+    for (let at = 0; at < fields.length; at++) if (!read(bytes, at)) return -1;
     check.begin(line);
-    if (stageUser(stage, user, check)) appendRow(stage.users.texts, bytes, from, to, scan, layout);
+    if (stageRow(arriving)) appendRow(texts, bytes, from, to, scan, layout);
     return to;
   };
 }
-
-const ACTIVE = Buffer.from("ACTIVE");
-
-function scannedWorlds(stage: Stage, check: RowChecker): StageScanned {
-  const fields = ["id", "name", "description", "ownerId", "isPublic", "status", "createdAt", "updatedAt"];
-  const layout = layoutOf(
-    '{"id":"$id","name":"$name","description":"$description","ownerId":"$ownerId","isPublic":true,' +
-      '"createdAt":"$createdAt","updatedAt":"$updatedAt"}',
-    fields,
-  );
-  const scan = new RowScanner(fields, CHECKED_LENGTHS);
-  const { kinds, starts, ends } = scan;
-  const world = {
-    id: new Uint32Array(4),
-    ownerId: new Uint32Array(4),
-    isPublic: true,
-    isActive: true,
-    createdAt: 0,
-  };
-  const isActive = (bytes: Uint8Array): boolean => {
-    if (ends[5]! - starts[5]! !== ACTIVE.length) return false;
-    return ACTIVE.every((byte, at) => bytes[starts[5]! + at] === byte);
-  };
-  return (bytes, from, line) => {
-    const to = scan.scan(bytes, from);
-    if (to < 0 || !uuidOf(scan, 0, bytes, world.id) || !uuidOf(scan, 3, bytes, world.ownerId)) return -1;
-    if (!isText(kinds[1]!) || !isOptionalText(kinds[2]!) || !isBoolean(kinds[4]!) || kinds[5] !== PLAIN)
-      return -1;
-    world.createdAt = timeOf(scan, 6, bytes);
-    if (Number.isNaN(world.createdAt) || Number.isNaN(timeOf(scan, 7, bytes))) return -1;
-    world.isPublic = kinds[4] === TRUE;
-    world.isActive = isActive(bytes);
-    check.begin(line);
-    if (stageWorld(stage, world, check)) appendRow(stage.worlds.texts, bytes, from, to, scan, layout);
-    return to;
-  };
-}
-
-function scannedStats(stage: Stage, check: RowChecker): StageScanned {
-  const fields = ["worldId", "totalVisits", "uniqueVisitors", "visitsLast30Days", "visitsLast7Days"];
-  const scan = new RowScanner(fields, CHECKED_LENGTHS);
-  const { kinds, counts } = scan;
-  const row = {
-    worldId: new Uint32Array(4),
-    totalVisits: 0,
-    uniqueVisitors: 0,
-    visitsLast7Days: 0,
-    visitsLast30Days: 0,
-  };
-  return (bytes, from, line) => {
-    const to = scan.scan(bytes, from);
-    if (to < 0 || !uuidOf(scan, 0, bytes, row.worldId)) return -1;
-    for (let field = 1; field <= 4; field++) if (kinds[field] !== COUNT) return -1;
-    row.totalVisits = counts[1]!;
-    row.uniqueVisitors = counts[2]!;
-    row.visitsLast30Days = counts[3]!;
-    row.visitsLast7Days = counts[4]!;
-    check.begin(line);
-    stageStats(stage, row, check);
-    return to;
-  };
-}
-
-function scannedInstances(stage: Stage, check: RowChecker): StageScanned {
-  const fields = ["id", "worldId", "isPublic", "isActive", "createdAt"];
-  const layout = layoutOf('{"id":"$id","worldId":"$worldId","createdAt":"$createdAt"}', fields);
-  const scan = new RowScanner(fields, CHECKED_LENGTHS);
-  const { kinds } = scan;
-  const row = {
-    id: new Uint32Array(4),
-    worldId: new Uint32Array(4),
-    isPublic: true,
-    isActive: true,
-    createdAt: 0,
-  };
-  return (bytes, from, line) => {
-    const to = scan.scan(bytes, from);
-    if (to < 0 || !uuidOf(scan, 0, bytes, row.id) || !uuidOf(scan, 1, bytes, row.worldId)) return -1;
-    if (!isBoolean(kinds[2]!) || !isBoolean(kinds[3]!)) return -1;
-    row.createdAt = timeOf(scan, 4, bytes);
-    if (Number.isNaN(row.createdAt)) return -1;
-    row.isPublic = kinds[2] === TRUE;
-    row.isActive = kinds[3] === TRUE;
-    check.begin(line);
-    if (stageInstance(stage, row, check)) appendRow(stage.instances.texts, bytes, from, to, scan, layout);
-    return to;
-  };
-}
-
-/** Makes what stages the scanned rows of each file. */
-export const SCANNED: Readonly<Record<RowFile, (stage: Stage, check: RowChecker) => StageScanned>> = {
-  "users.ndjson": scannedUsers,
-  "worlds.ndjson": scannedWorlds,
-  "world-stats.ndjson": scannedStats,
-  "instances.ndjson": scannedInstances,
-};

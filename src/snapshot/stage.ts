@@ -6,17 +6,15 @@
  * survives its line. Hidden rows leave only their ids behind, to notice
  * duplicates and dangling references, and those are dropped before a
  * request can see them.
- *
- * Long: rows of all tables pass through the same arrays, and their references depend on the tables before.
  */
 
-import { ROW_FILES, type RowFile } from "../model/model.ts";
+import { byTable, FIELDS, type NamedField, ROWS, TABLES, type TableName } from "../model/schema.ts";
 import { formatUuid } from "../model/uuid.ts";
 import { type Packed, packRows } from "../store/build.ts";
 import { Float64Column, sharedUint32, TextColumn, Uint32Column } from "../store/bytes.ts";
 import { ArrivingIds, createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
-import type { RowChecker } from "./rows.ts";
+import type { Arriving, RowChecker } from "./rows.ts";
 
 /** Rows of one file that point at a row that is not there. */
 export interface Dangling {
@@ -39,14 +37,17 @@ export interface Staged {
   readonly lines: Uint32Column;
   /** Number of arrival of each visible row. */
   readonly visible: Uint32Column;
-  /** Milliseconds since the epoch. */
-  readonly times: Float64Column;
+  /** What a store is built from, by field: when rows were created, in milliseconds since the epoch, or their counts. */
+  readonly numbers: ReadonlyMap<string, Float64Column>;
+  /** The JSON of rows; statistics are encoded once all have arrived. */
   readonly texts: TextColumn;
   /** The owner of a world, the world of an instance: its row, or NO_GROUP. */
   readonly parents: Uint32Column;
+  /** What rows refer to that do not need it, the owners of worlds: four words each, by number of arrival, hidden rows too. */
+  readonly references: Uint32Column;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
-  /** The table, once all its rows have arrived and were good. */
+  /** The table, once all its rows have arrived and were good; world statistics wait for the store. */
   packed: Packed | undefined;
   /** By id what other files may refer to: rows of the table, and what is hidden. Undefined as long as `packed` is. */
   referred: Referred | undefined;
@@ -59,29 +60,8 @@ export interface Referred {
   readonly hidden: IdMap;
 }
 
-/** World statistics by number of arrival. */
-export interface StagedStats {
-  readonly ids: ArrivingIds;
-  readonly lines: Uint32Column;
-  /** World row, or NO_GROUP. */
-  readonly worlds: Uint32Column;
-  readonly totalVisits: Float64Column;
-  readonly uniqueVisitors: Float64Column;
-  readonly visitsLast7Days: Float64Column;
-  readonly visitsLast30Days: Float64Column;
-  readonly hidden: Hidden;
-  readonly dangling: Dangling;
-}
-
 /** Everything staged. */
-export interface Stage {
-  readonly users: Staged;
-  readonly worlds: Staged;
-  /** The owner of every world, hidden ones too, by number of arrival: four words each. */
-  readonly owners: Uint32Column;
-  readonly stats: StagedStats;
-  readonly instances: Staged;
-}
+export type Stage = Readonly<Record<TableName, Staged>>;
 
 /** What a stage can hold; see `limits.ts`. */
 export interface StageLimits {
@@ -91,14 +71,22 @@ export interface StageLimits {
   readonly tableBytes: number;
 }
 
-function createStaged(spare: Buffer[], { rows, tableBytes }: Partial<StageLimits>): Staged {
+/** Tables whose rows stand in lists, newest first. */
+function isListed(table: TableName): boolean {
+  return "createdAt" in ROWS[table];
+}
+
+function createStaged(table: TableName, spare: Buffer[], { rows, tableBytes }: Partial<StageLimits>): Staged {
+  const isNumber = ({ name, type }: NamedField): boolean =>
+    isListed(table) ? name === "createdAt" : type === "count";
   return {
     ids: new ArrivingIds(rows),
     lines: new Uint32Column(),
     visible: new Uint32Column(),
-    times: new Float64Column(),
+    numbers: new Map(FIELDS[table].filter(isNumber).map(({ name }) => [name, new Float64Column()])),
     texts: new TextColumn(spare, tableBytes),
     parents: new Uint32Column(),
+    references: new Uint32Column(),
     hidden: new Map(),
     dangling: { count: 0, examples: [] },
     packed: undefined,
@@ -109,34 +97,7 @@ function createStaged(spare: Buffer[], { rows, tableBytes }: Partial<StageLimits
 /** Makes an empty stage. */
 export function createStage(limits: Partial<StageLimits> = {}): Stage {
   const spare: Buffer[] = [];
-  return {
-    users: createStaged(spare, limits),
-    worlds: createStaged(spare, limits),
-    owners: new Uint32Column(),
-    stats: {
-      ids: new ArrivingIds(limits.rows),
-      lines: new Uint32Column(),
-      worlds: new Uint32Column(),
-      totalVisits: new Float64Column(),
-      uniqueVisitors: new Float64Column(),
-      visitsLast7Days: new Float64Column(),
-      visitsLast30Days: new Float64Column(),
-      hidden: new Map(),
-      dangling: { count: 0, examples: [] },
-    },
-    instances: createStaged(spare, limits),
-  };
-}
-
-/** Registers an id; a duplicate is reported and makes the row bad. */
-function arrive(staged: Staged | StagedStats, check: RowChecker, field: string, id: Uint32Array): void {
-  const before = staged.ids.add(id, 0);
-  if (before < 0) staged.lines.push(check.line);
-  else check.report(field, `is a duplicate of line ${staged.lines.values[before]}: ${formatUuid(id, 0)}`);
-}
-
-function hide(hidden: Hidden, why: string): void {
-  hidden.set(why, (hidden.get(why) ?? 0) + 1);
+  return byTable((table) => createStaged(table, spare, limits));
 }
 
 /** Where a row stands. */
@@ -159,116 +120,68 @@ export function dangle(
   }
 }
 
-/** What every row has that a store holds: its id as four words, and milliseconds since the epoch. */
-interface Arriving {
-  readonly id: Uint32Array;
-  createdAt: number;
+/** Stages a row. @returns whether its JSON is to be pushed to the table's texts: of a visible row, but of no statistics */
+export type StageRow = (row: Arriving) => boolean;
+
+/** Makes what looks up a row's reference, counts one that points nowhere, and returns what {@link findReferred} does. */
+function createReference(stage: Stage, table: TableName, check: RowChecker): (row: Arriving) => number {
+  const { dangling, references } = stage[table];
+  const at = FIELDS[table].findIndex(({ refersTo }) => refersTo !== undefined);
+  if (at < 0) return () => NOWHERE;
+  const { name, refersTo } = FIELDS[table][at]!;
+  const target = stage[refersTo!.table];
+  return ({ ids }) => {
+    const id = ids[at]!;
+    if (!refersTo!.needs) for (let word = 0; word < 4; word++) references.push(id[word]!);
+    const row = findReferred(target.referred, id, 0);
+    if (row === NOWHERE) dangle(dangling, check, name, id);
+    return row;
+  };
 }
 
-/** A checked row of `users.ndjson`. */
-export type ArrivingUser = Arriving;
-
-/** A checked row of `worlds.ndjson`. */
-export interface ArrivingWorld extends Arriving {
-  readonly ownerId: Uint32Array;
-  isPublic: boolean;
-  isActive: boolean;
+/** Makes what says why a row is hidden; `referred` is what {@link findReferred} says of its reference. */
+function createVisibility(table: TableName): (row: Arriving, referred: number) => string | undefined {
+  const fields = FIELDS[table];
+  const shows = fields.flatMap((field, at) => (field.shows ? [{ at, ...field.shows }] : []));
+  const needed = fields.find(({ refersTo }) => refersTo?.needs)?.refersTo?.table.slice(0, -1);
+  return ({ shown }, referred) => {
+    for (const { at, otherwise } of shows) if (shown[at] === 0) return otherwise;
+    if (needed === undefined || referred >= 0) return undefined;
+    return referred === HIDDEN ? `${needed} is hidden` : `${needed} is not in the snapshot`;
+  };
 }
 
-/** A checked row of `instances.ndjson`. */
-export interface ArrivingInstance extends Arriving {
-  readonly worldId: Uint32Array;
-  isPublic: boolean;
-  isActive: boolean;
-}
-
-/** A checked row of `world-stats.ndjson`. */
-export interface ArrivingStats {
-  readonly worldId: Uint32Array;
-  totalVisits: number;
-  uniqueVisitors: number;
-  visitsLast7Days: number;
-  visitsLast30Days: number;
-}
-
-function show(staged: Staged, createdAt: number): true {
-  staged.visible.push(staged.ids.length - 1);
-  staged.times.push(createdAt);
-  return true;
-}
-
-/** Stages a user. @returns whether its JSON is to be pushed to `stage.users.texts` */
-export function stageUser({ users }: Stage, { id, createdAt }: ArrivingUser, check: RowChecker): boolean {
-  arrive(users, check, "id", id);
-  return check.good && show(users, createdAt);
-}
-
-/** Stages a world. @returns whether its JSON is to be pushed to `stage.worlds.texts` */
-export function stageWorld(
-  { users, worlds, owners }: Stage,
-  world: ArrivingWorld,
-  check: RowChecker,
-): boolean {
-  arrive(worlds, check, "id", world.id);
-  if (!check.good) return false;
-  const { ownerId, isPublic, isActive } = world;
-  for (let word = 0; word < 4; word++) owners.push(ownerId[word]!);
-  const owner = findReferred(users.referred, ownerId, 0);
-  if (owner === NOWHERE) dangle(worlds.dangling, check, "ownerId", ownerId);
-  const hiddenBy = !isPublic ? "not public" : !isActive ? "status is not ACTIVE" : undefined;
-  if (hiddenBy !== undefined) {
-    hide(worlds.hidden, hiddenBy);
-    return false;
-  }
-  worlds.parents.push(groupOf(owner));
-  return show(worlds, world.createdAt);
-}
-
-/** Stages the statistics of a world, which are encoded once all have arrived. */
-export function stageStats({ stats, worlds }: Stage, row: ArrivingStats, check: RowChecker): void {
-  const { worldId } = row;
-  arrive(stats, check, "worldId", worldId);
-  if (!check.good) return;
-  stats.totalVisits.push(row.totalVisits);
-  stats.uniqueVisitors.push(row.uniqueVisitors);
-  stats.visitsLast7Days.push(row.visitsLast7Days);
-  stats.visitsLast30Days.push(row.visitsLast30Days);
-  const world = findReferred(worlds.referred, worldId, 0);
-  stats.worlds.push(groupOf(world));
-  if (world === NOWHERE) {
-    dangle(stats.dangling, check, "worldId", worldId);
-    hide(stats.hidden, "world is not in the snapshot");
-  } else if (world === HIDDEN) {
-    hide(stats.hidden, "world is hidden");
-  }
-}
-
-/** Stages an instance. @returns whether its JSON is to be pushed to `stage.instances.texts` */
-export function stageInstance(
-  { instances, worlds }: Stage,
-  row: ArrivingInstance,
-  check: RowChecker,
-): boolean {
-  arrive(instances, check, "id", row.id);
-  if (!check.good) return false;
-  const { worldId } = row;
-  const world = findReferred(worlds.referred, worldId, 0);
-  if (world === NOWHERE) dangle(instances.dangling, check, "worldId", worldId);
-  const hiddenBy = whyHidden(row.isPublic, row.isActive, world);
-  if (hiddenBy !== undefined) {
-    hide(instances.hidden, hiddenBy);
-    return false;
-  }
-  instances.parents.push(world);
-  return show(instances, row.createdAt);
-}
-
-/** Why an instance is hidden; `world` is what {@link findReferred} says of its world. */
-function whyHidden(isPublic: boolean, isActive: boolean, world: number): string | undefined {
-  if (!isPublic) return "not public";
-  if (!isActive) return "not active";
-  if (world === NOWHERE) return "world is not in the snapshot";
-  return world === HIDDEN ? "world is hidden" : undefined;
+/** Makes what stages the rows of a table. */
+export function createStageRow(stage: Stage, table: TableName, check: RowChecker): StageRow {
+  const { ids, lines, visible, numbers, parents, hidden } = stage[table];
+  const fields = FIELDS[table];
+  const key = fields[0]!.name;
+  const columns = Array.from(numbers, ([name, column]) => {
+    return { column, at: fields.findIndex((field) => field.name === name) };
+  });
+  const hasParent = fields.some(({ refersTo }) => refersTo !== undefined);
+  const isEncoded = isListed(table);
+  const refer = createReference(stage, table, check);
+  const whyHidden = createVisibility(table);
+  return (row) => {
+    const id = row.ids[0]!;
+    const before = ids.add(id, 0);
+    if (before >= 0) {
+      check.report(key, `is a duplicate of line ${lines.values[before]}: ${formatUuid(id, 0)}`);
+      return false;
+    }
+    lines.push(check.line);
+    const referred = refer(row);
+    const why = whyHidden(row, referred);
+    if (why !== undefined) {
+      hidden.set(why, (hidden.get(why) ?? 0) + 1);
+      return false;
+    }
+    if (hasParent) parents.push(groupOf(referred));
+    visible.push(ids.length - 1);
+    for (const { column, at } of columns) column.push(row.numbers[at]!);
+    return isEncoded;
+  };
 }
 
 /** What a reference points at that points at no row of a table. */
@@ -292,14 +205,18 @@ export function groupOf(referred: number): number {
   return referred < 0 ? NO_GROUP : referred;
 }
 
-/** Packs the table of a file whose rows were all good; world statistics wait for the store. */
-export function packStaged(stage: Stage, file: RowFile): void {
-  const staged = stagedOf(stage, file);
-  if (!("packed" in staged)) return;
+/** Tables that others refer to. */
+const REFERRED = new Set(
+  TABLES.flatMap((table) => FIELDS[table].flatMap(({ refersTo }) => refersTo?.table ?? [])),
+);
+
+/** Packs a table whose rows were all good, if they stand in lists. */
+export function packStaged(stage: Stage, table: TableName): void {
+  if (!isListed(table)) return;
+  const staged = stage[table];
   staged.packed = packRows(staged);
-  // Nothing refers to instances.
-  if (staged === stage.instances) return;
-  staged.referred = { ids: staged.packed.table.ids, hidden: createIdMap(hiddenIdsOf(stage, file)) };
+  if (!REFERRED.has(table as "users")) return;
+  staged.referred = { ids: staged.packed.table.ids, hidden: createIdMap(hiddenIdsOf(staged)) };
 }
 
 /** The tables of a stage in which every file was packed. */
@@ -311,11 +228,8 @@ export function packedOf({
   return { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! };
 }
 
-/** The ids of a file's hidden rows, four words each; world statistics have no visibility of their own. */
-export function hiddenIdsOf(stage: Stage, file: RowFile): Uint32Array {
-  const staged = stagedOf(stage, file);
-  if (!("visible" in staged)) return new Uint32Array(0);
-  const { ids, visible } = staged;
+/** The ids of a file's hidden rows, four words each. */
+export function hiddenIdsOf({ ids, visible }: Staged): Uint32Array {
   const hidden = sharedUint32((ids.length - visible.length) * 4);
   if (hidden.length === 0) return hidden;
   let place = 0;
@@ -328,10 +242,4 @@ export function hiddenIdsOf(stage: Stage, file: RowFile): Uint32Array {
     place += 4;
   }
   return hidden;
-}
-
-/** The staged rows of a file. */
-export function stagedOf(stage: Stage, file: RowFile): Staged | StagedStats {
-  const order = [stage.users, stage.worlds, stage.stats, stage.instances] as const;
-  return order[ROW_FILES.indexOf(file)]!;
 }

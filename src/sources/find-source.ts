@@ -5,7 +5,7 @@ import { SettingError } from "../settings/setting-error.ts";
 import { defaultCache, problemWithAddress } from "./address.ts";
 
 /** Checks its settings. @throws {SettingError} */
-export async function findSource(question: SourceQuestion): Promise<OpenSource> {
+export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: address, settings, tokenName, cacheHome } = question;
   const problem = problemWithAddress(address);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);

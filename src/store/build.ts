@@ -1,8 +1,9 @@
 /** Staged rows to packed tables, and those to a store: sort, pack, rank, group. */
 
-import type { Period, RowFile } from "../model/model.ts";
+import type { Period, RowFile, WorldStats } from "../model/model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
-import { encodeWorldStats, FOUND_WORLD_TAIL, platformStatsOf } from "./encode.ts";
+import { FOUND_WORLD_CUT, platformStatsOf } from "./encode.ts";
+import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
@@ -20,22 +21,15 @@ export interface ArrivedRows {
   readonly ids: ArrivingIds;
   /** Number in `ids` of each visible row. */
   readonly visible: Column<Uint32Array>;
-  /** Milliseconds since the epoch. */
-  readonly times: Column<Float64Array>;
+  /** When rows were created, in milliseconds since the epoch, or the counts of world statistics, by field. */
+  readonly numbers: ReadonlyMap<string, Column<Float64Array>>;
   readonly texts: TextColumn;
   /** The row of the user or world it belongs to, or NO_GROUP. Empty for users. */
   readonly parents: Column<Uint32Array>;
 }
 
-/** World statistics as they arrived. */
-export interface ArrivedStats {
-  /** World row, or NO_GROUP. */
-  readonly worlds: Column<Uint32Array>;
-  readonly totalVisits: Column<Float64Array>;
-  readonly uniqueVisitors: Column<Float64Array>;
-  readonly visitsLast7Days: Column<Float64Array>;
-  readonly visitsLast30Days: Column<Float64Array>;
-}
+/** World statistics as they arrived, of visible worlds. */
+export type ArrivedStats = Pick<ArrivedRows, "numbers" | "parents">;
 
 /** A table in its final order. */
 export interface Packed {
@@ -47,9 +41,9 @@ export interface Packed {
 }
 
 /** Sorts and packs one table, and lets go of its staged texts. */
-export function packRows({ ids, visible, times, texts, parents }: ArrivedRows): Packed {
+export function packRows({ ids, visible, numbers, texts, parents }: ArrivedRows): Packed {
   const arrived = ids.words;
-  const order = newestFirst(times.values, visible.length, (a, b) =>
+  const order = newestFirst(numbers.get("createdAt")!.values, visible.length, (a, b) =>
     compareWords(arrived, visible.values[a]! * 4, visible.values[b]! * 4),
   );
   const rows = new Uint32Array(ids.length).fill(NO_GROUP);
@@ -65,53 +59,42 @@ export function packRows({ ids, visible, times, texts, parents }: ArrivedRows): 
   return { table, rows, parents: parentRows };
 }
 
+/** Counts in world order. */
+type Counts = Readonly<Record<CountName, Float64Array>>;
+type CountName = Exclude<keyof WorldStats, "worldId">;
+
 /** Statistics in world order: one column a count, zeros where a world has no row. */
-function statsByWorld(worlds: Table, stats: ArrivedStats): Record<StatsColumn, Float64Array> {
-  const byWorld = {
-    totalVisits: new Float64Array(worlds.rows),
-    uniqueVisitors: new Float64Array(worlds.rows),
-    visitsLast7Days: new Float64Array(worlds.rows),
-    visitsLast30Days: new Float64Array(worlds.rows),
-  };
-  for (const name of STATS_COLUMNS) {
-    const column = byWorld[name];
-    const { values } = stats[name];
-    for (let at = 0; at < stats.worlds.length; at++) {
-      const row = stats.worlds.values[at]!;
-      if (row !== NO_GROUP) column[row] = values[at]!;
-    }
-  }
-  return byWorld;
+function statsByWorld(worlds: Table, { numbers, parents }: ArrivedStats): Counts {
+  const columns = Array.from(numbers, ([name, { values }]) => {
+    const column = new Float64Array(worlds.rows);
+    for (let at = 0; at < parents.length; at++) column[parents.values[at]!] = values[at]!;
+    return [name, column];
+  });
+  return Object.fromEntries(columns) as Counts;
 }
 
-const STATS_COLUMNS = ["totalVisits", "uniqueVisitors", "visitsLast7Days", "visitsLast30Days"] as const;
-type StatsColumn = (typeof STATS_COLUMNS)[number];
-
 /** What the popular ranking of a period counts. */
-const RANKED_BY: Readonly<Record<Period, StatsColumn>> = {
+const RANKED_BY: Readonly<Record<Period, CountName>> = {
   all: "totalVisits",
   week: "visitsLast7Days",
   month: "visitsLast30Days",
 };
 
 /** Ranks world rows: the period's count, then unique visitors, then list order. */
-function rank(stats: Record<StatsColumn, Float64Array>, period: Period): Uint32Array {
+function rank(stats: Counts, period: Period): Uint32Array {
   const order = countUp(stats.totalVisits.length, sharedUint32(stats.totalVisits.length));
   sortHighestFirst(order, stats.uniqueVisitors);
   sortHighestFirst(order, stats[RANKED_BY[period]]);
   return order;
 }
 
-function packStats(worlds: Table, stats: Record<StatsColumn, Float64Array>): Block {
+function packStats(worlds: Table, stats: Counts): Block {
   const texts = new TextColumn();
+  const columns = Object.entries(stats);
   for (let row = 0; row < worlds.rows; row++) {
-    const counts = {
-      totalVisits: stats.totalVisits[row]!,
-      uniqueVisitors: stats.uniqueVisitors[row]!,
-      visitsLast7Days: stats.visitsLast7Days[row]!,
-      visitsLast30Days: stats.visitsLast30Days[row]!,
-    };
-    texts.push(encodeWorldStats({ worldId: idText(worlds, row), ...counts }));
+    const values: Record<string, string | number> = { worldId: idText(worlds, row) };
+    for (const [name, column] of columns) values[name] = column[row]!;
+    texts.push(ENCODERS.worldStats(values));
   }
   return packBlock(texts, countUp(worlds.rows));
 }
@@ -172,7 +155,7 @@ export function buildStore(
       kept("users.ndjson", "worlds.ndjson")?.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
     instancesByWorld:
       kept("instances.ndjson")?.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
-    foundWorldTail: FOUND_WORLD_TAIL,
+    foundWorldTail: FOUND_WORLD_CUT.tail,
     platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),
   };
 }

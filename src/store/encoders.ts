@@ -6,7 +6,8 @@
  */
 
 import build from "fast-json-stringify";
-import { SCHEMAS, type SchemaName } from "../model/model.ts";
+import { SCHEMAS } from "../model/model.ts";
+import { RESOURCE_NAMES, type ResourceName } from "../model/schema.ts";
 
 /** Makes the JSON of a row, without a look at whether it is one. */
 export type Encoder = (row: object) => string;
@@ -17,7 +18,7 @@ function encoderSchema({ type, format }: { type: string; format?: string }): obj
 }
 
 /** What fast-json-stringify makes an encoder from. */
-export function encodedSchema(name: SchemaName): Parameters<typeof build>[0] {
+export function encodedSchema(name: ResourceName): Parameters<typeof build>[0] {
   const { properties, required } = SCHEMAS[name];
   const plain = Object.fromEntries(
     Object.entries(properties).map(([key, value]) => [key, encoderSchema(value)]),
@@ -27,5 +28,5 @@ export function encodedSchema(name: SchemaName): Parameters<typeof build>[0] {
 
 /** By name of the schema. */
 export const ENCODERS = Object.fromEntries(
-  (Object.keys(SCHEMAS) as SchemaName[]).map((name) => [name, build(encodedSchema(name))]),
-) as Readonly<Record<SchemaName, Encoder>>;
+  RESOURCE_NAMES.map((name) => [name, build(encodedSchema(name))]),
+) as Readonly<Record<ResourceName, Encoder>>;

@@ -27,7 +27,7 @@ export interface Store {
   readonly worldsByOwner: RowLists;
   /** Instance rows by world row. */
   readonly instancesByWorld: RowLists;
-  /** Bytes at the end of a world's JSON that a search item lacks, the closing brace included. */
+  /** The fewest bytes at the end of a world's JSON that a search item lacks, the closing brace included. */
   readonly foundWorldTail: number;
   /** The platform statistics as JSON. */
   readonly platformStats: string;

@@ -69,24 +69,39 @@ export function sliceRange({ bytes, starts }: Block, from: number, to: number): 
   return { bytes, ranges: [start, end], between: "", behind: "", length: end - start };
 }
 
-/**
- * The JSON of any rows, separated by commas.
- *
- * @param tail bytes to leave off the end of each row; a closing brace takes their place
- */
-export function sliceRows({ bytes, starts }: Block, rows: ArrayLike<number>, tail = 0): Slices {
+/** What is left off the end of each row; a closing brace takes its place. */
+export interface Cut {
+  /** The fewest bytes that it has. */
+  readonly tail: number;
+  /** What it begins with, which stands nowhere after that: no text holds a quote without a backslash. */
+  readonly next: Uint8Array;
+}
+
+/** Where a row ends without what is left off. @param to where that begins if it has the fewest bytes */
+function cutEnd(bytes: Uint8Array, from: number, to: number, next: Uint8Array): number {
+  let end = to;
+  for (let at = 0; at < next.length && end > from; at++) {
+    if (bytes[end + at] === next[at]) continue;
+    end--;
+    at = -1;
+  }
+  return end;
+}
+
+/** The JSON of any rows, separated by commas. */
+export function sliceRows({ bytes, starts }: Block, rows: ArrayLike<number>, cut?: Cut): Slices {
   const ranges: number[] = [];
   const last = rows.length - 1;
-  // A row comes with its comma, or without both comma and tail.
-  const lessBytes = tail === 0 ? 0 : tail + 1;
-  const between = tail === 0 ? "" : "},";
-  const behind = tail === 0 || last < 0 ? "" : "}";
+  const between = cut === undefined ? "" : "},";
+  const behind = cut === undefined || last < 0 ? "" : "}";
   let length = Math.max(last, 0) * between.length + behind.length;
   for (let at = 0; at <= last; at++) {
     const row = rows[at]!;
     const from = starts[row]!;
     const end = starts[row + 1]!;
-    const to = at === last && tail === 0 ? end - 1 : end - lessBytes;
+    // A row comes with its comma, the last one without.
+    let to = at === last ? end - 1 : end;
+    if (cut !== undefined) to = cutEnd(bytes, from, end - 1 - cut.tail, cut.next);
     ranges.push(from, to);
     length += to - from;
   }

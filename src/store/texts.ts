@@ -4,8 +4,25 @@
  * beside the rows until the index is made.
  */
 
-import { DESCRIPTION_AFTER_NAME, DISPLAY_NAME_AT, WORLD_NAME_AT } from "./encode.ts";
+import { RESOURCES, type ResourceName, servedLayout, VALUE_BYTES } from "../model/schema.ts";
 import type { Block } from "./table.ts";
+
+/** Bytes of a row up to the value of a field; what stands before it has the same length in all rows. */
+function placeOf(resource: ResourceName, name: string): number {
+  const { parts } = servedLayout(RESOURCES[resource].fields);
+  const at = parts.findIndex(({ field }) => field.name === name);
+  return parts
+    .slice(0, at)
+    .reduce(
+      (sum, { before, field }) => sum + before.length + VALUE_BYTES[field.type]!,
+      parts[at]!.before.length,
+    );
+}
+
+const DISPLAY_NAME_AT = placeOf("user", "displayName");
+const WORLD_NAME_AT = placeOf("world", "name");
+/** Bytes from the quote after a world's name to the characters of its description. */
+const DESCRIPTION_AFTER_NAME = '","description":"'.length;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -2,6 +2,7 @@
 
 import type { DirectDoor, DirectReply } from "../http/direct.ts";
 import { BASE_PATH } from "../model/model.ts";
+import { RESOURCES } from "../model/schema.ts";
 import type { Answer, Here, WholeList } from "./difference.ts";
 import type { Probe } from "./plan.ts";
 
@@ -50,7 +51,7 @@ export function openHere(
       const { body } = await answer({ target: `/${table}/${id}` });
       const row = (body as { data: Record<string, unknown> }).data;
       if (path !== "/worlds/search") return row;
-      return { id: row.id, name: row.name, description: row.description };
+      return Object.fromEntries(RESOURCES.foundWorld.fields.map(({ name }) => [name, row[name]]));
     },
   };
 }

@@ -1,9 +1,9 @@
-/** The built client on every runtime that it is for: Node, Bun, Deno, and a browser. */
+/** The packed client on every runtime that it is for: Node, Bun, Deno, and a browser; and after nginx that compresses. */
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,47 +13,96 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
+import { createClient } from "../../src/client/mod.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { need } from "../support/need.ts";
+import { startNginx } from "../support/nginx.ts";
+import { isBuilt } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const CLIENT = join(ROOT, "dist/client.js");
 const run = promisify(execFile);
 const TOKEN = "svc_sk_of-the-runtimes";
 
 /**
- * What each runtime runs: pages of one generation, an error, a wait, and an abort. It counts what it saw.
+ * What each runtime runs: pages of one generation, a part of them, headers, errors, a wait, and aborts. It counts what it saw.
  * `call` gives it the client's module and the server's address.
  */
 const PROGRAM = `
-async function use({ createClient, ApiError, RateLimitError }, baseUrl) {
-  const client = createClient({ baseUrl, token: ${JSON.stringify(TOKEN)}, maxWaitMs: 0 });
-  let worlds = 0;
-  for await (const world of client.worlds.list.all()) if (world.name !== "") worlds++;
+async function use({ createClient, ApiError, RateLimitError, SnapshotChangedError }, baseUrl) {
+  const token = ${JSON.stringify(TOKEN)};
+  const heads = [];
+  const client = createClient({ baseUrl, token, maxWaitMs: 0, onResponse: (head) => heads.push(head) });
+  const collect = async (items) => { const all = []; for await (const item of items) all.push(item.id); return all; };
+  const failure = async (run) => { try { return await run(); } catch (error) { return error; } };
   const { data: stats } = await client.stats();
-  const missing = await client.users.get("nobody").catch((error) => error);
-  const stranger = createClient({ baseUrl, token: "svc_sk_stranger" });
-  const refused = await stranger.stats().catch((error) => error);
-  const aborted = await client.stats({ signal: AbortSignal.abort("enough") }).catch((error) => error);
-  const busy = await (async () => { for (;;) await client.stats(); })().catch((error) => error);
+  const { url, status, headers } = heads[0];
+  const worlds = await collect(client.worlds.list.all());
+  const rest = await collect(client.worlds.list.all({ offset: 60 }));
+  const weak = (mark) => async (...args) => {
+    const { status, headers, body } = await fetch(...args);
+    return new Response(body, { status, headers: { etag: "W/" + (mark ?? headers.get("etag")) } });
+  };
+  const weakly = await collect(createClient({ baseUrl, token, fetch: weak() }).worlds.list.all());
+  let number = 0;
+  const other = { baseUrl, token, fetch: (...args) => weak('"' + number++ + '"')(...args) };
+  const changed = await failure(() => collect(createClient(other).worlds.list.all()));
+  const missing = await failure(() => client.users.get("nobody"));
+  const refused = await failure(() => createClient({ baseUrl, token: "svc_sk_stranger" }).stats());
+  const problem = new Error("mine");
+  const thrower = createClient({ baseUrl, token, onResponse: async () => { throw problem; } });
+  const thrown = await failure(() => thrower.stats());
+  const wrong = [
+    await failure(() => createClient({ baseUrl, tokn: token })),
+    await failure(() => client.worlds.list({ offset: 1.5 })),
+    await failure(() => client.worlds.get("..")),
+    await failure(() => client.worlds.get("\\ud800")),
+  ];
+  const aborted = await failure(() => client.stats({ signal: AbortSignal.abort("enough") }));
+  const late = createClient({ baseUrl, token, fetch: async () => new Response("", { status: 503, headers: { "retry-after": "50" } }) });
+  const controller = new AbortController();
+  setTimeout(() => controller.abort("late"), 20);
+  const ended = await failure(() => late.stats({ signal: controller.signal }));
+  const busy = await failure(async () => { for (;;) await client.stats(); });
   return [
-    worlds === stats.totalPublicWorlds,
+    new URL(url).pathname,
+    status,
+    headers.get("x-ratelimit-remaining"),
+    /^"[^"]+"$/.test(headers.get("etag")),
+    worlds.length === stats.totalPublicWorlds && String(rest) === String(worlds.slice(60)) && String(weakly) === String(worlds),
+    changed instanceof SnapshotChangedError,
     missing instanceof ApiError && missing.status === 404 && missing.message,
     refused.status,
+    thrown === problem,
+    wrong.map((error) => error instanceof TypeError && error.message.split(":")[0]),
     aborted,
-    busy instanceof RateLimitError && busy.retryAfterMs > 0,
+    ended,
+    busy instanceof RateLimitError && busy.retryAfterMs > 0 && heads.at(-1).status,
   ];
 }
 `;
 
-const SEEN = [true, "User not found", 401, "enough", true];
+const SEEN = [
+  ...["/api/public/v1/stats", 200, "99", true, true, true, "User not found", 401, true],
+  ...[["tokn", "offset", "id", "id"], "enough", "late", 429],
+];
 
-describe("the built client", () => {
+describe("the packed client", () => {
   const folder = mkdtempSync(join(tmpdir(), "orrery-client-"));
+  const installed = join(folder, "node_modules/orrery");
+  const CLIENT = join(installed, "dist/client.js");
   let close = async (): Promise<void> => {};
 
-  before(() => assert.ok(readFileSync(CLIENT).length > 0, "npm run build comes first"));
+  before(async () => {
+    assert.ok(isBuilt(), "npm run build comes first");
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{ "type": "module", "dependencies": { "orrery": "*" } }');
+    // To build it again would take it away from tests that run beside this one.
+    const pack = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
+    const { stdout } = await run("npm", pack, { cwd: ROOT });
+    const packed = join(folder, stdout.trim().split("\n").at(-1)!);
+    await run("tar", ["-xzf", packed, "-C", installed, "--strip-components=1"]);
+  });
   after(() => rmSync(folder, { recursive: true }));
 
   /** A server with a key of its own, since each runtime uses its limit up; it also gives what a browser loads. */
@@ -84,9 +133,9 @@ describe("the built client", () => {
     const origin = await open();
     try {
       const file = join(folder, "program.mjs");
-      const call = `console.log(JSON.stringify(await use(await import(${JSON.stringify(CLIENT)}), "${origin}")));`;
+      const call = `console.log(JSON.stringify(await use(await import("orrery/client"), "${origin}")));`;
       writeFileSync(file, PROGRAM + call);
-      const { stdout } = await run(command, [...args, file]);
+      const { stdout } = await run(command, [...args, file], { cwd: folder });
       assert.deepEqual(JSON.parse(stdout), SEEN);
     } finally {
       await close();
@@ -103,24 +152,54 @@ describe("the built client", () => {
   it("runs on Bun", { skip: need("bun") }, () => runOn("bun", ["run"]));
   it("runs on Deno", { skip: need("deno") }, () => runOn("deno", ["run", "--allow-net", "--allow-read"]));
 
-  it("runs in a browser", { skip: need("chromium") }, async () => {
-    const browser = await chromium.launchPersistentContext(join(folder, "profile"), {
-      executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
-      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
+  for (const [name, host, base] of [
+    ["runs in a browser", "127.0.0.1", ""],
+    ["runs in a page of another origin, which sees the headers too", "localhost", "http://127.0.0.1"],
+  ] as const) {
+    it(name, { skip: need("chromium") }, async () => {
+      const browser = await chromium.launchPersistentContext(join(folder, `profile-${host}`), {
+        executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
+        args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
+      });
+      const { port } = new URL(await open());
+      try {
+        const page = await browser.newPage();
+        const complaints: string[] = [];
+        page.on("pageerror", (error) => complaints.push(String(error)));
+        await page.goto(`http://${host}:${port}`);
+        const call = `import("/client.js").then((client) => use(client, "${base && `${base}:${port}`}"))`;
+        assert.deepEqual(await page.evaluate(`(() => { ${PROGRAM} return ${call}; })()`), SEEN);
+        assert.deepEqual(complaints, []);
+      } finally {
+        await browser.close();
+        await close();
+      }
     });
+  }
+
+  it("holds pages together after nginx that compresses some of them", { skip: need("nginx") }, async (t) => {
     const origin = await open();
-    try {
-      const page = await browser.newPage();
-      const complaints: string[] = [];
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      await page.goto(origin);
-      const call = `import("/client.js").then((client) => use(client, ""))`;
-      assert.deepEqual(await page.evaluate(`(() => { ${PROGRAM} return ${call}; })()`), SEEN);
-      assert.deepEqual(complaints, []);
-    } finally {
-      await browser.close();
-      await close();
-    }
+    t.after(() => close());
+    const proxy = join(folder, "nginx");
+    mkdirSync(proxy);
+    const { url } = await startNginx(
+      t,
+      proxy,
+      `gzip_proxied any; gzip_min_length 9000; location / { proxy_pass ${origin}; proxy_http_version 1.1; }`,
+    );
+    const tags: string[] = [];
+    const client = createClient({
+      baseUrl: new URL(url).origin,
+      token: TOKEN,
+      onResponse: ({ headers }) => tags.push(headers.get("etag")!),
+    });
+    const [first, rest]: [string[], string[]] = [[], []];
+    for await (const { id } of client.worlds.list.all()) first.push(id);
+    const { pagination } = await client.worlds.list({ limit: 1 });
+    assert.equal(new Set(first).size, pagination.total);
+    assert.deepEqual([...new Set(tags.map((tag) => tag.slice(0, 2)))], ["W/", `"${tags[0]![3]}`]);
+    for await (const { id } of client.worlds.list.all({ offset: 60, limit: 13 })) rest.push(id);
+    assert.deepEqual(rest, first.slice(60));
   });
 
   it("is small, and imports nothing", () => {

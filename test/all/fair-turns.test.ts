@@ -5,18 +5,30 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { askHonestly, type Waits } from "../../bench/attack/honest.ts";
-import { WITHOUT_TOKEN } from "../../bench/attack/kinds.ts";
 import { pin, RUN_TYPESCRIPT, said } from "../../bench/support/child.ts";
+import { askHonestly, type Waits } from "../support/honest.ts";
 import { slowness } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { killAll, serve } from "../support/process.ts";
 
 after(killAll);
 
-const CROWD = fileURLToPath(new URL("../../bench/attack/endless.ts", import.meta.url));
+const CROWD = fileURLToPath(new URL("../support/crowd.ts", import.meta.url));
 const CONNECTIONS = 200;
 const MEASURED_MS = 1500;
+
+const STATS = "/api/public/v1/stats";
+
+/** Requests without a token, of which a crowd sends nothing else. */
+const WITHOUT_TOKEN = [
+  { name: "OPTIONS", small: `OPTIONS ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
+  { name: "GET /", small: "GET / HTTP/1.1\r\nHost:\r\n\r\n" },
+  { name: "/openapi.json", small: "GET /openapi.json HTTP/1.1\r\nHost:\r\n\r\n" },
+  { name: "304 of a page", small: "GET /docs HTTP/1.1\r\nHost:\r\nIf-None-Match: *\r\n\r\n" },
+  { name: "401", small: `GET ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
+  { name: "404", small: "GET /x HTTP/1.1\r\nHost:\r\n\r\n" },
+  { name: "405", small: `PUT ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
+] as const;
 
 /**
  * Half of the requests wait no longer, in milliseconds of a quiet machine. It is 1 where turns are shared, and hundreds

@@ -33,6 +33,7 @@ function lacks(program: string, ...args: string[]): string | false {
 }
 
 const CREATE = ["keys", "create", "--name", "n", "--keys"];
+const ROTATE = ["keys", "rotate", "key_c_sk_1", "--keys"];
 
 /** Makes a dead holder's lock old, so that nobody has to wait for it. */
 function letTimePass(keys: string): void {
@@ -121,6 +122,42 @@ describe("a kill", { skip: noTracing }, () => {
     });
   }
 
+  it("of keys rotate, at any call, leaves the old token alone, or both with the new one printed", async (t) => {
+    const fresh = () => {
+      const folder = temporaryFolder(t);
+      return { folder, keys: writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1")) };
+    };
+    const before = readKeys(fresh().keys)[0]!;
+    let kills = 0;
+    for (const [call, count] of countCalls(temporaryFolder(t), [...ROTATE, fresh().keys])) {
+      for (let nth = 1; nth <= count; nth++) {
+        const { folder, keys } = fresh();
+        const { status, stdout } = runKilled(call, nth, [...ROTATE, keys]);
+        const at = `${call} ${nth}: ${status}`;
+        if (status !== 0) kills++;
+        const [record, ...more] = readKeys(keys);
+        assert.equal(more.length, 0, at);
+        if (record!.sha256 === before.sha256) {
+          assert.deepEqual(record, before, at);
+          assert.notEqual(status, 0, at);
+        } else {
+          assert.equal(record!.sha256, hashToken(stdout.trim()), at);
+          assert.deepEqual(
+            record!.previous!.map(({ sha256 }) => sha256),
+            [before.sha256],
+            at,
+          );
+          const { previous: _previous, ...rest } = record!;
+          assert.deepEqual({ ...rest, sha256: before.sha256 }, before, at);
+        }
+        letTimePass(keys);
+        await runWell([...ROTATE, keys]);
+        assert.deepEqual(readdirSync(folder), ["keys.json"], at);
+      }
+    }
+    assert.ok(kills >= 6, `only ${kills} kills`);
+  });
+
   it("is noticed by the next command, which waits for nobody", async (t) => {
     const folder = temporaryFolder(t);
     const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
@@ -167,7 +204,7 @@ describe("a full disk", () => {
 describe("a holder", { concurrency: 2 }, () => {
   /** Holds the lock of a file until it is ended, as a process of another container. */
   function hold(file: string, wrapper: readonly string[]): ChildProcess {
-    const lock = new URL("../../src/cli/file-lock.ts", import.meta.url).href;
+    const lock = new URL("../../src/files/file-lock.ts", import.meta.url).href;
     const code = `
       import { withLock } from ${JSON.stringify(lock)};
       await withLock(${JSON.stringify(file)}, () => new Promise((done) => setTimeout(done, 600_000)));`;

@@ -120,7 +120,7 @@ it("notices of several threads become one", () => {
   for (let thread = 0; thread < 4; thread++) {
     observe({ kind: "key-limited", keyId: "a", ...named, limit: 1, reset: 3600 });
     observe({ kind: "bad-tokens", client: "10.0.0.1", count: 10, fault });
-    observe({ kind: "keys-loaded", keys: thread });
+    observe({ kind: "keys-loaded", keys: thread, added: 0, changed: 0, removed: 0 });
   }
   assert.deepEqual(told.map(({ kind }) => kind).sort(), [
     "bad-tokens",

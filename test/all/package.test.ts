@@ -213,14 +213,25 @@ describe("the package", () => {
     if (error === undefined && status !== 128) assert.equal(status, 0, name);
   });
 
-  it("is small: 3 MB packed; installed with all that it needs 15 MB on disk, and no other package", () => {
+  it("is small: 3 MB packed; installed with all that it needs 25 MB on disk, in at most 40 packages", () => {
     assert.ok(statSync(packed).size <= 3e6, `${statSync(packed).size} bytes packed`);
     const modules = join(npmProject, "node_modules");
-    assert.ok(bytesOnDisk(modules) <= 15e6, `${bytesOnDisk(modules)} bytes installed`);
+    assert.ok(bytesOnDisk(modules) <= 25e6, `${bytesOnDisk(modules)} bytes installed`);
     const lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8")) as {
       packages: object;
     };
-    assert.deepEqual(Object.keys(lock.packages), ["node_modules/orrery"]);
+    const names = Object.keys(lock.packages).map((path) => path.replace("node_modules/", ""));
+    assert.ok(names.length <= 40, names.join());
+    // Audits, licence tools and deduplication see the packages that the library runs.
+    for (const name of ["fast-json-stringify", "flexsearch", "lru-cache"]) {
+      assert.ok(names.includes(name), name);
+      const importers = readdirSync(join(installed, "dist")).filter(
+        (file) =>
+          file.endsWith(".js") &&
+          readFileSync(join(installed, "dist", file), "utf8").includes(`from "${name}`),
+      );
+      assert.ok(importers.length > 0, `${name} is imported by its name`);
+    }
   });
 
   it("names the packages that an export needs, which it does not bring", () => {

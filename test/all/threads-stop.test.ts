@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { comeBack } from "../../bench/support/returning.ts";
 import { PROGRAM } from "../support/program.ts";
+import { comeBack } from "../support/returning.ts";
 import { findNode } from "../support/runtimes.ts";
 import { makeSmall } from "../support/small.ts";
 

@@ -7,11 +7,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { comeBack } from "../../bench/support/returning.ts";
 import { freePort } from "../support/free-port.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { get, killAll, type LogLine, type Served, served, start, until } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
+import { comeBack } from "../support/returning.ts";
 import { findNode } from "../support/runtimes.ts";
 
 after(killAll);

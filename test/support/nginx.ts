@@ -1,4 +1,4 @@
-/** nginx as a static host of snapshots. */
+/** nginx as a static host of snapshots, and as a proxy that compresses. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,11 +10,13 @@ import { get, until } from "./process.ts";
 /**
  * Serves `web` in a folder, with gzip on the way where it is asked for.
  *
+ * @param server what stands in its place in the server's block
  * @returns the URL of `web/current/`, and the lines of its log of requests
  */
 export async function startNginx(
   t: { after(done: () => Promise<void>): void },
   folder: string,
+  server = `root ${folder}/web;`,
 ): Promise<{ url: string; asked: () => string[] }> {
   const port = await freePort();
   mkdirSync(join(folder, "temp"));
@@ -27,7 +29,7 @@ export async function startNginx(
      events {} http { ${temp.join(" ")}
        log_format asked '$status $request_uri $body_bytes_sent $http_authorization'; access_log ${folder}/asked asked;
        gzip on; gzip_types *; gzip_min_length 1;
-       server { listen 127.0.0.1:${port}; root ${folder}/web; } }`,
+       server { listen 127.0.0.1:${port}; ${server} } }`,
   );
   const nginx = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "inherit" });
   const exited = once(nginx, "exit");

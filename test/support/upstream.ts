@@ -71,7 +71,7 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
     asked: [],
     change: undefined,
     fault: undefined,
-    reload: orrery.reload,
+    reload: async () => void (await orrery.reload()),
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

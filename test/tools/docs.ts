@@ -6,6 +6,9 @@ import { defaultText, valueText } from "../../src/cli/help.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { FAULTS } from "../../src/model/fault.ts";
 import { SCHEMAS } from "../../src/model/model.ts";
+import { FIELDS, TABLES } from "../../src/model/schema.ts";
+import type { CountedMetric, EventRow } from "../../src/observe/event.ts";
+import { EVENTS } from "../../src/observe/events.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
 import { optionRows } from "../../src/server/open-options.ts";
 import { nameOf, type Setting, settingsOf, variableOf } from "../../src/settings/settings.ts";
@@ -58,6 +61,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         summary,
       ]),
     ),
+  events: () =>
+    table(
+      ["`event`", "Level", "Counted by", "Meaning"],
+      Object.entries<EventRow<never>>(EVENTS).map(([kind, { level, counts = {}, meaning }]) => [
+        `\`${kind}\``,
+        level,
+        (Object.keys(counts) as CountedMetric[]).map((name) => `\`${METRICS[name].name}\``).join(" ") || "–",
+        meaning,
+      ]),
+    ),
   metrics: () =>
     table(
       ["Metric", "Type", "Labels", "Tells"],
@@ -66,6 +79,16 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         type,
         labels.map((label) => `\`${label}\``).join(" ") || "–",
         help,
+      ]),
+    ),
+  rows: () =>
+    table(
+      ["File", "Fields"],
+      TABLES.map((name) => [
+        `\`${name}.ndjson\``,
+        FIELDS[name]
+          .map((field) => `\`${field.name}\`${field.absent === undefined ? "" : " (may be null)"}`)
+          .join(", "),
       ]),
     ),
   fields: () =>

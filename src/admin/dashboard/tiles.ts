@@ -54,22 +54,30 @@ export function routeName(route: string): string {
   return route === "" ? "other paths" : route;
 }
 
+/** How long ago the data were looked at, and below it how old they are themselves, where that is known. */
+function dataOf({ generation, ready }: Status): Tile {
+  const { maxAgeSeconds, maxDataAgeSeconds, ageSeconds } = ready;
+  const dataAge = generation?.dataAgeSeconds ?? null;
+  const allowed = maxDataAgeSeconds > 0 ? ` of at most ${duration(maxDataAgeSeconds)}` : "";
+  const limit = maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "no limit of age is set";
+  return tile(
+    "Data checked",
+    ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`,
+    dataAge === null ? limit : `the data are ${duration(dataAge)}${allowed} old`,
+    ready.status === "stale" ? "bad" : undefined,
+  );
+}
+
 function tilesOf(status: Status): Tile[] {
-  const { generation, requests, memory, ready, threads } = status;
+  const { generation, requests, memory, threads } = status;
   const died = sum(Object.values(threads.restarts));
   const silent = threads.all.filter(({ isAnswering }) => !isAnswering).length;
   const rows = generation?.rows;
-  const { maxAgeSeconds, ageSeconds } = ready;
   return [
     failuresOf(requests),
     tile("Requests / s", rate(requests.perSecond), `${count(requests.active)} in progress`),
     slowestOf(requests),
-    tile(
-      "Data checked",
-      ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`,
-      maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "no limit of age is set",
-      ready.status === "stale" ? "bad" : undefined,
-    ),
+    dataOf(status),
     // Small, by the style sheet, from here on.
     tile(
       "Threads",

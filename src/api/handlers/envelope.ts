@@ -2,7 +2,7 @@
 
 import { type Slices, sliceAll } from "../../model/body.ts";
 import { BUSY, type Busy, type Found } from "../../store/generation.ts";
-import { type Block, rowText, sliceRange, sliceRows } from "../../store/table.ts";
+import { type Block, type Cut, rowText, sliceRange, sliceRows } from "../../store/table.ts";
 import type { Outcome, Parameters } from "./route.ts";
 
 const HEAD = '{"data":[';
@@ -55,22 +55,21 @@ export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters
 /**
  * The page that a search gives, or will give.
  *
- * @param tail bytes to leave off each row; see {@link sliceRows}
  * @param more what follows the pagination, comma first
  */
 export function foundPage(
   block: Block,
   found: Found | Busy | Promise<Found | Busy>,
   parameters: Parameters,
-  tail = 0,
+  cut?: Cut,
   more = "",
 ): Outcome | Promise<Outcome> {
-  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, tail, more));
+  if (found instanceof Promise) return found.then((later) => foundPage(block, later, parameters, cut, more));
   if (found === BUSY) return { fault: "busy" };
   const { json, keepJson, total } = found;
   if (json !== undefined)
     return page(typeof json === "string" ? json : sliceAll(json), total, parameters, more);
-  const slices = sliceRows(block, found.rows, tail);
+  const slices = sliceRows(block, found.rows, cut);
   keepJson?.(slices);
   return page(slices, total, parameters, more);
 }

@@ -2,7 +2,8 @@
 
 import type { Body } from "../../model/body.ts";
 import type { FaultName } from "../../model/fault.ts";
-import type { Period, SchemaName, Scope } from "../../model/model.ts";
+import type { Period, Scope } from "../../model/model.ts";
+import type { ResourceName } from "../../model/schema.ts";
 import type { Caller, Search, SimilarSearch, Store } from "../../store/generation.ts";
 
 /** Name of a query parameter. */
@@ -57,7 +58,7 @@ export interface Route {
   /** Scope an API key needs, or null when any valid key will do. */
   readonly scope: Scope | null;
   readonly parameters: readonly ParameterName[];
-  readonly reply: { readonly envelope: Envelope; readonly schema: SchemaName };
+  readonly reply: { readonly envelope: Envelope; readonly schema: ResourceName };
   /** Errors of its own, beside those that every operation can answer. */
   readonly faults: readonly FaultName[];
   readonly summary: string;

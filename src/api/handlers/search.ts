@@ -2,7 +2,7 @@
 
 import { readTerm } from "../../search/fold.ts";
 import type { Busy, Found, FoundSimilar, PageOf } from "../../store/generation.ts";
-import type { Block } from "../../store/table.ts";
+import type { Block, Cut } from "../../store/table.ts";
 import { foundPage } from "./envelope.ts";
 import type { Call, Match, Outcome } from "./route.ts";
 
@@ -19,25 +19,23 @@ function passing(outcome: Outcome): Outcome {
 /**
  * Answers a search. Similar names are an answer only where the server has them;
  * while there is no index of them yet the exact search answers and says so.
- *
- * @param tail bytes to leave off each row
  */
 export function searchPage(
   table: "users" | "worlds",
   block: Block,
   call: Call,
-  tail = 0,
+  cut?: Cut,
 ): Outcome | Promise<Outcome> {
   const { search, similar, parameters } = call;
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
   const exact = (): Found | Busy | Promise<Found | Busy> => search[table](term, parameters, call);
   if (parameters.match !== "similar" || similar === undefined) {
-    return foundPage(block, exact(), parameters, tail);
+    return foundPage(block, exact(), parameters, cut);
   }
   const show = (found: FoundSimilar): Outcome | Promise<Outcome> => {
-    if (found !== undefined) return foundPage(block, found, parameters, tail, matchText("similar"));
-    const instead = foundPage(block, exact(), parameters, tail, matchText("exact"));
+    if (found !== undefined) return foundPage(block, found, parameters, cut, matchText("similar"));
+    const instead = foundPage(block, exact(), parameters, cut, matchText("exact"));
     return instead instanceof Promise ? instead.then(passing) : passing(instead);
   };
   const page: PageOf = { limit: parameters.limit, offset: parameters.offset };

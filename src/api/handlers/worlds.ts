@@ -1,5 +1,6 @@
 /** Operations on worlds. */
 
+import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 import { findId } from "../../store/ids.ts";
 import { rowsOf } from "../../store/lists.ts";
 import { oneRow, rowsPage, tablePage } from "./envelope.ts";
@@ -13,8 +14,7 @@ export function listWorlds({ store, parameters }: Call): Outcome {
 
 /** Worlds that contain every term of `q`, or whose names are similar to it. */
 export function findWorlds(call: Call): Outcome | Promise<Outcome> {
-  const { worlds, foundWorldTail } = call.store;
-  return searchPage("worlds", worlds, call, foundWorldTail);
+  return searchPage("worlds", call.store.worlds, call, FOUND_WORLD_CUT);
 }
 
 /** All visible worlds, most popular first. */

@@ -3,10 +3,6 @@
  * their reader holds the server up or ends it: writes are asynchronous, what
  * waits for the reader is bounded, lines beyond that are dropped and counted,
  * and whatever error a write meets, it is tried again.
- *
- * The log library's own destination would not do: it is silent for ever behind
- * EPIPE, waits 100 ms whenever a pipe is full, and its last flush never ends
- * where a write fails, so neither would the process.
  */
 
 import { closeSync, write, writeSync } from "node:fs";

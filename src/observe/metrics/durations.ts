@@ -14,15 +14,13 @@ import {
   SLICE,
   seriesAt,
 } from "./layout.ts";
-import { histogram, type Labels, type Sample } from "./samples.ts";
-import { METRICS } from "./table.ts";
+import { histogram, type Labels, labelsOf, type Sample } from "./samples.ts";
 
 /** Upper ends of the buckets that are shown, in seconds. */
 const SHOWN_BOUNDS = BOUNDS_MS.slice(FIRST_SHOWN).map((ms) => ms / 1000);
 
 /** Durations of requests by series, summed over all threads. */
 export function durationSamples(cells: RequestCells): Sample[] {
-  const { name } = METRICS.duration;
   const samples: Sample[] = [];
   for (let series = 0; series < SERIES; series++) {
     let count = 0;
@@ -37,24 +35,16 @@ export function durationSamples(cells: RequestCells): Sample[] {
         shown[Math.max(0, bucket - FIRST_SHOWN)]! += cells[from + bucket]!;
       }
     }
-    for (const sample of histogram(name, requestLabels(series), shown, SHOWN_BOUNDS, seconds))
-      samples.push(sample);
+    for (const sample of histogram(requestLabels(series), shown, SHOWN_BOUNDS, seconds)) samples.push(sample);
   }
   return samples;
 }
 
-/** Labels by series, made once. */
-const LABELS: Labels[] = [];
-
 function requestLabels(series: number): Labels {
-  const known = LABELS[series];
-  if (known !== undefined) return known;
   const { method, route, status } = seriesAt(series);
-  const labels = {
+  return labelsOf({
     http_request_method: method,
     ...(route === "" ? {} : { http_route: BASE_PATH + route }),
     ...(status === NO_STATUS ? {} : { http_response_status_code: String(status) }),
-  };
-  LABELS[series] = labels;
-  return labels;
+  });
 }

@@ -1,5 +1,6 @@
 /** The metrics as values: what a scrape tells, before it is text. */
 
+import type { CountedMetric } from "../event.ts";
 import { mainThread, type RequestCells } from "./counters.ts";
 import { durationSamples } from "./durations.ts";
 import { figuresOf, readTotals } from "./figures.ts";
@@ -15,8 +16,8 @@ import {
   SLICE,
 } from "./layout.ts";
 import type { ObservedCounts } from "./observed.ts";
-import { by, type Family, family, histogram, type Labels, one, type Sample } from "./samples.ts";
-import { METRICS, type MetricName } from "./table.ts";
+import { by, type Family, family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
+import { METRICS } from "./table.ts";
 
 /** Figures of shared limits since the start. */
 export interface SharedLimitsFigures {
@@ -40,6 +41,8 @@ export interface Measured {
   readonly problems: () => Readonly<Record<string, number>>;
   /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
   readonly ageSeconds: () => number | undefined;
+  /** The moment of the data that are served; undefined where it is not told. */
+  readonly createdAt: () => number | undefined;
   /** The generation that is served; undefined before the first. */
   readonly generation: () =>
     | {
@@ -60,14 +63,9 @@ function sums(cells: RequestCells, slices: readonly number[], from: number, leng
   );
 }
 
-/** A histogram that lies in slices with its sum behind it. */
-function histogramAt(
-  name: MetricName,
-  labels: Labels,
-  summed: readonly number[],
-  bounds: readonly number[],
-): Sample[] {
-  return histogram(METRICS[name].name, labels, summed.slice(0, -1), bounds, summed.at(-1)!);
+/** A histogram that lies in slices with its sum after it. */
+function histogramAt(labels: Labels, summed: readonly number[], bounds: readonly number[]): Sample[] {
+  return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
 }
 
 /** What threads count of themselves. */
@@ -76,15 +74,15 @@ function vitals(cells: RequestCells): Family[] {
   const serving = Array.from({ length: main }, (_, number) => number);
   const isThreaded = sums(cells, serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
   const groups = [
-    { labels: { thread: "main" }, slices: [main] },
-    ...(isThreaded ? [{ labels: { thread: "serving" }, slices: serving }] : []),
+    { labels: labelsOf({ thread: "main" }), slices: [main] },
+    ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
   ];
   const collectionCells = histogramCells(COLLECTION_BOUNDS);
   return [
     family(
       "delay",
       groups.flatMap(({ labels, slices }) =>
-        histogramAt("delay", labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
+        histogramAt(labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
       ),
     ),
     family(
@@ -95,7 +93,7 @@ function vitals(cells: RequestCells): Family[] {
       "collections",
       COLLECTION_KINDS.flatMap((kind, at) => {
         const summed = sums(cells, [...serving, main], COLLECTIONS + at * collectionCells, collectionCells);
-        return histogramAt("collections", { kind }, summed, COLLECTION_BOUNDS);
+        return histogramAt(labelsOf({ kind }), summed, COLLECTION_BOUNDS);
       }),
     ),
   ];
@@ -109,6 +107,7 @@ export function readFamilies({
   isReady,
   problems,
   ageSeconds,
+  createdAt,
   generation,
   keys,
   sharedLimits,
@@ -116,31 +115,34 @@ export function readFamilies({
   const { active, rejected, searches } = figuresOf(readTotals(cells));
   const served = generation();
   const age = ageSeconds();
+  const created = createdAt();
   const limits = sharedLimits();
+  const counted = (name: CountedMetric): Family => family(name, by(METRICS[name].labels[0], observed[name]));
   return [
     family("duration", durationSamples(cells)),
     family("active", one(active)),
     family("rejected", by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0])))),
     family(
       "searches",
-      searches.map(({ search, outcome, total }) => ({ labels: { search, outcome }, value: total })),
+      searches.map(({ search, outcome, total }) => ({ labels: labelsOf({ search, outcome }), value: total })),
     ),
     family("build", by("version", { [version]: 1 })),
     family("ready", one(isReady() ? 1 : 0)),
     family("problems", by("kind", problems())),
     family("generation", served ? by("generation", { [served.id]: 1 }) : []),
     family("loaded", served ? one(served.loadedAt) : []),
+    family("created", created === undefined ? [] : one(created)),
     family("age", age === undefined ? [] : one(age)),
     family("rows", served ? by("table", served.rows) : []),
-    family("loads", by("result", observed.loads)),
-    family("loadSeconds", observed.phases ? by("phase", observed.phases) : []),
+    counted("loads"),
+    counted("loadSeconds"),
     family("keys", one(keys())),
-    family("keysLoads", by("result", observed.keysLoads)),
-    family("restarts", by("role", observed.restarts)),
+    counted("keysLoads"),
+    counted("restarts"),
     ...vitals(cells),
-    family("droppedLines", one(observed.droppedLines)),
-    family("limitsAway", one(observed.limitsAway)),
-    family("limitsLosses", one(observed.limitsLosses)),
+    counted("droppedLines"),
+    counted("limitsAway"),
+    counted("limitsLosses"),
     family(
       "limitsAsks",
       limits ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures }) : [],

@@ -42,13 +42,14 @@ export const STATUSES: readonly number[] = [
   ...new Set([NO_STATUS, 200, 204, 302, 304, ...Object.values(FAULTS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/** Errors that are answers of an operation that was carried out, or a defect: not a rejection. */
+/** Errors that are no rejection: answers of an operation that was carried out, a defect, and those that no server sends. */
 const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
   "worldMissing",
   "userMissing",
   "instanceMissing",
   "snapshotChanged",
   "internal",
+  "closed",
 ]);
 
 const REJECTIONS = (Object.keys(FAULTS) as FaultName[]).filter((name) => !ANSWERS.has(name));
@@ -85,7 +86,7 @@ export const DELAY_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds: those of prom-client. */
+/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds. */
 export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
 export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
 

@@ -1,75 +1,29 @@
-/** What is counted of observations: loads, keys, threads. They are rare, and all arrive on the main thread. */
+/** What is counted of events: loads, keys, threads. They are rare, and all arrive on the main thread. */
 
-import type { Observation, ThreadRole } from "../events.ts";
+import type { CountedMetric } from "../event.ts";
+import { type Observation, rowOf } from "../events.ts";
+import { METRICS, type Metric } from "./table.ts";
 
-/** Counts since the start. */
-export interface ObservedCounts {
-  readonly loads: Record<"loaded" | "unchanged" | "refused" | "changing", number>;
-  /** Of the newest load that brought a generation, in seconds; undefined before the first. */
-  phases: Readonly<Record<"read" | "pack" | "index" | "total", number>> | undefined;
-  readonly keysLoads: Record<"loaded" | "unchanged" | "refused", number>;
-  readonly restarts: Record<ThreadRole, number>;
-  droppedLines: number;
-  /** Counter servers of shared limits: how many are away, and how often one went. */
-  limitsAway: number;
-  limitsLosses: number;
-}
+/** Values since the start, by the label's value; that of a metric without a label is "". */
+export type ObservedCounts = Readonly<Record<CountedMetric, Record<string, number>>>;
 
-/** Counts of nothing yet. */
+/** Counts of nothing yet: zeros, but no values of a gauge with labels. */
 export function createObservedCounts(): ObservedCounts {
-  return {
-    loads: { loaded: 0, unchanged: 0, refused: 0, changing: 0 },
-    phases: undefined,
-    keysLoads: { loaded: 0, unchanged: 0, refused: 0 },
-    restarts: { search: 0, serving: 0, similar: 0 },
-    droppedLines: 0,
-    limitsAway: 0,
-    limitsLosses: 0,
-  };
+  const counts = Object.entries<Metric>(METRICS).flatMap(([name, { type, labels, counted }]) => {
+    if (counted === undefined) return [];
+    const values = labels.length === 0 ? [""] : type === "counter" ? counted : [];
+    return [[name, Object.fromEntries(values.map((value) => [value, 0]))]];
+  });
+  return Object.fromEntries(counts);
 }
 
-/** Counts what was observed. */
+/** Counts an observation. */
 export function countObservation(counts: ObservedCounts, observation: Observation): void {
-  switch (observation.kind) {
-    case "snapshot-loaded": {
-      const { ms, readMs, packMs, indexMs } = observation;
-      counts.loads.loaded++;
-      counts.phases = {
-        read: readMs / 1000,
-        pack: packMs / 1000,
-        index: indexMs / 1000,
-        total: ms / 1000,
-      };
-      break;
-    }
-    case "snapshot-unchanged":
-      counts.loads.unchanged++;
-      break;
-    case "snapshot-refused":
-      counts.loads[observation.changing ? "changing" : "refused"]++;
-      break;
-    case "keys-loaded":
-      counts.keysLoads.loaded++;
-      break;
-    case "keys-unchanged":
-      counts.keysLoads.unchanged++;
-      break;
-    case "keys-refused":
-      counts.keysLoads.refused++;
-      break;
-    case "thread-died":
-      // Whether or not another can be started.
-      counts.restarts[observation.role]++;
-      break;
-    case "limits-away":
-      counts.limitsAway++;
-      counts.limitsLosses++;
-      break;
-    case "limits-back":
-      counts.limitsAway--;
-      break;
-    case "log-lines-dropped":
-      counts.droppedLines += observation.count;
-      break;
+  for (const [name, given] of Object.entries(rowOf(observation).counts ?? {})) {
+    const change = typeof given === "function" ? given(observation) : given;
+    const values = counts[name as CountedMetric];
+    if (typeof change === "string") values[change]!++;
+    else if (typeof change === "number") values[""]! += change;
+    else Object.assign(values, change);
   }
 }

@@ -1,18 +1,16 @@
-/** Values of metrics, as they go to prom-client. */
+/** Values of metrics, before they are text. */
 
 import { METRICS, type MetricName } from "./table.ts";
 
-/** Labels by their names. */
-export type Labels = Readonly<Record<string, string>>;
+/** Labels as text: `a="1",b="2"`, or "" for none. */
+export type Labels = string;
 
 /** One value of a metric. */
 export interface Sample {
-  readonly value: number;
   readonly labels: Labels;
-  /** More labels. The text of the same object is made once. */
-  readonly sharedLabels?: Labels;
-  /** Where it is not that of the metric: `…_bucket`, `…_sum`, `…_count` of a histogram. */
-  readonly metricName?: string;
+  readonly value: number;
+  /** What follows the metric's name: `_bucket`, `_sum` or `_count` of a histogram. */
+  readonly suffix?: string;
 }
 
 /** A metric with its values. */
@@ -23,6 +21,15 @@ export interface Family {
   readonly values: readonly Sample[];
 }
 
+const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };
+
+/** The text of labels. */
+export function labelsOf(values: Readonly<Record<string, string>>): Labels {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (unit) => ESCAPES[unit]!)}"`)
+    .join(",");
+}
+
 /** One of ours. */
 export function family(name: MetricName, values: readonly Sample[]): Family {
   const { name: full, help, type } = METRICS[name];
@@ -31,52 +38,38 @@ export function family(name: MetricName, values: readonly Sample[]): Family {
 
 /** A value without labels. */
 export function one(value: number): Sample[] {
-  return [{ value, labels: {} }];
+  return [{ labels: "", value }];
 }
 
-/** A value for each name of a record. */
-export function by(label: string, values: Readonly<Record<string, number>>): Sample[] {
-  return Object.entries(values).map(([name, value]) => ({ value, labels: { [label]: name } }));
+/** A value for each name of a record; without a label there is one. */
+export function by(label: string | undefined, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({
+    labels: label === undefined ? "" : labelsOf({ [label]: name }),
+    value,
+  }));
 }
-
-/**
- * The labels of a histogram's buckets, by its own labels. prom-client makes the text of an object of shared labels once,
- * and that is most of the work of a scrape: so those of each bucket are an object that stays.
- */
-const BUCKET_LABELS = new WeakMap<Labels, readonly Labels[]>();
-
-function bucketLabels(own: Labels, bounds: readonly number[]): readonly Labels[] {
-  const known = BUCKET_LABELS.get(own);
-  if (known !== undefined) return known;
-  const labels = [...bounds.map(String), "+Inf"].map((le) => ({ le, ...own }));
-  BUCKET_LABELS.set(own, labels);
-  return labels;
-}
-
-const NO_LABELS = {};
 
 /**
  * A histogram's samples.
  *
- * @param own its labels; the same object belongs to one histogram, and keeps the texts of its buckets
+ * @param own its labels
  * @param counts by bucket, the one without an end last
  * @param bounds upper ends of the buckets but the last, in seconds
  */
 export function histogram(
-  name: string,
   own: Labels,
   counts: readonly number[],
   bounds: readonly number[],
   sum: number,
 ): Sample[] {
-  const samples: Sample[] = [];
-  const metricName = `${name}_bucket`;
   let total = 0;
-  for (const [at, sharedLabels] of bucketLabels(own, bounds).entries()) {
-    total += counts[at]!;
-    samples.push({ metricName, labels: NO_LABELS, sharedLabels, value: total });
-  }
-  samples.push({ metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels: own, value: sum });
-  samples.push({ metricName: `${name}_count`, labels: NO_LABELS, sharedLabels: own, value: total });
-  return samples;
+  const buckets = counts.map((count, at): Sample => {
+    total += count;
+    return { suffix: "_bucket", labels: `le="${bounds[at] ?? "+Inf"}",${own}`, value: total };
+  });
+  return [
+    ...buckets,
+    { suffix: "_sum", labels: own, value: sum },
+    { suffix: "_count", labels: own, value: total },
+  ];
 }

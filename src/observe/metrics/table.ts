@@ -7,9 +7,11 @@ export interface Metric {
   /** Names of its labels. Their values come from tables of this program: none is ever a key, a token or a client's text. */
   readonly labels: readonly string[];
   readonly help: string;
+  /** Of a metric that counts events: the values of its label; none where it has no label. */
+  readonly counted?: readonly string[];
 }
 
-/** Every metric of our own. Those of the process and of Node are prom-client's. */
+/** Every metric of our own. Those of the process and of Node are in `process.ts`. */
 export const METRICS = {
   duration: {
     name: "http_server_request_duration_seconds",
@@ -65,6 +67,12 @@ export const METRICS = {
     labels: [],
     help: "When the generation began to be served.",
   },
+  created: {
+    name: "orrery_snapshot_created_timestamp_seconds",
+    type: "gauge",
+    labels: [],
+    help: "The moment of the data that are served: createdAt in the manifest of the snapshot, where it has one.",
+  },
   age: {
     name: "orrery_snapshot_age_seconds",
     type: "gauge",
@@ -82,12 +90,14 @@ export const METRICS = {
     type: "counter",
     labels: ["result"],
     help: "Loads of the snapshot: loaded, unchanged, refused, or changing (its files changed under way; they are read again).",
+    counted: ["loaded", "unchanged", "refused", "changing"],
   },
   loadSeconds: {
     name: "orrery_snapshot_load_seconds",
     type: "gauge",
     labels: ["phase"],
     help: "Duration of the load of the generation that is served: read, pack and index are parts of total.",
+    counted: ["read", "pack", "index", "total"],
   },
   keys: {
     name: "orrery_keys",
@@ -100,12 +110,14 @@ export const METRICS = {
     type: "counter",
     labels: ["result"],
     help: "Readings of the keys file: loaded (it holds something new), unchanged or refused.",
+    counted: ["loaded", "unchanged", "refused"],
   },
   restarts: {
     name: "orrery_thread_restarts_total",
     type: "counter",
     labels: ["role"],
     help: "Threads that died and were started again.",
+    counted: ["search", "serving", "similar"],
   },
   delay: {
     name: "orrery_event_loop_delay_seconds",
@@ -130,18 +142,21 @@ export const METRICS = {
     type: "counter",
     labels: [],
     help: "Lines of the log that were not written since its reader was too slow or gone.",
+    counted: [],
   },
   limitsAway: {
     name: "orrery_shared_limits_away",
     type: "gauge",
     labels: [],
     help: "Servers of --shared-limits that cannot be asked; several only with a cluster.",
+    counted: [],
   },
   limitsLosses: {
     name: "orrery_shared_limits_losses_total",
     type: "counter",
     labels: [],
     help: "How often a server of --shared-limits went away.",
+    counted: [],
   },
   limitsAsks: {
     name: "orrery_shared_limits_asks_total",

@@ -6,8 +6,13 @@ export interface SnapshotEvents {
   readonly began: () => void;
   /** It is over. */
   readonly ended: () => void;
-  /** What is served is what there is. @param ageMs how long ago that was so, in milliseconds */
-  readonly confirmed: (ageMs: number) => void;
+  /**
+   * What is served is what there is.
+   *
+   * @param ageMs how long ago that was so, in milliseconds
+   * @param createdAt the moment of the data, as the manifest tells it
+   */
+  readonly confirmed: (ageMs: number, createdAt?: string | undefined) => void;
 }
 
 /** Does a load, and tells when it begins and when it is over. */

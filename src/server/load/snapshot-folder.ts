@@ -2,6 +2,7 @@
 
 import type { Refused } from "../../snapshot/load.ts";
 import { SourceError } from "../../util/source-error.ts";
+import { systemErrorText } from "../../util/system-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import type { Occasion, Source } from "./source.ts";
 
@@ -36,6 +37,12 @@ export class SnapshotFolder {
    */
   async refresh(occasion: Occasion, signal: AbortSignal): Promise<void> {
     if (this.#source) this.#path = await this.#source.refresh(occasion, signal);
+  }
+
+  /** Why it cannot be looked at. */
+  problemOf(error: unknown): string {
+    if (error instanceof SourceError) return error.message;
+    return `${this.#path}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
   }
 
   /** Loads it. What will not do may be a damaged copy: then it is repaired and loaded once more. */

@@ -5,16 +5,17 @@
  * load is under way becomes one more load behind it, however often it comes.
  */
 
+import type { ReloadResult } from "../../model/reload.ts";
 import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
-import { renameProblems, shrinkProblems } from "../../snapshot/refusals.ts";
+import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
+import { findRenewed } from "../../snapshot/renewed.ts";
 import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { systemErrorText } from "../../util/system-error.ts";
 import { loadedObservation, unchangedObservation } from "./load-observations.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import { ServedGeneration, type ServedOptions } from "./served.ts";
@@ -33,16 +34,11 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly events?: SnapshotEvents;
 }
 
-/** The first load failed. */
-export class SnapshotError extends Error {
-  override name = "SnapshotError";
-  /** One line a problem. */
+/** @internal What became of a load. */
+export interface SnapshotOutcome {
+  readonly result: ReloadResult;
+  /** Why it was refused, a line each. */
   readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-    this.problems = problems;
-  }
 }
 
 /** @internal The keeper of one folder. */
@@ -51,8 +47,12 @@ export interface SnapshotKeeper {
   readonly current: () => Generation;
   /** What its searches run over, for other threads. */
   readonly index: () => SearchIndex;
-  /** Loads again; resolves when the load that this call asked for is over. */
-  readonly reload: () => Promise<void>;
+  /**
+   * Loads again; resolves when the load that this call asked for is over, with its outcome.
+   *
+   * @param allowShrink whether that load may take what has less than half of the users or worlds
+   */
+  readonly reload: (allowShrink?: boolean) => Promise<SnapshotOutcome>;
   /** Checks the folder every so many milliseconds. */
   readonly watch: (everyMs: number) => void;
   /** Stops watching, and trying again: no load begins any more. */
@@ -92,6 +92,10 @@ export async function keepSnapshot(
   let loadedFingerprint: string | undefined;
   /** Whether that is what is served. */
   let isServed = false;
+  /** The moment of the data that are served. */
+  let createdAt: string | undefined;
+  /** Whether the next load may take what has shrunk. */
+  let allowsShrinkOnce = false;
   const loads = new Coalesced(async () => {
     // It may have waited for its turn.
     if (stopped) return;
@@ -103,10 +107,13 @@ export async function keepSnapshot(
   let retry: NodeJS.Timeout | undefined;
   const pauses = new GrowingPauses(RETRY_MS);
   let stopped = false;
+  let outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   const closing = new AbortController();
 
   async function loadOnce(): Promise<LoadedSearchable | Refused> {
     const { generation, serving } = served;
+    const allowShrink = options.allowShrink || allowsShrinkOnce;
+    allowsShrinkOnce = false;
     const before = serving && { before: serving };
     const { onProgress, ...loadOptions } = options;
     // Nobody looks on once requests are served. A message wakes the serving thread while the one that loads still has the
@@ -119,16 +126,11 @@ export async function keepSnapshot(
       signal: closing.signal,
     });
     if (!result.ok || generation === undefined) return result;
-    if (result.store.id !== generation.store.id) {
-      const problems = options.allowShrink ? [] : shrinkProblems(generation.store, result.store);
-      if (problems.length === 0) return result;
-      result.retire();
-      return { ok: false, problems, fingerprint: result.fingerprint };
-    }
-    result.retire();
-    const problems = renameProblems(generation.store, result.store);
+    const isSame = result.store.id === generation.store.id;
+    const problems = refusalsOf(generation.store, result.store, allowShrink);
+    if (isSame || problems.length > 0) result.retire();
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
-    served.keep(result);
+    if (isSame) served.keep(result);
     return result;
   }
 
@@ -141,6 +143,7 @@ export async function keepSnapshot(
       if (closing.signal.aborted) return;
       if (!(error instanceof SourceError)) throw error;
       if (generation === undefined) throw new SnapshotError([error.message]);
+      outcome = { result: "refused", problems: [error.message] };
       observe({ kind: "snapshot-refused", problems: [error.message], serving: generation.store.id });
       return;
     }
@@ -161,11 +164,14 @@ export async function keepSnapshot(
     isServed = result.ok;
     if (!result.ok) {
       if (generation === undefined) throw new SnapshotError(result.problems);
+      outcome = { result: "refused", problems: result.problems };
       tellOfRefused(result, generation.store.id, retryMs);
       return;
     }
-    events?.confirmed(ageMs);
-    if (result.store.id === generation?.store.id) {
+    ({ createdAt } = result);
+    events?.confirmed(ageMs, createdAt);
+    outcome = { result: result.store.id === generation?.store.id ? "unchanged" : "loaded", problems: [] };
+    if (outcome.result === "unchanged") {
       observe(unchangedObservation(result, performance.now() - began));
     } else {
       served.replace(result);
@@ -184,8 +190,22 @@ export async function keepSnapshot(
     if (!stopped) retry = setTimeout(() => void reload(), retryMs).unref();
   }
 
-  function reload(): Promise<void> {
-    return stopped ? Promise.resolve() : loads.ask();
+  async function reload(allowShrink = false): Promise<SnapshotOutcome> {
+    if (stopped)
+      return { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
+    allowsShrinkOnce ||= allowShrink;
+    await loads.ask();
+    return outcome;
+  }
+
+  /** Takes the moment of the data from a manifest that lists what is served. @returns whether it does */
+  async function takeRenewed(): Promise<boolean> {
+    const renewed = await findRenewed(folder.path, served.serving!, options.files);
+    if (renewed === undefined || loads.isRunning) return false;
+    createdAt = renewed.createdAt;
+    loadedFingerprint = renewed.fingerprint;
+    isServed = true;
+    return true;
   }
 
   /** Two equal fingerprints that differ from what is loaded: the writer is done. */
@@ -193,17 +213,16 @@ export async function keepSnapshot(
   async function check(): Promise<void> {
     if (loads.isRunning) return;
     let seen: string;
+    let isCurrent: boolean;
     try {
       await folder.refresh("watch", closing.signal);
       // Somebody may have asked for a load meanwhile.
       if (loads.isRunning) return;
       seen = await fingerprintOf(folder.path, options.files);
+      isCurrent = seen === loadedFingerprint ? isServed : await takeRenewed();
     } catch (error) {
       if (closing.signal.aborted) return;
-      const problem =
-        error instanceof SourceError
-          ? error.message
-          : `${folder.path}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
+      const problem = folder.problemOf(error);
       if (lastSeen !== problem && served.generation !== undefined) {
         observe({ kind: "snapshot-refused", problems: [problem], serving: served.generation.store.id });
       }
@@ -213,8 +232,8 @@ export async function keepSnapshot(
     // What comes from a source is whole when it comes.
     const settled = seen === lastSeen || folder.isSettled;
     lastSeen = seen;
-    if (seen === loadedFingerprint && isServed) events?.confirmed(folder.ageMs);
-    if (settled && seen !== loadedFingerprint) await reload();
+    if (isCurrent) events?.confirmed(folder.ageMs, createdAt);
+    else if (settled && seen !== loadedFingerprint) await reload();
   }
 
   function stop(): void {

@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
-import type { Key } from "../../auth/keys.ts";
+import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { HttpOptions } from "../../http/server.ts";
@@ -23,6 +23,9 @@ export interface StoreToServe {
   readonly hasSimilar: boolean;
 }
 
+/** What a key ring is made of; the ring itself stays in its thread. */
+export type SentKeys = Pick<KeyRing, "byHash" | "previous">;
+
 /** What a serving thread is started with. */
 export interface ServingTask {
   readonly settings: Settings;
@@ -42,14 +45,14 @@ export interface ServingTask {
   readonly thread: number;
   /** The searches that wait in all threads. */
   readonly pending: SharedPending;
-  readonly keys: ReadonlyMap<string, Key>;
+  readonly keys: SentKeys;
   readonly generation: StoreToServe;
 }
 
 /** To a serving thread. */
 export type ToServing =
   | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
-  | { readonly kind: "keys"; readonly keys: ReadonlyMap<string, Key> }
+  | { readonly kind: "keys"; readonly keys: SentKeys }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
   /** What shared limits say to it. */
   | { readonly kind: "shared"; readonly message: unknown }

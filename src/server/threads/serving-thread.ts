@@ -74,7 +74,7 @@ const shared =
 const state = composeState(task.settings, {
   counters: task.counters,
   shared,
-  keys: new KeyRing(task.keys),
+  keys: new KeyRing(task.keys.byHash, task.keys.previous),
   requestCounters,
   generation: take(task.generation),
   observe,
@@ -95,7 +95,7 @@ port.on("message", async (message: ToServing) => {
       break;
     }
     case "keys":
-      state.gate.keys = new KeyRing(message.keys);
+      state.gate.keys = new KeyRing(message.keys.byHash, message.keys.previous);
       break;
     case "generation":
       tellOfCache();

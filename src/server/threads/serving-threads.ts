@@ -9,6 +9,7 @@
 
 import type { AddressInfo } from "node:net";
 import { MessageChannel, type Worker } from "node:worker_threads";
+import type { KeyRing } from "../../auth/keys.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { Observe } from "../../observe/events.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
@@ -20,7 +21,7 @@ import type { OpenState } from "../open.ts";
 import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";
 import { takeBatch } from "./observation-batches.ts";
 import { answerFrom } from "./question-port.ts";
-import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
+import type { FromServing, SentKeys, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
 import type { CacheQuestion } from "./thread-figures.ts";
 
 /** Between attempts to start a thread that does not start. */
@@ -59,6 +60,8 @@ interface Thread extends AskedForFigures {
   stopped: boolean;
   drained: boolean;
 }
+
+const toSend = ({ byHash, previous }: KeyRing): SentKeys => ({ byHash, previous });
 
 /**
  * Starts threads.
@@ -129,7 +132,7 @@ export async function startServingThreads(
         pending,
         counters: state.gate.counters,
         shared: sharedLimits?.handed,
-        keys: state.gate.keys.byHash,
+        keys: toSend(state.gate.keys),
         generation: toServe(state.generation, searchIndex()),
       };
       const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
@@ -201,7 +204,7 @@ export async function startServingThreads(
   // Before the first one starts: what is new while they start must reach them, too.
   follow({
     takeKeys(keys) {
-      for (const thread of threads) tell(thread, { kind: "keys", keys: keys.byHash });
+      for (const thread of threads) tell(thread, { kind: "keys", keys: toSend(keys) });
     },
     takeGeneration(generation, index) {
       for (const thread of threads) {

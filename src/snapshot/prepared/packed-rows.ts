@@ -2,14 +2,20 @@
  * Whether packed tables hold rows as the encoder writes them, so that replies made of them are JSON, whoever made
  * the file.
  *
- * Every byte of every row is judged. The schemas give the form of a table's rows: names, ids and times have a fixed length
- * and are compared four bytes at a time, texts and counts are followed to their ends.
+ * Every byte of every row is judged. The table of fields gives the form of a table's rows: names, ids and times have a fixed
+ * length and are compared four bytes at a time, other values are followed to their ends.
  */
 
 import { isUtf8 } from "node:buffer";
 import { setImmediate as turn } from "node:timers/promises";
-import { type ObjectSchema, SCHEMAS } from "../../model/model.ts";
-import { TIME_BYTES } from "../../model/time.ts";
+import {
+  FIELDS,
+  type FieldType,
+  servedLayout,
+  TABLES,
+  type TableName,
+  VALUE_BYTES,
+} from "../../model/schema.ts";
 import type { Store } from "../../store/generation.ts";
 import type { Block } from "../../store/table.ts";
 
@@ -24,20 +30,12 @@ const ONES = 0x01010101;
 const ZEROS = 0x30303030;
 const HIGH_BITS = 0x80808080;
 
-const ID_BYTES = 36;
-
-/** Kinds of values. */
-const ID = 0;
-const TIME = 1;
-const TEXT = 2;
-const COUNT = 3;
-
-/** Some bytes that are the same in all rows of a table, and the kind of the value after them. */
+/** Some bytes that are the same in all rows of a table, and the type of the value after them. */
 interface Part {
   /** The bytes as words, of which the last may overlap the one before it. */
   readonly literal: Int32Array;
   readonly length: number;
-  readonly next: number;
+  readonly next: FieldType;
 }
 
 /** The form of a table's rows. */
@@ -48,7 +46,7 @@ interface Shape {
   readonly end: number;
 }
 
-function partOf(text: string, next: number): Part {
+function partOf(text: string, next: FieldType): Part {
   const bytes = Buffer.from(text);
   const words = Array.from({ length: Math.ceil(bytes.length / 4) }, (_, word) =>
     bytes.readInt32LE(Math.min(word * 4, bytes.length - 4)),
@@ -56,29 +54,14 @@ function partOf(text: string, next: number): Part {
   return { literal: Int32Array.from(words), length: bytes.length, next };
 }
 
-function kindOf({ type, format }: { type: string; format?: string }): number {
-  if (type === "integer") return COUNT;
-  if (format === undefined) return TEXT;
-  return format === "uuid" ? ID : TIME;
-}
-
-/** The form of the rows of a schema. What is true or false is true: a visible world is public. */
-function shapeOf({ properties }: ObjectSchema): Shape {
-  const parts: Part[] = [];
-  let text = "{";
-  let quote = "";
-  for (const [name, value] of Object.entries(properties)) {
-    text += `"${name}":`;
-    if (value.type === "boolean") text += "true,";
-    else {
-      const kind = kindOf(value);
-      quote = kind === COUNT ? "" : '"';
-      parts.push(partOf(text + quote, kind));
-      text = `${quote},`;
-    }
-  }
-  const end = Buffer.from(`${quote}},`);
-  return { parts, endBytes: end.length, end: end.readUIntLE(0, end.length) };
+function shapeOf(table: TableName): Shape {
+  const { parts, end } = servedLayout(FIELDS[table]);
+  const last = Buffer.from(`${end},`);
+  return {
+    parts: parts.map(({ before, field }) => partOf(before, field.type)),
+    endBytes: last.length,
+    end: last.readUIntLE(0, last.length),
+  };
 }
 
 function isLiteral(view: DataView, at: number, { literal, length }: Part): boolean {
@@ -192,12 +175,22 @@ function countEnd(view: DataView, from: number, to: number): number {
   return isCount ? at : -1;
 }
 
+/** `true`, and `alse`, as numbers of four bytes. */
+const [TRUE, ALSE] = ["true", "alse"].map((word) => Buffer.from(word).readInt32LE());
+
+function booleanEnd(view: DataView, at: number, to: number): number {
+  if (at + 5 > to) return -1;
+  if (view.getInt32(at, true) === TRUE) return at + 4;
+  return view.getUint8(at) === 0x66 && view.getInt32(at + 1, true) === ALSE ? at + 5 : -1;
+}
+
 /** The place after a value, or -1. */
-function valueEnd(view: DataView, at: number, to: number, kind: number): number {
-  if (kind === TEXT) return textEnd(view, at, to);
-  if (kind === COUNT) return countEnd(view, at, to);
-  const end = at + (kind === ID ? ID_BYTES : TIME_BYTES);
-  return end <= to && (kind === ID ? isId(view, at) : isTime(view, at)) ? end : -1;
+function valueEnd(view: DataView, at: number, to: number, type: FieldType): number {
+  if (type === "text") return textEnd(view, at, to);
+  if (type === "count") return countEnd(view, at, to);
+  if (type === "boolean") return booleanEnd(view, at, to);
+  const end = at + VALUE_BYTES[type]!;
+  return end <= to && (type === "id" ? isId(view, at) : isTime(view, at)) ? end : -1;
 }
 
 function isRow(view: DataView, from: number, to: number, { parts, endBytes, end }: Shape): boolean {
@@ -229,12 +222,10 @@ function areRows({ bytes, starts }: Block, from: number, to: number, shape: Shap
   return true;
 }
 
-const TABLES = [
-  ["users", shapeOf(SCHEMAS.user)],
-  ["worlds", shapeOf(SCHEMAS.world)],
-  ["worldStats", shapeOf(SCHEMAS.worldStats)],
-  ["instances", shapeOf(SCHEMAS.instance)],
-] as const;
+const SHAPES = TABLES.map((table) => {
+  const block = table === "world-stats" ? "worldStats" : table;
+  return [block, shapeOf(table)] as const;
+});
 
 /**
  * The path of the first block that holds something else; undefined where all are as they must be.
@@ -243,7 +234,7 @@ const TABLES = [
  * @param onPiece called between turns; a throw ends the check
  */
 export async function misfitRows(store: Store, onPiece: () => void): Promise<string | undefined> {
-  for (const [name, shape] of TABLES) {
+  for (const [name, shape] of SHAPES) {
     const block = store[name];
     for (let from = 0; from < block.rows; ) {
       const to = pieceEnd(block, from);

@@ -10,7 +10,7 @@
 
 import { NUMBER_SHIFT } from "../../search/shared/posting.ts";
 import { BIGRAM, GRAM } from "../../search/shared/trigrams.ts";
-import { FOUND_WORLD_TAIL } from "../../store/encode.ts";
+import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 
 /** Looks at all items of an array, in pieces, in order. */
 export interface ItemsCheck {
@@ -167,7 +167,7 @@ const RULES: readonly Rule[] = [
   ...tableRules("store.users"),
   hashRule("store.worlds.ids.slots", WORLDS),
   // What a search leaves off must be there, and something before it.
-  ["store.worlds.starts", (sizeOf) => ascending(sizeOf("store.worlds.bytes"), FOUND_WORLD_TAIL + 2)],
+  ["store.worlds.starts", (sizeOf) => ascending(sizeOf("store.worlds.bytes"), FOUND_WORLD_CUT.tail + 2)],
   ...tableRules("store.instances"),
   ...blockRules("store.worldStats"),
   numbersOf("store.popular.all", WORLDS),
@@ -202,7 +202,7 @@ export function createItemsChecks(sizeOf: SizeOf): readonly (readonly [path: str
 
 /** The first number that fits no index, by its path; undefined where all do. */
 export function misfitNumber(sizeOf: SizeOf): string | undefined {
-  if (sizeOf("store.foundWorldTail") !== FOUND_WORLD_TAIL) return "store.foundWorldTail";
+  if (sizeOf("store.foundWorldTail") !== FOUND_WORLD_CUT.tail) return "store.foundWorldTail";
   for (const trigrams of ["index.users.trigrams", `${WORDS}.trigrams`]) {
     const gram = sizeOf(`${trigrams}.gram`);
     if (gram !== GRAM && gram !== BIGRAM) return `${trigrams}.gram`;

@@ -1,7 +1,7 @@
 /** What a mirror has collected, as a snapshot. */
 
 import { join } from "node:path";
-import type { RowFile } from "../../model/model.ts";
+import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { readManifestOf } from "../../snapshot/manifest.ts";
 import type { MirrorNote } from "../../upstream/mirror-note.ts";
 import { currentVersion, publishVersion } from "../publish.ts";
@@ -39,17 +39,18 @@ async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
   }
 }
 
+/** A row with the fields that no reply shows: those of a visible one are known. */
+function withHidden(table: TableName, row: object): object {
+  const shown = FIELDS[table].map(({ name, shows }) => [name, shows?.only]);
+  return { ...Object.fromEntries(shown), ...row };
+}
+
 async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
-  const tables: Record<RowFile, readonly object[]> = {
-    "users.ndjson": users,
-    "worlds.ndjson": worlds.map((world) => ({ ...world, status: "ACTIVE" })),
-    "world-stats.ndjson": stats,
-    "instances.ndjson": instances.map(({ id, worldId, createdAt }) => {
-      return { id, worldId, isPublic: true, isActive: true, createdAt };
-    }),
-  };
+  const tables = { users, worlds, "world-stats": stats, instances };
   const files = new Map<string, WrittenFile>();
-  for (const [name, rows] of Object.entries(tables)) {
+  for (const table of TABLES) {
+    const name = `${table}.ndjson`;
+    const rows = tables[table].map((row) => withHidden(table, row));
     files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
   }
   return files;

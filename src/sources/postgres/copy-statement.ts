@@ -1,6 +1,7 @@
 /** From a query and the columns that it gives to the statement that copies its rows as lines of JSON. */
 
-import { type ColumnKind, FIELDS, plainName, type TableName } from "./queries.ts";
+import { FIELDS, type FieldType, type TableName } from "../../model/schema.ts";
+import { plainName } from "./queries.ts";
 
 /** A column of a query's result. */
 export interface Column {
@@ -38,8 +39,8 @@ const FIRST_OWN_TYPE = 16_384;
 const TEXTS: readonly number[] = [TYPE.text, TYPE.varchar, TYPE.bpchar, TYPE.name, TYPE.uuid];
 const JSONS: readonly number[] = [TYPE.json, TYPE.jsonb, TYPE.text];
 
-/** The types of the columns of each kind, and what a reader calls it. */
-const KINDS: Readonly<Record<ColumnKind, { readonly types: readonly number[]; readonly words: string }>> = {
+/** The types of the columns of fields, and what a reader calls them. */
+const KINDS: Readonly<Record<FieldType, { readonly types: readonly number[]; readonly words: string }>> = {
   id: { types: TEXTS, words: "a UUID" },
   text: { types: TEXTS, words: "text" },
   boolean: { types: [TYPE.bool], words: "a boolean" },
@@ -50,7 +51,7 @@ const KINDS: Readonly<Record<ColumnKind, { readonly types: readonly number[]; re
   time: { types: [TYPE.timestamptz, TYPE.timestamp, TYPE.date, ...TEXTS], words: "a time" },
 };
 
-function isOfKind(kind: ColumnKind, type: number): boolean {
+function isOfKind(kind: FieldType, type: number): boolean {
   if (KINDS[kind].types.includes(type)) return true;
   return type >= FIRST_OWN_TYPE && (kind === "text" || kind === "id");
 }
@@ -89,17 +90,17 @@ function expressionOf({ name, type }: Column): string {
 /** Every field with its column. */
 function fieldsOf(table: TableName, columns: readonly Column[]): string[] {
   const fields: string[] = [];
-  for (const { name, kind, optional } of FIELDS[table]) {
+  for (const { name, type, absent } of FIELDS[table]) {
     const found = columns.filter((column) => plainName(column.name) === plainName(name));
     const [column] = found;
     if (column === undefined) {
-      if (optional) continue;
+      if (absent !== undefined) continue;
       const names = columns.map((given) => given.name).join(", ");
       throw new ColumnsError(`the query gives no column for ${name}, but ${names || "none at all"}`);
     }
     if (found.length > 1) throw new ColumnsError(`the query gives ${found.length} columns for ${name}`);
-    if (!isOfKind(kind, column.type)) {
-      throw new ColumnsError(`column ${column.name}: must be ${KINDS[kind].words}, is`, column.type);
+    if (!isOfKind(type, column.type)) {
+      throw new ColumnsError(`column ${column.name}: must be ${KINDS[type].words}, is`, column.type);
     }
     fields.push(`${expressionOf(column)} AS ${quoted(name)}`);
   }

@@ -2,6 +2,7 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { TableName } from "../../model/schema.ts";
 import { publishVersion } from "../publish.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import {
@@ -14,7 +15,7 @@ import {
 } from "../row-folder.ts";
 import { copyTables } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import type { Queries, TableName } from "./queries.ts";
+import type { Queries } from "./queries.ts";
 
 /** Makes a prepared snapshot of the rows in one folder, in another, and a manifest beside it; gives its size in bytes. */
 export type Prepare = (from: string, to: string, maxBytes: number) => Promise<Prepared>;

@@ -2,10 +2,11 @@
 
 import { connect as connectSocket } from "node:net";
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
+import { TABLES, type TableName } from "../../model/schema.ts";
 import { ColumnsError, copyStatement, nested } from "./copy-statement.ts";
 import { PostgresError, postgresText } from "./postgres-errors.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import { type Queries, TABLES, type TableName } from "./queries.ts";
+import type { Queries } from "./queries.ts";
 
 /** The packages that this needs beside ours are not installed. */
 export class MissingPackageError extends Error {

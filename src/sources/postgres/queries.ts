@@ -1,70 +1,25 @@
-/** The queries of an export, one a table, and what each must give. */
+/** The queries of an export, one a table. */
 
+import { byTable, FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { isObject, notJson } from "../../util/json.ts";
 import { nearest } from "../../util/nearest.ts";
-
-/** A table of a snapshot as the queries name it, which is its file without the ending. */
-export type TableName = "users" | "worlds" | "world-stats" | "instances";
-
-/** What a column of a query must hold. */
-export type ColumnKind = "id" | "text" | "boolean" | "count" | "time";
-
-/** A field of a row. */
-export interface Field {
-  readonly name: string;
-  readonly kind: ColumnKind;
-  /** May be null, or missing altogether. */
-  readonly optional?: true;
-}
-
-/** The fields of every table, in the order in which they are served. */
-export const FIELDS: Readonly<Record<TableName, readonly Field[]>> = {
-  users: [
-    { name: "id", kind: "id" },
-    { name: "displayName", kind: "text" },
-    { name: "userIconUrl", kind: "text", optional: true },
-    { name: "createdAt", kind: "time" },
-  ],
-  worlds: [
-    { name: "id", kind: "id" },
-    { name: "name", kind: "text" },
-    { name: "description", kind: "text", optional: true },
-    { name: "ownerId", kind: "id" },
-    { name: "isPublic", kind: "boolean" },
-    { name: "status", kind: "text" },
-    { name: "createdAt", kind: "time" },
-    { name: "updatedAt", kind: "time" },
-  ],
-  "world-stats": [
-    { name: "worldId", kind: "id" },
-    { name: "totalVisits", kind: "count" },
-    { name: "uniqueVisitors", kind: "count" },
-    { name: "visitsLast7Days", kind: "count" },
-    { name: "visitsLast30Days", kind: "count" },
-  ],
-  instances: [
-    { name: "id", kind: "id" },
-    { name: "worldId", kind: "id" },
-    { name: "isPublic", kind: "boolean" },
-    { name: "isActive", kind: "boolean" },
-    { name: "createdAt", kind: "time" },
-  ],
-};
-
-/** Every table, in the order in which a load reads them. */
-export const TABLES = Object.keys(FIELDS) as TableName[];
 
 /** A query a table. */
 export type Queries = Readonly<Record<TableName, string>>;
 
+/** A name as databases have it: `visitsLast7Days` is `visits_last_7_days`. */
+function columnName(name: string): string {
+  return name
+    .replace(/[A-Z]|\d+/g, "_$&")
+    .replaceAll("-", "_")
+    .toLowerCase();
+}
+
 /** The queries that are used where none are given. `docs/snapshots.md` quotes them. */
-export const DEFAULT_QUERIES: Queries = {
-  users: "SELECT id, display_name, user_icon_url, created_at FROM users",
-  worlds: "SELECT id, name, description, owner_id, is_public, status, created_at, updated_at FROM worlds",
-  "world-stats":
-    "SELECT world_id, total_visits, unique_visitors, visits_last_7_days, visits_last_30_days FROM world_stats",
-  instances: "SELECT id, world_id, is_public, is_active, created_at FROM instances",
-};
+export const DEFAULT_QUERIES: Queries = byTable((table) => {
+  const columns = FIELDS[table].map(({ name }) => columnName(name));
+  return `SELECT ${columns.join(", ")} FROM ${columnName(table)}`;
+});
 
 /** The queries of a file cannot be used. */
 export class QueriesError extends Error {

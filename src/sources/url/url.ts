@@ -91,6 +91,8 @@ export function createUrlSource(options: UrlSourceOptions): Source {
       download({ url: new URL(name, base), token, bytes, sha256, onBytes }, path, patience),
     );
     const ms = Math.round(performance.now() - began);
+    // Of a manifest that is new by the moment of its data alone there is nothing to tell.
+    if (brought.files === 0) return;
     observe({ kind: "source-downloaded", generation: manifest.generation, ...brought, ms });
   }
 

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { percentile } from "../support/load.ts";
+import { percentile } from "../../bench/support/load.ts";
 
 const CONNECTIONS = 10;
 /** Between an answer and the next request, in milliseconds: so the load is small beside any flood. */

@@ -1,7 +1,6 @@
 /** The lock on a file that commands change, also those of other containers that share its folder: a mark beside the file. */
 
-import { HeldError, hold, LostError } from "../files/ownership.ts";
-import { CommandError } from "./options.ts";
+import { HeldError, hold, LostError } from "./ownership.ts";
 
 /** Holders in other containers whose mark is older have lost the lock. */
 const STALE_MS = 5000;
@@ -19,7 +18,7 @@ export type AssertHeld = () => Promise<void>;
  * @param file path without links, so that all mean the same lock: `FILE.lock` beside it
  * @param run does the work; begun anew when the lock was lost under way
  * @param tell receives a line when the lock has to be waited for
- * @throws {CommandError} when others hold the lock for a minute; errors of the file system; what `run` throws
+ * @throws {HeldError} when others hold the lock for a minute; errors of the file system; what `run` throws
  */
 export async function withLock<T>(
   file: string,
@@ -38,7 +37,7 @@ export async function withLock<T>(
   for (;;) {
     const held = await hold(lock, { staleMs: STALE_MS, patienceMs: PATIENCE_MS, onWait }).catch((error) => {
       if (!(error instanceof HeldError)) throw error;
-      throw new CommandError(
+      throw new HeldError(
         `${file}: another command has been changing it for ${PATIENCE_MS / 1000} s (${lock})`,
       );
     });

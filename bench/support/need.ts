@@ -1,0 +1,56 @@
+/** Programs and packages that a bench cannot do without, each with the line that installs it. */
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./child.ts";
+
+/** Debian's package of each program. */
+const PACKAGES = {
+  nginx: "nginx-light",
+  wrk: "wrk",
+  "redis-server": "redis-server",
+  postgresql: "postgresql",
+  taskset: "util-linux",
+} as const;
+
+/** Something that a bench needs: a program, or the peers' packages. */
+export type Need = keyof typeof PACKAGES | "peers";
+
+const POSTGRESQL = "/usr/lib/postgresql";
+
+/** Whether the peers are installed; SQLite holds native code, which is built for one version of Node. */
+function canLoadPeers(): boolean {
+  const code = "require('fastify'); require('flexsearch'); new (require('better-sqlite3'))(':memory:')";
+  const require = `const { createRequire } = require("node:module"); ((require) => { ${code} })(createRequire(process.argv[1]))`;
+  return spawnSync(process.execPath, ["-e", require, join(ROOT, "bench/package.json")]).status === 0;
+}
+
+function isHere(need: Need): boolean {
+  if (need === "peers") return canLoadPeers();
+  // Its programs stand in a folder of their version, where no path leads.
+  if (need === "postgresql") return existsSync(POSTGRESQL) && readdirSync(POSTGRESQL).length > 0;
+  return spawnSync("sh", ["-c", 'command -v "$0"', need]).status === 0;
+}
+
+/** Says what is missing and how it is installed; undefined when everything is here. */
+export function missing(needs: readonly Need[]): string | undefined {
+  const absent = [...new Set(needs)].filter((need) => !isHere(need));
+  if (absent.length === 0) return undefined;
+  const packages = absent.flatMap((need) => (need === "peers" ? [] : [PACKAGES[need]]));
+  const cures = [
+    ...(packages.length > 0 ? [`apt-get install -y --no-install-recommends ${packages.join(" ")}`] : []),
+    ...(absent.includes("peers") ? ["npm run bench:install"] : []),
+  ];
+  return `not installed: ${absent.join(", ")}. Install with: ${cures.join(" && ")}`;
+}
+
+/**
+ * Ends a bench that cannot run here.
+ *
+ * @throws {Error} that names the cure
+ */
+export function demand(...needs: Need[]): void {
+  const reason = missing(needs);
+  if (reason !== undefined) throw new Error(reason);
+}

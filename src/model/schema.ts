@@ -1,0 +1,177 @@
+/**
+ * The fields of the rows, a line a field, in the order on the wire.
+ *
+ * From them come the types, the check of a row, the scanner's layout, the encoders, the check of packed rows, the schemas
+ * of the OpenAPI document, the columns of an export, the check of a mirror's replies, and the tables in the documents.
+ * CONTRIBUTING.md lists what else a new field needs.
+ */
+
+/** What a field holds, and what that is to a client. Ids are in lower case, times are ISO 8601 UTC with milliseconds, counts are integers of at least 0. */
+interface Values {
+  readonly id: string;
+  readonly text: string;
+  readonly boolean: boolean;
+  readonly count: number;
+  readonly time: string;
+}
+
+/** What a field holds. */
+export type FieldType = keyof Values;
+
+/** One field of a row. */
+export interface Field {
+  readonly type: FieldType;
+  /** Whether clients see it. */
+  readonly served: boolean;
+  /** What null and absence mean; where there is none, a row must have the field. */
+  readonly absent?: string | number | boolean;
+  /** Where a row with this id is. `needs`: what belongs to a row that is not visible is hidden, too. */
+  readonly refersTo?: { readonly table: "users" | "worlds"; readonly needs: boolean };
+  /** The only value with which a row is visible, and why it is hidden with any other. */
+  readonly shows?: { readonly only: string | true; readonly otherwise: string };
+}
+
+const ID = { type: "id", served: true } as const;
+const TEXT = { type: "text", served: true } as const;
+const COUNT = { type: "count", served: true } as const;
+const TIME = { type: "time", served: true } as const;
+const FLAG = { type: "boolean", served: true } as const;
+
+/** The tables of a snapshot in the order in which they are read. The first field of a row is its key. */
+export const ROWS = {
+  users: {
+    id: ID,
+    displayName: TEXT,
+    userIconUrl: { ...TEXT, absent: "" },
+    createdAt: TIME,
+  },
+  worlds: {
+    id: ID,
+    name: TEXT,
+    description: { ...TEXT, absent: "" },
+    ownerId: { ...ID, refersTo: { table: "users", needs: false } },
+    isPublic: { ...FLAG, shows: { only: true, otherwise: "not public" } },
+    status: { ...TEXT, served: false, shows: { only: "ACTIVE", otherwise: "status is not ACTIVE" } },
+    createdAt: TIME,
+    updatedAt: TIME,
+  },
+  "world-stats": {
+    worldId: { ...ID, refersTo: { table: "worlds", needs: true } },
+    totalVisits: COUNT,
+    uniqueVisitors: COUNT,
+    visitsLast7Days: COUNT,
+    visitsLast30Days: COUNT,
+  },
+  instances: {
+    id: ID,
+    worldId: { ...ID, refersTo: { table: "worlds", needs: true } },
+    isPublic: { ...FLAG, served: false, shows: { only: true, otherwise: "not public" } },
+    isActive: { ...FLAG, served: false, shows: { only: true, otherwise: "not active" } },
+    createdAt: TIME,
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Field>>>>;
+
+/** Counts over the whole platform. */
+export const PLATFORM_STATS = {
+  totalUsers: COUNT,
+  totalPublicWorlds: COUNT,
+  totalPublicInstances: COUNT,
+} as const;
+
+/** A table of a snapshot. */
+export type TableName = keyof typeof ROWS;
+
+/** The fields of a row that clients see. */
+export type Served<Fields extends Readonly<Record<string, Field>>> = {
+  -readonly [Name in keyof Fields as Fields[Name]["served"] extends true
+    ? Name
+    : never]: Values[Fields[Name]["type"]];
+};
+
+/** A field with its name. */
+export interface NamedField extends Field {
+  readonly name: string;
+}
+
+function listed(fields: Readonly<Record<string, Field>>): readonly NamedField[] {
+  return Object.entries(fields).map(([name, field]) => ({ name, ...field }));
+}
+
+/** Every table, in the order in which a load reads them. */
+export const TABLES = Object.keys(ROWS) as readonly TableName[];
+
+/** An object with a value for each table. */
+export function byTable<Value>(make: (table: TableName) => Value): Readonly<Record<TableName, Value>> {
+  const made = TABLES.map((table) => [table, make(table)]);
+  return Object.fromEntries(made) as Record<TableName, Value>;
+}
+
+/** The fields of each table. */
+export const FIELDS = byTable((table) => listed(ROWS[table]));
+
+const served = byTable((table) => FIELDS[table].filter((field) => field.served));
+
+/** Everything that a reply can carry under `data`. The fields of a found world are the first ones of a world. */
+export const RESOURCES = {
+  user: { title: "User", fields: served.users },
+  world: { title: "World", fields: served.worlds },
+  foundWorld: { title: "FoundWorld", fields: served.worlds.slice(0, 3) },
+  worldStats: { title: "WorldStats", fields: served["world-stats"] },
+  instance: { title: "Instance", fields: served.instances },
+  platformStats: { title: "PlatformStats", fields: listed(PLATFORM_STATS) },
+} as const;
+
+/** Name of a resource in {@link RESOURCES}. */
+export type ResourceName = keyof typeof RESOURCES;
+
+/** Every name in {@link RESOURCES}. */
+export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
+
+/** What one row of a table is as a resource. */
+export const RESOURCE_OF = {
+  users: "user",
+  worlds: "world",
+  "world-stats": "worldStats",
+  instances: "instance",
+} as const satisfies Readonly<Record<TableName, ResourceName>>;
+
+/** Whether the values of a type are strings of JSON. */
+export function isString(type: FieldType): boolean {
+  return type !== "count" && type !== "boolean";
+}
+
+/** Bytes of the types whose served values all have the same length, without quotes. */
+export const VALUE_BYTES: Partial<Readonly<Record<FieldType, number>>> = { id: 36, time: 24 };
+
+/** Some bytes that are the same in all served rows of a table, and the field whose value stands after them. */
+export interface ServedPart {
+  readonly before: string;
+  readonly field: NamedField;
+  /** Whether `before` ends one value and names the next, and that is all. */
+  readonly isName: boolean;
+}
+
+/** How a row is served: its parts, then the end. */
+export interface ServedLayout {
+  readonly parts: readonly ServedPart[];
+  readonly end: string;
+}
+
+/** The layout of the JSON of a row with these fields, of which it may be that not all are served. The value of one that decides whether a row is visible is the same in all rows. */
+export function servedLayout(fields: readonly NamedField[]): ServedLayout {
+  const parts: ServedPart[] = [];
+  let before = "{";
+  let isName = true;
+  for (const field of fields.filter((one) => one.served)) {
+    const { name, type, shows } = field;
+    before += `"${name}":`;
+    if (shows === undefined) {
+      const quote = isString(type) ? '"' : "";
+      parts.push({ before: before + quote, field, isName });
+      before = quote;
+    } else before += JSON.stringify(shows.only);
+    isName = shows === undefined;
+    before += ",";
+  }
+  return { parts, end: `${before.slice(0, -1)}}` };
+}

@@ -1,0 +1,222 @@
+/** The moment of the data: taken from a manifest without a load where nothing else is new, and never where something is. */
+
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { generateSnapshot } from "../src/generate/generate.ts";
+import type { Observation } from "../src/observe/events.ts";
+import { buildPrepared } from "../src/server/load/build-prepared.ts";
+import type { Loader } from "../src/server/load/loader.ts";
+import { createLocalLoader } from "../src/server/load/local-loader.ts";
+import { keepSnapshot } from "../src/server/load/snapshots.ts";
+import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
+import { temporaryFolder } from "./support/folders.ts";
+import { until } from "./support/process.ts";
+
+const WATCH_MS = 10;
+
+/** Puts a file in its place in one step, as publishers do. */
+function replace(file: string, text: string | Buffer): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+function changeManifest(folder: string, change: object): void {
+  const file = join(folder, "manifest.json");
+  replace(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...change }));
+}
+
+async function makeRows(folder: string, seed: number, users = 20): Promise<string> {
+  await generateSnapshot({ out: folder, users, worlds: 10, instances: 3, seed, gzip: false });
+  return folder;
+}
+
+async function loadWell(folder: string): Promise<Loaded> {
+  const loaded = await loadSnapshot(folder);
+  assert.ok(loaded.ok);
+  return loaded;
+}
+
+/** Follows a folder: counts loads, and keeps what was last confirmed and what was observed. */
+async function follow(t: TestContext, folder: string) {
+  const seen: Observation[] = [];
+  const state = { loads: 0, createdAt: undefined as string | undefined, confirmed: 0, seen };
+  const real = createLocalLoader(0);
+  const load: Loader = (...call) => {
+    state.loads++;
+    return real(...call);
+  };
+  const events = {
+    began() {},
+    ended() {},
+    confirmed(_ageMs: number, createdAt?: string) {
+      state.confirmed++;
+      state.createdAt = createdAt;
+    },
+  };
+  const observe = (observation: Observation): void => void seen.push(observation);
+  const keeper = await keepSnapshot({ folder, load, allowShrink: false, observe, events }, () => {});
+  t.after(keeper.close);
+  keeper.watch(WATCH_MS);
+  const looks = async (count: number): Promise<void> => {
+    const from = state.confirmed;
+    await until(() => state.confirmed >= from + count, "looks that find what is served");
+  };
+  return { keeper, state, looks };
+}
+
+describe("createdAt alone", () => {
+  for (const form of ["rows", "prepared"] as const) {
+    it(`is taken without a load, of ${form}`, async (t) => {
+      const root = temporaryFolder(t);
+      const rows = await makeRows(join(root, "rows"), 1);
+      if (form === "prepared") await buildPrepared(rows, join(root, "prepared"), { manifest: true });
+      const folder = join(root, form);
+      const { state, looks, keeper } = await follow(t, folder);
+      const told = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")).createdAt;
+      assert.equal(state.createdAt, told);
+      for (const createdAt of ["2026-11-23T12:00:00Z", "2026-11-23T12:00:01+01:00", undefined]) {
+        changeManifest(folder, { createdAt });
+        await until(() => state.createdAt === (createdAt ?? (form === "rows" ? undefined : told)), "it");
+      }
+      await looks(3);
+      assert.equal(state.loads, 1);
+      assert.deepEqual(
+        state.seen.map(({ kind }) => kind),
+        ["snapshot-loaded"],
+      );
+      changeManifest(folder, { createdAt: "2026-11-23T13:00:00Z", generation: "other" });
+      await until(() => keeper.current().store.id === "other", "a name that is new");
+      assert.equal(state.createdAt, "2026-11-23T13:00:00Z");
+    });
+  }
+
+  it("is taken from a version that has the same files by other links, which are not read again", async (t) => {
+    const root = temporaryFolder(t);
+    const first = await makeRows(join(root, "1"), 1);
+    const dir = join(root, "current");
+    const publish = (version: string): void => {
+      symlinkSync(version, `${dir}.new`);
+      renameSync(`${dir}.new`, dir);
+    };
+    const make = (version: string, change: object): string => {
+      const folder = join(root, version);
+      mkdirSync(folder);
+      for (const name of readdirSync(first)) {
+        (name === "manifest.json" ? copyFileSync : linkSync)(join(first, name), join(folder, name));
+      }
+      changeManifest(folder, change);
+      return folder;
+    };
+    utimesSync(join(first, "users.ndjson"), 1e9, 1e9);
+    publish("1");
+    const { state, keeper, looks } = await follow(t, dir);
+    make("2", { createdAt: "2026-11-23T12:00:00Z" });
+    publish("2");
+    await until(() => state.createdAt === "2026-11-23T12:00:00Z", "the second version");
+    await looks(2);
+    assert.equal(state.loads, 1);
+    // Instances alone are new: the rest is neither read nor hashed, as their bytes show, which cannot be read at all now.
+    const third = make("3", {});
+    const other = await makeRows(join(root, "other"), 2);
+    rmSync(join(third, "instances.ndjson"));
+    const listed = JSON.parse(readFileSync(join(other, "manifest.json"), "utf8")).files["instances.ndjson"];
+    copyFileSync(join(other, "instances.ndjson"), join(third, "instances.ndjson"));
+    const { files } = JSON.parse(readFileSync(join(third, "manifest.json"), "utf8"));
+    changeManifest(third, { generation: "third", files: { ...files, "instances.ndjson": listed } });
+    const users = join(third, "users.ndjson");
+    const damaged = readFileSync(users);
+    damaged[0]! ^= 1;
+    writeFileSync(users, damaged);
+    utimesSync(users, 1e9, 1e9);
+    publish("3");
+    await until(() => keeper.current().store.id === "third", "the third version");
+    const loaded = state.seen.at(-1);
+    assert.ok(loaded?.kind === "snapshot-loaded");
+    assert.deepEqual(loaded.kept, ["users", "worlds", "world-stats"]);
+  });
+
+  it("is not taken where a file is another one, or none", async (t) => {
+    const root = temporaryFolder(t);
+    const folder = await makeRows(join(root, "rows"), 1);
+    const { state, keeper } = await follow(t, folder);
+    const instances = join(folder, "instances.ndjson");
+    const text = readFileSync(instances, "utf8");
+    const id = keeper.current().store.id;
+    const refused = (): number => state.seen.filter(({ kind }) => kind === "snapshot-refused").length;
+    const createdAt = "2026-11-23T12:00:00Z";
+    replace(instances, `${text}\n`);
+    changeManifest(folder, { createdAt });
+    await until(() => refused() === 1, "a file that is not what is listed");
+    rmSync(instances);
+    changeManifest(folder, { createdAt });
+    await until(() => refused() === 2, "a file that is missing");
+    assert.notEqual(state.createdAt, createdAt);
+    replace(instances, text);
+    await until(() => state.createdAt === createdAt, "what was there before");
+    assert.equal(keeper.current().store.id, id);
+  });
+});
+
+describe("a snapshot that is published anew while it is read", () => {
+  for (const manifest of [true, false]) {
+    it(`is ${manifest ? "taken: its manifest lists what was read" : "read once more without a manifest"}`, async (t) => {
+      const root = temporaryFolder(t);
+      const dir = join(root, "dir");
+      for (const seed of [1, 2]) {
+        await makeRows(join(root, String(seed)), seed);
+        if (!manifest) rmSync(join(root, String(seed), "manifest.json"));
+      }
+      symlinkSync("1", dir);
+      const { store } = await loadWell(dir);
+      const switchOnce = (): void => {
+        if (readlinkSync(dir) === "2") return;
+        symlinkSync("2", `${dir}.new`);
+        renameSync(`${dir}.new`, dir);
+      };
+      const loaded = await loadSnapshot(dir, { onProgress: switchOnce });
+      assert.equal(readlinkSync(dir), "2");
+      if (manifest) assert.ok(loaded.ok && loaded.store.id === store.id);
+      else assert.ok(!loaded.ok && loaded.changed);
+    });
+  }
+});
+
+describe("what has shrunk", () => {
+  it("is taken once by a reload that allows it", async (t) => {
+    const root = temporaryFolder(t);
+    const [large, small] = [await makeRows(join(root, "l"), 1, 200), await makeRows(join(root, "s"), 2, 50)];
+    const dir = join(root, "dir");
+    const publish = (from: string): void => {
+      symlinkSync(from, `${dir}.new`);
+      renameSync(`${dir}.new`, dir);
+    };
+    publish(large);
+    const { keeper, state } = await follow(t, dir);
+    const users = (): number => keeper.current().store.users.rows;
+    publish(small);
+    await keeper.reload();
+    assert.ok(users() > 150);
+    await keeper.reload(true);
+    assert.ok(users() <= 50);
+    publish(large);
+    await until(() => users() > 150, "the large one again");
+    publish(small);
+    await keeper.reload();
+    assert.ok(users() > 150, "only once");
+    assert.match(JSON.stringify(state.seen.at(-1)), /use --allow-shrink/);
+  });
+});

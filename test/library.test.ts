@@ -1,0 +1,225 @@
+/** The library's doors beside `ask`: fetch's arguments, the client in the process, chosen keys, reload's outcome, closing. */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it, type TestContext } from "node:test";
+import { hashToken } from "../src/auth/keys.ts";
+import { type GivenKey, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
+
+const SAMPLE = "data/sample";
+const STATS = "/api/public/v1/stats";
+const KEYS: readonly GivenKey[] = [
+  { id: "limited", kind: "api", token: "svc_sk_limited", limit: 5 },
+  { id: "users", kind: "api", token: "svc_sk_users", scopes: ["read:users"] },
+  { id: "cli", kind: "cli", token: "svcx_cli" },
+];
+const CLI = "Bearer svcx_cli";
+
+async function open(t: TestContext, options: Partial<OpenOptions> = {}): Promise<Orrery> {
+  const orrery = await openOrrery({ snapshot: SAMPLE, keys: KEYS, threads: false, watch: 0, ...options });
+  t.after(() => orrery.close());
+  return orrery;
+}
+
+const remaining = (headers: Readonly<Record<string, string>>): string | undefined =>
+  headers["x-ratelimit-remaining"];
+
+describe("fetch", () => {
+  const shared = openOrrery({ snapshot: SAMPLE, keys: KEYS, threads: false, watch: 0 });
+  after(async () => (await shared).close());
+  const headers = { authorization: CLI };
+
+  it("takes a path, a URL as text, a URL and a Request, with and without options", async () => {
+    const orrery = await shared;
+    const url = `https://example.org${STATS}#part`;
+    const replies = await Promise.all([
+      orrery.fetch(STATS, { headers }),
+      orrery.fetch(url, { headers }),
+      orrery.fetch(new URL(url), { headers: new Headers(headers) }),
+      orrery.fetch(new Request(url, { headers })),
+      orrery.fetch(new Request(url), { headers }),
+      orrery.fetch(new Request(url, { headers, method: "POST", body: "x" }), { method: "GET", body: null }),
+    ]);
+    const texts = new Set(await Promise.all(replies.map((reply) => reply.text())));
+    assert.equal(texts.size, 1);
+    for (const { status } of replies) assert.equal(status, 200);
+    assert.equal((await orrery.fetch(STATS, { headers, method: "head" })).status, 200);
+    assert.equal((await orrery.fetch(STATS, { headers, method: "DELETE" })).status, 405);
+    assert.equal((await orrery.fetch(STATS)).status, 401);
+  });
+
+  it("takes requests of other implementations", async () => {
+    const orrery = await shared;
+    const other = {
+      ...{ method: "GET", url: `http://example.org${STATS}` },
+      headers: new Map([["authorization", CLI]]) as unknown as Headers,
+    };
+    assert.equal((await orrery.fetch(other)).status, 200);
+    const reply = await orrery.fetch(other, { method: "HEAD" });
+    assert.deepEqual([reply.status, await reply.text()], [200, ""]);
+  });
+
+  it("refuses any other argument, and stops with its signal", async () => {
+    const orrery = await shared;
+    for (const input of [undefined, 5, null, {}, { method: "GET", url: "/", headers: {} }]) {
+      await assert.rejects(orrery.fetch(input as unknown as string), {
+        name: "TypeError",
+        message: "fetch: the first argument must be a URL, a path or a Request",
+      });
+    }
+    await assert.rejects(orrery.fetch("not a url"), TypeError);
+    await assert.rejects(orrery.fetch(STATS, { method: "TRACE" }), TypeError);
+    const reason = new Error("enough");
+    await assert.rejects(orrery.fetch(STATS, { headers, signal: AbortSignal.abort(reason) }), reason);
+  });
+});
+
+describe("the client in the process", () => {
+  it("reads as the process itself without a token, and under a key with one", async (t) => {
+    const orrery = await open(t);
+    const all: string[] = [];
+    const client = orrery.client();
+    for await (const { id } of client.worlds.list.all()) all.push(id);
+    const { pagination } = await client.worlds.list({ limit: 2 });
+    assert.equal(all.length, pagination.total);
+    for (let at = 0; at < 20; at++) assert.ok((await client.stats()).data.totalUsers > 0);
+    assert.ok((await client.users.search("a")).pagination.total > 0);
+    const limited = orrery.client("svc_sk_limited");
+    await limited.stats();
+    const { headers } = await orrery.ask({ target: STATS, authorization: "Bearer svc_sk_limited" });
+    assert.equal(remaining(headers), "3", "the token's requests are counted, those of the process are not");
+    await assert.rejects(orrery.client("svc_sk_users").worlds.list(), { name: "ApiError", status: 403 });
+    await assert.rejects(orrery.client("svc_sk_nobody").stats(), { name: "ApiError", status: 401 });
+    await assert.rejects(client.worlds.get("no-such"), { name: "ApiError", status: 404 });
+    assert.throws(() => orrery.client("ä"), TypeError);
+    assert.throws(() => orrery.client(""), TypeError);
+  });
+});
+
+describe("a key that the host has chosen", () => {
+  it("decides over the Authorization header, through every door", async (t) => {
+    const orrery = await open(t);
+    const chosen = orrery.as("limited");
+    const ask = await chosen.ask({ target: STATS, authorization: "Bearer nonsense" });
+    assert.equal(remaining(ask.headers), "4");
+    const fetched = await chosen.fetch(STATS);
+    assert.equal(fetched.headers.get("x-ratelimit-remaining"), "3");
+    const server = createServer({ requireHostHeader: false }, (request, response) =>
+      chosen.handle(request, response),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const handled = await fetch(`http://127.0.0.1:${port}${STATS}`, { headers: { connection: "close" } });
+    assert.equal(handled.headers.get("x-ratelimit-remaining"), "2");
+    const users = await orrery.as("users").ask({ target: "/api/public/v1/worlds" });
+    assert.equal(users.status, 403);
+    const nobody = await orrery.as("nobody").ask({ target: STATS, authorization: CLI });
+    assert.deepEqual([nobody.status, nobody.body], [401, '{"error":"Invalid API key"}']);
+    assert.throws(() => orrery.as(undefined as unknown as string), TypeError);
+  });
+});
+
+describe("setKeys", () => {
+  it("replaces given keys at once; counts of their ids go on", async (t) => {
+    const orrery = await open(t);
+    const ask = (token: string) => orrery.ask({ target: STATS, authorization: `Bearer ${token}` });
+    assert.equal(remaining((await ask("svc_sk_limited")).headers), "4");
+    orrery.setKeys([
+      { id: "limited", kind: "api", sha256: hashToken("svc_sk_new").toUpperCase(), limit: 10 },
+      { id: "gone", kind: "api", token: "svc_sk_gone", expiresAt: "2020-01-01T00:00:00Z" },
+      { id: "off", kind: "api", token: "svc_sk_off", active: false },
+    ]);
+    assert.equal((await ask("svc_sk_limited")).status, 401);
+    assert.equal(remaining((await ask("svc_sk_new")).headers), "8");
+    assert.match((await ask("svc_sk_gone")).body, /API key has expired/);
+    assert.match((await ask("svc_sk_off")).body, /API key is deactivated/);
+    assert.equal((await ask("svcx_cli")).status, 401);
+    orrery.setKeys([]);
+    assert.equal((await ask("svc_sk_new")).status, 401);
+  });
+
+  it("refuses a bad list, names the key, and changes nothing", async (t) => {
+    const orrery = await open(t);
+    const good = { id: "a", kind: "api", token: "svc_sk_a" };
+    const sha256 = hashToken("svc_sk_a");
+    const bad: readonly (readonly [unknown, RegExp])[] = [
+      [undefined, /^setKeys: keys must be an array$/],
+      [{}, /^setKeys: keys must be an array$/],
+      [[good, 5], /^setKeys: keys\[1\] must be an object, is a number$/],
+      [[{ ...good, sha256 }], /^setKeys: key "a": takes a token or its sha256, not both$/],
+      [[{ id: "a", kind: "api", sha256: "xyz" }], /^setKeys: key "a": sha256 must be 64 hex digits$/],
+      [[{ ...good, expiresAt: "soon" }], /^setKeys: key "a": expiresAt must be null or a time$/],
+      [[{ ...good, active: 1 }], /^setKeys: key "a": active must be true or false$/],
+      [[{ ...good, tokn: "x" }], /^setKeys: .*tokn/],
+      [[good, { id: "b", kind: "api", sha256 }], /^setKeys: key "b": its id or token was given before$/],
+    ];
+    for (const [keys, message] of bad) {
+      assert.throws(() => orrery.setKeys(keys as GivenKey[]), { name: "TypeError", message });
+      assert.equal((await orrery.ask({ target: STATS, authorization: CLI })).status, 200);
+    }
+  });
+
+  it("is refused where the keys are those of a file", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "orrery-library-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "keys.json");
+    writeFileSync(file, '{"keys":[]}');
+    const orrery = await open(t, { keys: file });
+    assert.throws(() => orrery.setKeys([]), /setKeys: the keys are those of a file/);
+  });
+});
+
+describe("reload", () => {
+  it("tells what became of keys and snapshot", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "orrery-library-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const snapshot = join(folder, "snapshot");
+    const file = join(folder, "keys.json");
+    cpSync(SAMPLE, snapshot, { recursive: true });
+    rmSync(join(snapshot, "manifest.json"), { force: true });
+    writeFileSync(file, '{"keys":[]}');
+    const orrery = await open(t, { keys: file, snapshot });
+    const first = orrery.generation();
+    const unchanged = { keys: "unchanged", snapshot: "unchanged", generation: first, problems: [] };
+    assert.deepEqual(await orrery.reload(), unchanged);
+
+    writeFileSync(join(snapshot, "instances.ndjson"), "");
+    writeFileSync(file, '{"keys":[],"more":1}');
+    const loaded = await orrery.reload();
+    assert.deepEqual([loaded.keys, loaded.snapshot, loaded.problems], ["loaded", "loaded", []]);
+    assert.notEqual(loaded.generation, first);
+    assert.equal(orrery.generation(), loaded.generation);
+
+    writeFileSync(join(snapshot, "users.ndjson"), "nonsense\n");
+    writeFileSync(file, "nonsense");
+    for (let at = 0; at < 2; at++) {
+      const refused = await orrery.reload();
+      assert.deepEqual(
+        [refused.keys, refused.snapshot, refused.generation],
+        ["refused", "refused", loaded.generation],
+      );
+      assert.match(refused.problems[0]!, /keys\.json/);
+      assert.match(refused.problems[1]!, /users\.ndjson/);
+    }
+  });
+});
+
+describe("a closed replica", () => {
+  it("answers every request with 503, and refuses to reload", async (t) => {
+    const orrery = await open(t);
+    orrery[Symbol.dispose]();
+    for (const target of [STATS, "/docs", "/nowhere"]) {
+      const reply = await orrery.ask({ target });
+      assert.deepEqual([reply.status, reply.body], [503, '{"error":"Server is closed"}']);
+      assert.equal((await orrery.fetch(target)).status, 503);
+      assert.equal((await orrery.as("cli").ask({ target })).status, 503);
+    }
+    assert.equal((await orrery.reload()).snapshot, "refused");
+    orrery.close();
+  });
+});

@@ -1,0 +1,38 @@
+/** Commands run without a process of their own. */
+
+import assert from "node:assert/strict";
+import type { World } from "../../src/cli/command.ts";
+import { PROGRAM } from "../../src/features.ts";
+import { optionsOf } from "./options.ts";
+
+/** What a command printed. */
+export interface Said {
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a command of two words inside this process. @param more replaces a part of its world */
+export async function runInside(args: readonly string[], more: Partial<World> = {}): Promise<Said> {
+  const said: Said = { stdout: "", stderr: "" };
+  const print = (text: string): boolean => {
+    said.stdout += text;
+    return true;
+  };
+  const world: World = {
+    environment: {},
+    print,
+    async deliver(text) {
+      print(text);
+    },
+    complain: (text) => {
+      said.stderr += text;
+    },
+    isTerminal: false,
+    exit: () => assert.fail("exited"),
+    ...more,
+  };
+  const words = args.slice(0, 2).join(" ");
+  const row = PROGRAM.commands.find(({ name }) => name === words)!;
+  await row.run(optionsOf(row.name, args.slice(2)), world, PROGRAM);
+  return said;
+}

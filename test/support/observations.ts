@@ -1,0 +1,119 @@
+/** An example of every event, and of every form that its log line can take. */
+
+import type { Observation } from "../../src/observe/events.ts";
+
+type Kind = Observation["kind"];
+/** The fields of an event without its kind. */
+type Fields<K extends Kind> = Omit<Extract<Observation, { kind: K }>, "kind">;
+
+/** An error with a stack that is the same everywhere, and a property that nobody may see. */
+function defect(): Error {
+  const error = new TypeError("boom");
+  error.stack = "TypeError: boom\n    at here";
+  return Object.assign(error, { token: "svc_sk_canary" });
+}
+
+/** By kind: the compiler misses one for a kind that is new. */
+const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } = {
+  listening: [{ url: "http://127.0.0.1:1", generation: "g" }],
+  "admin-listening": [{ url: "http://127.0.0.1:2/" }],
+  stopping: [{ signal: "SIGTERM" }],
+  stopped: [{ ms: 1 }],
+  "snapshot-loaded": [
+    {
+      generation: "g",
+      counts: { users: 1, worlds: 1, instances: 1 },
+      bytes: 1,
+      ms: 4,
+      readMs: 1,
+      packMs: 1,
+      indexMs: 2,
+      read: ["worlds"],
+      kept: ["users"],
+    },
+  ],
+  "snapshot-unchanged": [{ generation: "g", ms: 1, read: [], kept: ["users"] }],
+  "snapshot-shrunk": [{ table: "users", from: 3, to: 1 }],
+  "snapshot-refused": [
+    { problems: ["users.ndjson:1: id: is missing", 'worlds.ndjson:2: "\ud800é\u001b\n'], serving: "g" },
+    { problems: ["out of memory"], serving: "g", retryMs: 5000 },
+    { problems: ["users.ndjson: changed"], serving: "g", changing: true },
+  ],
+  "search-cache": [{ generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 }],
+  "source-downloaded": [{ generation: "g", files: 1, bytes: 9, reused: 3, ms: 1 }],
+  "source-failed": [{ problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 }],
+  "source-recovered": [{ ms: 1 }],
+  "source-damaged": [{ place: "/cache/x" }],
+  "similar-ready": [{ generation: "g", names: 2, ms: 1 }],
+  "similar-failed": [
+    { generation: "g", problem: "out of memory", retryMs: 5000 },
+    { generation: "g", problem: "out of memory" },
+  ],
+  "thread-died": [{ role: "search", cause: "out of memory" }],
+  "thread-replaced": [{ role: "serving", ms: 1 }],
+  "connections-refused": [{ limit: 15 }],
+  "keys-loaded": [
+    { keys: 1, added: 1, changed: 0, removed: 0 },
+    { keys: 0, added: 0, changed: 0, removed: 1 },
+  ],
+  "keys-warned": [{ problems: ["key a (keys[0]): unknown field foo"] }],
+  "keys-unchanged": [{ keys: 1 }],
+  "keys-refused": [{ problem: "keys.json: not valid JSON" }],
+  "state-restored": [{ file: "/state", keys: 1, reset: 3600 }],
+  "state-refused": [
+    { file: "/state", problem: "is empty" },
+    { file: "/state", problem: "is of a window that is over", isOld: true },
+  ],
+  "state-failed": [{ file: "/state", problem: "no space left on device (ENOSPC)" }],
+  "state-recovered": [{ file: "/state" }],
+  "limits-away": [
+    { server: "127.0.0.1:6379", problem: "connection refused", alone: true },
+    { server: "127.0.0.1:6379", problem: "connection refused", alone: false },
+  ],
+  "limits-back": [{ server: "127.0.0.1:6379", ms: 12 }],
+  request: [
+    {
+      id: "r",
+      method: "GET",
+      path: "/api/public/v1/stats",
+      route: "/stats",
+      status: 200,
+      bytes: 10,
+      ms: 0.1,
+      keyId: "key_1",
+    },
+    {
+      id: "r-2",
+      method: "",
+      path: '/"\\%C3',
+      route: "",
+      status: 400,
+      bytes: 0,
+      ms: 0,
+      keyId: "",
+      client: "127.0.0.1",
+      fault: "badRequest",
+      traceId: "0".repeat(32),
+      parentId: "1".repeat(16),
+      sample: 100,
+    },
+  ],
+  "key-limited": [{ keyId: "key_1", name: 'shop "\u2028"\u0007', limit: 10, reset: 3600 }],
+  "bad-tokens": [{ client: "127.0.0.1", count: 10, fault: "apiKeyUnknown" }],
+  "log-lines-dropped": [{ count: 3 }],
+  "log-reopened": [{}],
+  "log-reopen-failed": [{ problem: "no such file or directory (ENOENT)" }],
+  "variable-unknown": [{ variable: "ORRERY_PROT", meant: "ORRERY_PORT" }, { variable: "ORRERY_X" }],
+  "settings-without-effect": [{ settings: ["--max-age", "--x"], why: "without --admin" }],
+  "signal-ignored": [{ signal: "SIGUSR2" }],
+  defect: [
+    { where: "/stats", error: defect() },
+    { where: "reload", error: "a text" },
+    { where: "reload", error: undefined },
+  ],
+};
+
+/** All of them, in the order of the list. */
+export const OBSERVATIONS: readonly Observation[] = Object.entries(EXAMPLES).flatMap(([kind, all]) =>
+  all.map((fields) => ({ kind, ...fields }) as Observation),
+);
