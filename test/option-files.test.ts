@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readAdminSettings } from "../src/admin/cli.ts";
 import type { World } from "../src/cli/command.ts";
-import type { Environment } from "../src/cli/options.ts";
+import { type Environment, nameSetting, type Options } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
-import { sharedLimitsOf } from "../src/shared-limits/cli.ts";
+import { shareLimits } from "../src/shared-limits/share.ts";
 import { findUrlSource as findSource } from "../src/sources/find-source.ts";
 import { mirror } from "../src/sources/mirror/command.ts";
 import { verify } from "../src/verify/command.ts";
@@ -33,11 +33,16 @@ type Use = (args: readonly string[], environment: Environment, folder: string) =
 const serving = (args: readonly string[], environment: Environment = {}) =>
   optionsOf("serve", ["--snapshot", NOWHERE, "--keys", "k", ...args], environment);
 
+const sharing = ({ values, names }: Options<"serve">) =>
+  shareLimits(values).catch((error: unknown) => {
+    throw nameSetting(error, names);
+  });
+
 const ON_SERVE: Readonly<Record<string, Use>> = {
   "admin-token-file": (args, environment) =>
     readAdminSettings(serving(["--admin", "1", ...args], environment)),
   "shared-limits-password-file": (args, environment) =>
-    sharedLimitsOf(serving(["--shared-limits", "redis://a.example", ...args], environment)),
+    sharing(serving(["--shared-limits", "redis://a.example", ...args], environment)),
   async "snapshot-token-file"(args, environment, folder) {
     const options = serving(["--cache", folder, ...args], environment);
     const { values: settings, names } = options;

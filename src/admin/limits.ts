@@ -1,7 +1,7 @@
 /** What is known of the counter servers of shared limits: which are away, since when, and how often one was lost. */
 
 import type { Observation } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../shared-limits/leases.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
 import type { AwayServer, LimitsStatus } from "./status.ts";
 
 /** How limits are shared: the settings that an operator wants to be reminded of. */

@@ -3,9 +3,6 @@
 import { packageJson } from "../install/package.ts";
 import type { OpenState } from "../server/open.ts";
 import type { ThreadFigures } from "../server/threads/thread-figures.ts";
-import type { Leases } from "../shared-limits/leases.ts";
-import { monotonic } from "../shared-limits/monotonic.ts";
-import { readShared } from "../shared-limits/reading.ts";
 import { busiestKeys } from "./busiest.ts";
 import type { History } from "./history.ts";
 import type { LimitsHistory } from "./limits.ts";
@@ -62,22 +59,17 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-/** What is left of shared limits, as the counter server last said. */
-function remainingOf(leases: Leases): (slot: number, limit: number) => number {
-  return (slot, limit) => readShared(leases, slot, limit, monotonic(), Date.now()).remaining;
-}
-
 function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStatus {
   const now = opened();
   const gate = now?.state.gate;
+  const shared = now?.sharedLimits;
+  const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
   return {
     total: gate?.keys.size ?? 0,
     loadedAt: history.keysLoadedAt,
     problem: now?.keysProblem() ?? null,
     windowSeconds,
-    busiest: gate
-      ? busiestKeys(gate, Date.now(), now.sharedLimits && remainingOf(now.sharedLimits.leases))
-      : [],
+    busiest: gate ? busiestKeys(gate, Date.now(), remainingOf) : [],
   };
 }
 

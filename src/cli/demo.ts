@@ -50,6 +50,7 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
   const server = await start(
     { settings, features: program.features, admin, http: httpFrom(values), observe },
+    options.names,
     world,
     console,
   );

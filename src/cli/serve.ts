@@ -17,7 +17,7 @@ import {
   threadsFrom,
 } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
-import { sharedLimitsOf } from "../shared-limits/cli.ts";
+import { SettingError } from "../settings/setting-error.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
 import {
   IGNORED_SIGNALS,
@@ -44,9 +44,10 @@ export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal
   return createLog(options.values.logLevel, log, new Set(isOneTerminal ? (["listening"] as const) : []));
 }
 
-/** Starts a server, or says in one line (or a line a problem) why not. */
+/** Starts a server, or says in one line (or a line a problem) why not. @param names of its settings, for messages */
 export async function start(
   options: ServerOptions,
+  names: Readonly<Record<string, string>>,
   { columns }: World,
   console: Console,
 ): Promise<RunningServer> {
@@ -71,9 +72,7 @@ export async function start(
       (kind) => error instanceof kind,
     );
     if (isTold) throw new CommandError((error as Error).message);
-    if (error instanceof Error && error.name === "MissingClientError") {
-      throw new CommandError(`--shared-limits ${error.message}`);
-    }
+    if (error instanceof SettingError) throw nameSetting(error, names);
     const words = systemErrorText(error);
     if (words !== undefined) {
       const { host, port } = options.settings;
@@ -186,7 +185,9 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
   const started: ServerOptions = {
     settings: values,
     ...{ features, source },
-    sharedLimits: await sharedLimitsOf(options),
+    sharedLimits: await features.shareLimits?.(values).catch((error: unknown) => {
+      throw nameSetting(error, names);
+    }),
     admin: await readAdminSettings(options),
     http: httpFrom(values),
     observe,
@@ -194,7 +195,7 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
-  const server = await start(started, world, console);
+  const server = await start(started, names, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await stopped;

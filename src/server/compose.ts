@@ -6,10 +6,10 @@ import { limitText } from "../api/limit-text.ts";
 import type { KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import { createNotices } from "../auth/notices.ts";
+import type { SharedCount } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCounters } from "../observe/metrics/counters.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { SharedLimits } from "../shared-limits/waiting.ts";
 import type { Generation } from "../store/generation.ts";
 import { createSampling } from "../util/sampling.ts";
 import type { ThreadFeatures } from "./features.ts";
@@ -18,7 +18,7 @@ import type { ThreadFeatures } from "./features.ts";
 export interface StateParts {
   readonly counters: Counters;
   /** Limits that are shared with other replicas. */
-  readonly shared: SharedLimits | undefined;
+  readonly shared: SharedCount | undefined;
   readonly keys: KeyRing;
   /** Where this thread counts requests; undefined when nobody asks. */
   readonly requestCounters: RequestCounters | undefined;

@@ -3,12 +3,10 @@
 import type { CountsKeeper } from "../auth/keep-counts.ts";
 import { createKeyRing, type KeyRecord, type KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
+import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
 import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { Settings } from "../settings/settings.ts";
-import type { SharedLimitsKeeper, SharedLimitsSettings } from "../shared-limits/keep-shared.ts";
 import type { Generation } from "../store/generation.ts";
-import type { Features } from "./features.ts";
 import type { SnapshotEvents } from "./load/snapshot-events.ts";
 import { keepSnapshot, type SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
@@ -16,8 +14,6 @@ import { openSearching, type Searching, type SearchingOptions } from "./open-sea
 
 /** What to open. */
 export interface OpenStateOptions extends SearchingOptions {
-  readonly settings: Settings;
-  readonly features: Features;
   /** Records of keys in place of the keys file. */
   readonly records?: readonly KeyRecord[] | undefined;
   /** Brings the snapshot, where that is no folder. */
@@ -31,7 +27,7 @@ export interface OpenStateOptions extends SearchingOptions {
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
   /** How limits are shared with other replicas; not at all when absent. */
-  readonly sharedLimits?: SharedLimitsSettings | undefined;
+  readonly sharedLimits?: SharedLimitsPlan | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
 }
@@ -42,16 +38,6 @@ type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
 interface Takers {
   readonly takeKeys: (keys: KeyRing) => void;
   readonly takeGeneration: TakeGeneration;
-}
-
-async function openSharedLimits(
-  { sharedLimits, observe }: OpenStateOptions,
-  counters: Counters,
-): Promise<SharedLimitsKeeper | undefined> {
-  if (sharedLimits === undefined) return undefined;
-  // Imported when it is needed.
-  const { keepSharedLimits } = await import("../shared-limits/keep-shared.ts");
-  return await keepSharedLimits(sharedLimits, counters, observe);
 }
 
 /** Undefined where keys are given, not their file. */
@@ -68,13 +54,13 @@ async function openKeys(
 async function openSaving(
   { settings: { state: file }, observe }: OpenStateOptions,
   counters: Counters,
-  sharedLimits: SharedLimitsKeeper | undefined,
+  sharedLimits: LimitSharing | undefined,
 ): Promise<CountsKeeper | undefined> {
   if (file === undefined) return undefined;
   // Imported when it is needed.
   const { keepCounts } = await import("../auth/keep-counts.ts");
   // Shared windows are those of the server's clock.
-  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.leases.clock[0]!);
+  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
   return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
 }
 
@@ -110,7 +96,7 @@ export interface Keepers {
   readonly snapshots: SnapshotKeeper;
   readonly saving: CountsKeeper | undefined;
   readonly searching: Searching;
-  readonly sharedLimits: SharedLimitsKeeper | undefined;
+  readonly sharedLimits: LimitSharing | undefined;
 }
 
 /** Opens them one after the other; those before one that fails are closed. */
@@ -119,7 +105,7 @@ export async function openKeepers(
   counters: Counters,
   { takeKeys, takeGeneration }: Takers,
 ): Promise<Keepers> {
-  const sharedLimits = await openSharedLimits(options, counters);
+  const sharedLimits = await options.sharedLimits?.open(counters, options.observe);
   let keys: KeysKeeper | undefined;
   try {
     keys = await openKeys(options, counters, takeKeys);

@@ -58,6 +58,10 @@ export interface Setting<C extends string = string> {
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
+  /** What is wrong with a text that its kind allows; undefined when it will do. It quotes nothing of it: it may hold a secret. */
+  readonly problem?: (text: string) => string | undefined;
+  /** Whether it is an option of the library, too. */
+  readonly isOption?: true;
   readonly meaning: string;
   readonly commands: readonly C[];
 }
@@ -154,6 +158,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "rate-limit",
+    isOption: true,
     kind: "integer",
     value: "N",
     default: "1000",
@@ -163,6 +168,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "rate-window",
+    isOption: true,
     kind: "integer",
     value: "SECONDS",
     default: "3600",
@@ -182,6 +188,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "cors",
+    isOption: true,
     kind: "flag",
     default: "on",
     meaning: "Allow web pages from any origin to read the responses.",
@@ -189,6 +196,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "watch",
+    isOption: true,
     kind: "number",
     value: "SECONDS",
     default: "2",
@@ -197,15 +205,17 @@ export const CORE_SETTINGS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  { ...MAX_SNAPSHOT_BYTES, commands: [...SERVING, "check", "diff", "build"] },
+  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build"] },
   {
     flag: "allow-shrink",
+    isOption: true,
     kind: "flag",
     meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
     commands: SERVING,
   },
   {
     flag: "api-key-prefix",
+    isOption: true,
     kind: "text",
     value: "TEXT",
     default: "svc_sk_",
@@ -214,6 +224,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "cli-token-prefix",
+    isOption: true,
     kind: "text",
     value: "TEXT",
     default: "svcx_",
@@ -222,6 +233,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "search-cache-bytes",
+    isOption: true,
     kind: "integer",
     value: "BYTES",
     default: "67108864",
@@ -231,6 +243,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "max-pending-searches",
+    isOption: true,
     kind: "integer",
     value: "N",
     default: "256",
@@ -242,6 +255,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "access-log",
+    isOption: true,
     kind: "flag",
     meaning: "Log every request.",
     commands: SERVING,
@@ -613,7 +627,7 @@ export function problemWith(setting: Setting, value: string): string | undefined
       return readBoolean(value) === undefined ? "must be on or off" : undefined;
     case "text":
     case "list":
-      return value.trim() === "" ? "must not be empty" : undefined;
+      return value.trim() === "" ? "must not be empty" : setting.problem?.(value);
   }
 }
 

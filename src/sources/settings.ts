@@ -3,10 +3,11 @@
 import { MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
 import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
-/** Their rows. */
+/** @internal Their rows. */
 export const SOURCES_SETTINGS = [
   {
     flag: "cache",
+    isOption: true,
     after: "watch",
     kind: "text",
     path: "written",
@@ -17,6 +18,7 @@ export const SOURCES_SETTINGS = [
   },
   {
     flag: "snapshot-token-file",
+    isOption: true,
     after: "watch",
     kind: "text",
     path: "read",
@@ -83,3 +85,11 @@ export const SOURCES_SETTINGS = [
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
 ] as const satisfies readonly Setting[];
+
+/** Options of the library for snapshots by URL. */
+export interface SourcesOptions {
+  /** Folder for copies of a snapshot by URL; `orrery` in the user's cache folder when absent. */
+  readonly cache?: string | URL;
+  /** File with a bearer token for a snapshot by URL. */
+  readonly snapshotTokenFile?: string | URL;
+}

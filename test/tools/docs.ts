@@ -10,8 +10,8 @@ import { FIELDS, TABLES } from "../../src/model/schema.ts";
 import type { CountedMetric, EventRow } from "../../src/observe/event.ts";
 import { EVENTS } from "../../src/observe/events.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
-import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/server/open-options.ts";
-import { settingsOf, variableOf } from "../../src/settings/settings.ts";
+import { optionRows } from "../../src/server/open-options.ts";
+import { nameOf, type Setting, settingsOf, variableOf } from "../../src/settings/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
@@ -32,9 +32,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** An option of the library that is a setting of the server. */
-function settingOption(name: string): readonly string[] {
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const setting = PROGRAM.settings.find((row) => row.flag === flag)!;
+function settingOption(setting: Setting): readonly string[] {
+  const name = nameOf(setting.flag);
   const text = defaultText(setting);
   if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
   const value =
@@ -177,7 +176,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       [
         ["`snapshot`", "required", "Directory of the snapshot, or the URL of one, which ends with a slash."],
         ["`keys`", "required", "A keys file, by its path or a `file:` URL, or an array of keys."],
-        ...[...PATH_OPTIONS, URL_OPTION, ...SETTING_OPTIONS].map(settingOption),
+        ...optionRows(PROGRAM.settings).map(settingOption),
         [
           "`threads`",
           "`true`",

@@ -10,7 +10,6 @@ import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Leases } from "../../shared-limits/leases.ts";
 import type { Store } from "../../store/generation.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
@@ -20,6 +19,8 @@ export interface StoreToServe {
   readonly questions: MessagePort;
   readonly store: Store;
   readonly index: SearchIndex;
+  /** Whether names that are similar are searched for, too. */
+  readonly hasSimilar: boolean;
 }
 
 /** What a key ring is made of; the ring itself stays in its thread. */
@@ -38,8 +39,8 @@ export interface ServingTask {
   readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
-  /** Permits of shared limits, in shared memory; absent where limits are not shared. */
-  readonly leases: Leases | undefined;
+  /** What it counts with where limits are shared; undefined where they are not. */
+  readonly shared: unknown;
   /** Its number among those that run now. */
   readonly thread: number;
   /** The searches that wait in all threads. */
@@ -53,8 +54,8 @@ export type ToServing =
   | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "keys"; readonly keys: SentKeys }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
-  /** The counter server was asked for permits of a key, or could not be. */
-  | { readonly kind: "permits"; readonly slot: number; readonly sent: number | undefined }
+  /** What shared limits say to it. */
+  | { readonly kind: "shared"; readonly message: unknown }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" }
   | { readonly kind: "stop-listening" }
@@ -66,14 +67,8 @@ export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   | { readonly kind: "stopped-listening" }
-  /** Asks the counter server for permits of a key; `since` as in `gate/shared-asking.ts`. */
-  | {
-      readonly kind: "ask-permits";
-      readonly slot: number;
-      readonly limit: number;
-      readonly want: number;
-      readonly since: number | undefined;
-    }
+  /** To shared limits. */
+  | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };

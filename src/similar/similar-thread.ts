@@ -1,14 +1,14 @@
 /** The thread that indexes the names of a generation and then answers its searches for similar ones, until it is ended. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { openSearch } from "../../search/search.ts";
-import { runNow } from "../../search/shared/work.ts";
-import type { FromSimilar, SimilarTask } from "../../similar/engine.ts";
-import { keepSimilar } from "../../similar/keep-similar.ts";
-import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "../../similar/similar.ts";
-import { reviveStore } from "../../store/generation.ts";
-import { beginWork, stepBack, yieldingCpu } from "../../util/process/yield-cpu.ts";
-import { answerInSlices } from "../search/answer-batches.ts";
+import { openSearch } from "../search/search.ts";
+import { runNow } from "../search/shared/work.ts";
+import { answerInSlices } from "../server/search/answer-batches.ts";
+import { reviveStore } from "../store/generation.ts";
+import { beginWork, stepBack, yieldingCpu } from "../util/process/yield-cpu.ts";
+import type { FromSimilar, SimilarTask } from "./engine.ts";
+import { keepSimilar } from "./keep-similar.ts";
+import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
 
 const port = parentPort!;
 const task = workerData as SimilarTask;
