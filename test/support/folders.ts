@@ -30,7 +30,7 @@ const SOME: Readonly<Record<FieldType, unknown>> = {
   id: id("d", 1),
   text: "some text",
   boolean: true,
-  count: 7,
+  count: 31_415_926,
   time: "2026-05-06T07:08:09.010Z",
 };
 
