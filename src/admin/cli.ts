@@ -1,8 +1,7 @@
 /** The settings of the listener for operators. */
 
 import { CommandError, type Options, UsageError } from "../cli/options.ts";
-import { SourceError } from "../sources/problem.ts";
-import { readToken } from "../sources/token.ts";
+import { readToken, TokenFileError } from "../files/token-file.ts";
 import { type AdminAddress, isLoopback, parseAdminAddress } from "./address.ts";
 import type { AdminSettings } from "./admin.ts";
 
@@ -10,7 +9,7 @@ async function tokenIn(file: string, name: string): Promise<string> {
   try {
     return await readToken(file, name);
   } catch (error) {
-    if (error instanceof SourceError) throw new CommandError(error.message);
+    if (error instanceof TokenFileError) throw new CommandError(error.message);
     throw error;
   }
 }

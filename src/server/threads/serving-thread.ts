@@ -86,6 +86,7 @@ const state = composeState(task.settings, {
   shared,
   keys: new KeyRing(task.keys.byHash, task.keys.previous),
   requestCounters,
+  keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
   observe,
 });
