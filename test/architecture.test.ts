@@ -79,9 +79,9 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 /** Most lines of a room, everything in it counted, and of the core and of all. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 5700,
-  all: 45400,
+  all: 48000,
   api: 2500,
-  core: 28900,
+  core: 30500,
   auth: 2200,
   cli: 2500,
   client: 1100,

@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "hashes are compared by their case",
     file: "src/auth/keys.ts",
-    text: "byHash.set(record.sha256.toLowerCase(), {",
-    becomes: "byHash.set(record.sha256, {",
+    text: "byHash.set(record.sha256.toLowerCase(), key);",
+    becomes: "byHash.set(record.sha256, key);",
     tests: [["test/gate.test.ts", "is found by a hash in upper case"]],
   },
   {

@@ -1,5 +1,6 @@
 /** The admin listener of one server, put together: it listens before anything is loaded, and until the last request is answered. */
 
+import type { KeyUse } from "../auth/key-use.ts";
 import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
 import { countObservation, createObservedCounts } from "../observe/metrics/observed.ts";
@@ -15,6 +16,7 @@ import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
 import { History } from "./history.ts";
+import { answerKeys } from "./keys-reply.ts";
 import { LimitsHistory, type LimitsSettings } from "./limits.ts";
 import { listenForAdmin } from "./listener.ts";
 import { metricsRow } from "./metrics.ts";
@@ -44,6 +46,8 @@ export interface AdminOptions extends AdminSettings {
   readonly sharedLimits: LimitsSettings | undefined;
   /** Where requests are counted. */
   readonly requestCells: RequestCells;
+  /** Where each thread that serves counts the requests of keys. */
+  readonly keyUse: readonly KeyUse[];
   readonly observe: Observe;
 }
 
@@ -162,7 +166,7 @@ function createFollowing({ settings, sharedLimits, requestCells }: AdminOptions)
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, token, observe, servingThreads, requestCells: cells } = options;
+  const { address, token, observe, servingThreads, keyUse, requestCells: cells } = options;
   const following = createFollowing(options);
   const { history, readiness, problems, observed } = following;
   const eventLoop = watchEventLoop(watchVitals(countersOf(cells, mainThread(cells))));
@@ -196,6 +200,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ...following,
     opened: () => opened,
     servingThreads,
+    keyUse,
     searchCacheBytes: options.settings.searchCacheBytes,
     windowSeconds: options.settings.rateWindow,
     askThreads: () => askThreads(),
@@ -204,6 +209,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const rows = adminRows({
     readiness: () => readiness.readiness(),
     status: createStatus(sources),
+    keys: (ask) => answerKeys(ask, sources),
     timeline: () => timeline.reply(),
     explain: (ask) => explain(ask),
     reload: createReload(() => opened, history, readiness),

@@ -3,6 +3,7 @@
 import type { State } from "../api/answer.ts";
 import { createFixedHeaders } from "../api/headers.ts";
 import { limitText } from "../api/limit-text.ts";
+import type { KeyUse } from "../auth/key-use.ts";
 import type { KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import { createNotices } from "../auth/notices.ts";
@@ -22,6 +23,8 @@ export interface StateParts {
   readonly keys: KeyRing;
   /** Where this thread counts requests; undefined when nobody asks. */
   readonly requestCounters: RequestCounters | undefined;
+  /** Where it counts the requests of each key, likewise. */
+  readonly keyUse: KeyUse | undefined;
   readonly generation: Generation;
   readonly observe: Observe;
   readonly features: ThreadFeatures;
@@ -29,7 +32,7 @@ export interface StateParts {
 
 /** Puts a state together, which answers as the settings say. */
 export function composeState(settings: Settings, parts: StateParts): State {
-  const { counters, shared, keys, requestCounters, generation, observe, features } = parts;
+  const { counters, shared, keys, requestCounters, keyUse, generation, observe, features } = parts;
   return {
     gate: {
       prefixes: { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix },
@@ -46,6 +49,7 @@ export function composeState(settings: Settings, parts: StateParts): State {
     keepsAccess: createSampling({ every: settings.accessLogSample, slowMs: settings.slowMs }),
     notices: createNotices(observe),
     requestCounters,
+    keyUse,
     generation,
   };
 }

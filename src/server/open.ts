@@ -90,6 +90,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     keys: current.keys,
     generation: keepers.snapshots.current(),
     requestCounters: keepers.searching.requestCounters,
+    keyUse: options.searchesHere === false ? undefined : options.keyUse?.[0],
     observe,
     features: options.features,
   });

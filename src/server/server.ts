@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../api/answer.ts";
+import { createKeyUse } from "../auth/key-use.ts";
 import { mergeNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
@@ -72,6 +73,7 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   if (listener === undefined) return { options: given };
   const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
+  const keyUse = createKeyUse(servingThreads, settings.rateWindow);
   // Imported when it is needed: most of it is for operators alone.
   const { startAdmin } = await import("../admin/admin.ts");
   const admin = await startAdmin({
@@ -80,6 +82,7 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
     servingThreads,
     sharedLimits,
     requestCells,
+    keyUse,
     observe,
   }).catch((error: unknown) => {
     const { host, port } = listener.address;
@@ -93,6 +96,7 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   const options: ServerOptions = {
     ...given,
     requestCells,
+    keyUse,
     snapshotEvents: admin.snapshotEvents,
     onProgress(share) {
       admin.onProgress(share);
@@ -188,13 +192,14 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const { settings, requestCells, observe } = options;
+  const { settings, requestCells, keyUse, observe } = options;
   const task = {
     settings,
     port: settings.port,
     sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
     requestCells,
+    keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   // Imported when it is needed: most servers have one thread.

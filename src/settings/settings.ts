@@ -479,6 +479,23 @@ export const CORE_SETTINGS = [
     commands: ["build"],
   },
   {
+    flag: "usage",
+    kind: "text",
+    value: "URL",
+    meaning:
+      "Ask the admin listener at this URL, such as `http://127.0.0.1:8788/`, what became of the requests of each key in this window, and when the last one came.",
+    commands: ["keys list", "keys show"],
+  },
+  {
+    flag: "admin-token-file",
+    kind: "text",
+    needs: "usage",
+    path: "read",
+    value: "FILE",
+    meaning: "File with the bearer token that the admin listener asks for.",
+    commands: ["keys list", "keys show"],
+  },
+  {
     flag: "no-index",
     kind: "flag",
     meaning: "Validate only; skip building the search index.",

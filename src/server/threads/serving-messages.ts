@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
+import type { KeyUse } from "../../auth/key-use.ts";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
@@ -35,6 +36,8 @@ export interface ServingTask {
   readonly http: HttpOptions;
   /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
   readonly requestCells: RequestCells | undefined;
+  /** Where the requests of each key are counted, by thread, likewise. */
+  readonly keyUse: readonly KeyUse[] | undefined;
   /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */

@@ -76,6 +76,7 @@ const state = composeState(task.settings, {
   shared,
   keys: new KeyRing(task.keys.byHash, task.keys.previous),
   requestCounters,
+  keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
   observe,
   features: IN_THREADS,
