@@ -150,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a snapshot may lose most of its users",
-    file: "src/server/load/snapshots.ts",
-    text: "options.allowShrink ? []",
+    file: "src/snapshot/refusals.ts",
+    text: "allowShrink ? []",
     becomes: "true ? []",
     tests: [["test/threads.test.ts", "is refused, and the log says how to allow it"]],
   },

@@ -78,6 +78,13 @@ const ROWS: readonly { [C in Command]: CommandRow<C> }[Command][] = [
     run: async (options, world) => (await import("./build.ts")).build(options, world),
   },
   {
+    name: "rollback",
+    usage: "DIR",
+    positionals: ["DIR"],
+    summary: "Publish an earlier version again of what export, mirror or build published.",
+    run: async (options, world) => (await import("./rollback.ts")).rollback(options, world),
+  },
+  {
     name: "generate",
     usage: "--out DIR",
     positionals: [],

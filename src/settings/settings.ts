@@ -23,6 +23,7 @@ export type Command =
   | "check"
   | "diff"
   | "build"
+  | "rollback"
   | "generate"
   | "export"
   | "mirror"
@@ -288,13 +289,33 @@ const ROWS = [
     default: "17179869184",
     min: 1,
     meaning: "Maximum uncompressed size of a snapshot, all files together.",
-    commands: [...SERVING, "check", "diff", "build", "export", "mirror", "verify"],
+    commands: [...SERVING, "check", "diff", "build", "rollback", "export", "mirror", "verify"],
   },
   {
     flag: "allow-shrink",
     kind: "flag",
-    meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
-    commands: SERVING,
+    meaning:
+      "Accept a new snapshot that has less than half of the users or worlds of the one that it replaces.",
+    commands: [...SERVING, "build", "export", "mirror"],
+  },
+  {
+    flag: "keep",
+    kind: "integer",
+    value: "N",
+    default: "3",
+    min: 0,
+    max: 1_000_000,
+    meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
+    commands: ["build", "export", "mirror"],
+  },
+  {
+    flag: "to",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 1,
+    meaning: "How many versions to go back.",
+    commands: ["rollback"],
   },
   {
     flag: "api-key-prefix",
@@ -558,6 +579,17 @@ const ROWS = [
     max: 31_536_000,
     meaning: "Go on, and look for what is new every so many seconds. Default: once.",
     commands: ["export", "mirror"],
+  },
+  {
+    flag: "live-every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning:
+      "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
+      "files as they are. Default: never.",
+    commands: ["export"],
   },
   {
     flag: "from",

@@ -5,7 +5,7 @@ import type { Options } from "../../cli/options.ts";
 import { startRequestProgress } from "../../cli/request-progress.ts";
 import { runRounds } from "../../cli/rounds.ts";
 import { HeldError } from "../../files/ownership.ts";
-import { OccupiedError } from "../publish.ts";
+import { OccupiedError } from "../../files/publish.ts";
 import { explainUpstream, readServer } from "../upstream/cli.ts";
 import { TIMING } from "../url/timing.ts";
 import type { Bound } from "./bound.ts";
@@ -55,6 +55,8 @@ export async function mirror(options: Options<"mirror">, world: World): Promise<
         searches: [...new Set(options.values.users)],
         perHour: options.values.requestsPerHour,
         maxBytes: options.values.maxSnapshotBytes,
+        keep: options.values.keep,
+        allowShrink: options.values.allowShrink,
         tell(sentence) {
           progress.end();
           world.complain(`orrery: ${sentence}\n`);

@@ -2,9 +2,10 @@
 
 import { CommandError, ProblemsError, UsageError } from "../../cli/options.ts";
 import { HeldError } from "../../files/ownership.ts";
+import { OccupiedError } from "../../files/publish.ts";
+import { ShrunkError } from "../../snapshot/shrink-guard.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { SourceError } from "../problem.ts";
-import { OccupiedError } from "../publish.ts";
 import { BadRowsError } from "../row-folder.ts";
 import { ApiUrlError, readApiUrl } from "./address.ts";
 
@@ -22,7 +23,7 @@ export function readServer(address: string, name: string): string {
 export function explainUpstream(error: unknown, place: string): unknown {
   if (error instanceof BadRowsError) return new ProblemsError(error.problems);
   if (error instanceof SourceError) return new CommandError(error.message);
-  const isOfPlace = error instanceof OccupiedError || error instanceof HeldError;
-  const why = isOfPlace ? error.message : systemErrorText(error);
+  const isOfPlace = [OccupiedError, HeldError, ShrunkError].some((kind) => error instanceof kind);
+  const why = isOfPlace ? (error as Error).message : systemErrorText(error);
   return why === undefined ? error : new CommandError(`${place}: ${why}`);
 }

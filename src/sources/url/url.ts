@@ -5,11 +5,11 @@
  * checked; all together become the copy. Whatever fails leaves the copy as it is.
  */
 
+import { OccupiedError } from "../../files/publish.ts";
 import type { Observe } from "../../observe/events.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { placeOf } from "../address.ts";
 import { MismatchError, SourceError, withoutToken } from "../problem.ts";
-import { OccupiedError } from "../publish.ts";
 import { readToken } from "../token.ts";
 import { askManifest, readSent, type SentManifest } from "./ask-manifest.ts";
 import type { Patience } from "./attempts.ts";
