@@ -50,7 +50,7 @@ class Repeated {
       const next = performance.now() + seconds * 1000;
       const problem = await this.#attempt(async (signal) => this.#say(await this.#rounds.run(signal)));
       if (problem === undefined) this.#wellAt = formatTime(Date.now());
-      else this.#say(`${problem}; the last round that went well ended ${this.#wellAt ?? "before the start"}`);
+      else this.#say(`${this.#wellAt === undefined ? "" : `last success ${this.#wellAt}, `}${problem}`);
       await this.#fill(next);
       await waitUntil(next, this.#signal);
       if (this.#signal.aborted) return;

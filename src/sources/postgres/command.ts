@@ -92,7 +92,7 @@ export async function exportRows(options: Options<"export">, world: World): Prom
   } = options.values;
   const queries = await readQueries(options.values.queries);
   const task: Omit<ExportOptions, "signal"> = {
-    ...{ from, out, queries, onlyChanges: every !== undefined, isLive: liveEvery !== undefined },
+    ...{ from, out, queries, onlyChanges: every !== undefined },
     ...{ gzip, maxBytes, keep, allowShrink, prepare: build ? prepare : undefined },
   };
   let published: Published | undefined;
@@ -101,7 +101,7 @@ export async function exportRows(options: Options<"export">, world: World): Prom
     isPassing,
     async run(signal) {
       const began = performance.now();
-      const exported = await exportOnce({ ...task, signal });
+      const exported = await exportOnce({ ...task, last: published, signal });
       ({ published } = exported);
       return lineOf(exported, began);
     },

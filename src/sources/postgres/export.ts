@@ -1,8 +1,10 @@
 /** One export: rows out of PostgreSQL into a folder with a manifest, checked, and published as a whole. */
 
-import { copyFile, link, mkdir, rm } from "node:fs/promises";
+import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { temporaryOf } from "../../files/atomic.ts";
 import { publishVersion } from "../../files/publish.ts";
+import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/kept.ts";
 import type { VisibleRows } from "../../snapshot/refusals.ts";
 import { refuseShrunk } from "../../snapshot/shrink-guard.ts";
@@ -45,19 +47,19 @@ export interface ExportOptions {
   /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
   readonly keep?: number;
   readonly allowShrink?: boolean;
-  /** Whether {@link exportLive} is to go on from here, which keeps the rows in memory. */
-  readonly isLive?: boolean;
+  /** What was published last: what is equal in it is neither written anew nor checked again. */
+  readonly last?: Published | undefined;
   /** Gives up: cancels the query and removes what was written. */
   readonly signal: AbortSignal;
 }
 
-/** What was published last, for {@link exportLive}. */
+/** What was published last, for the next round. It keeps the rows in memory. */
 export interface Published {
   readonly folder: string;
   readonly files: RowFiles;
   /** The moment of its data, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Undefined where it was found to be published already. */
+  /** Undefined where it was found to be published already, by another process. */
   readonly before: Before | undefined;
 }
 
@@ -69,6 +71,9 @@ export interface Exported {
   readonly bytes: number;
   /** False when the rows are those that were published before. */
   readonly isNew: boolean;
+  /** Milliseconds that copying the rows out of the database took, hashed while they come, and checking or preparing them. */
+  readonly copyMs: number;
+  readonly checkMs: number;
   /** Undefined where a prepared snapshot was published. */
   readonly published: Published | undefined;
 }
@@ -132,32 +137,41 @@ async function fillFolder(
   current: string | undefined,
   options: ExportOptions,
 ): Promise<Exported> {
-  const { queries, onlyChanges, prepare, allowShrink, maxBytes, signal, isLive = false } = options;
+  const { queries, onlyChanges, prepare, allowShrink, maxBytes, signal } = options;
+  const last = options.last?.folder === current ? options.last : undefined;
   const place = prepare === undefined ? folder : join(folder, "rows");
   if (prepare !== undefined) await mkdir(place);
   // Before the database is asked: all that was committed by then is in the rows.
   const createdAt = Date.now();
+  const began = performance.now();
   const files = await copyRows(place, queries, options);
+  const copied = performance.now();
   const generation = generationOf("pg", files);
-  const came = { generation, rows: sumOf(files, "rows"), bytes: sumOf(files, "bytes") };
-  const publishedAs = (folder: string, before?: Before): Published | undefined =>
-    prepare === undefined ? { folder, files, createdAt, before: isLive ? before : undefined } : undefined;
+  const came = {
+    generation,
+    rows: sumOf(files, "rows"),
+    bytes: sumOf(files, "bytes"),
+    copyMs: copied - began,
+  };
   if (current !== undefined && onlyChanges) {
     if (await holdsSame(current, generation, files, prepare !== undefined)) {
       await renewManifest(current, createdAt);
-      return { ...came, isNew: false, published: publishedAs(current) };
+      const published = { folder: current, files, createdAt, before: last?.before };
+      return { ...came, checkMs: 0, isNew: false, published: prepare === undefined ? published : undefined };
     }
   }
   const fields = { generation, createdAt };
   if (prepare === undefined) {
+    if (last !== undefined) await linkEqual(folder, files, last);
     const { store, kept } = await completeRows(place, files, fields, {
-      ...{ current, allowShrink, maxBytes, signal },
+      ...{ current, allowShrink, maxBytes, signal, before: last?.before },
     });
-    return { ...came, isNew: true, published: publishedAs(folder, { store, kept }) };
+    const published = { folder, files, createdAt, before: { store, kept } };
+    return { ...came, checkMs: performance.now() - copied, isNew: true, published };
   }
   await writeManifest(place, files, fields);
   const bytes = await prepareRows(prepare, place, folder, { ...options, current });
-  return { ...came, bytes, isNew: true, published: undefined };
+  return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
 }
 
 /**
@@ -214,6 +228,17 @@ export async function exportLive(options: ExportOptions, last: Published): Promi
     { keep: options.keep, replaces: true },
   );
   return published;
+}
+
+/** Puts links to files that were published last in the place of equal ones, if nobody has touched them since. */
+async function linkEqual(folder: string, files: RowFiles, last: Published): Promise<void> {
+  const looks = await fileFingerprintsOf(last.folder);
+  for (const { name, sha256, fingerprint } of last.before?.kept.files ?? []) {
+    if (files.get(name)?.sha256 !== sha256 || !isSameFile(looks.get(name) ?? "", fingerprint)) continue;
+    const temporary = temporaryOf(join(folder, name));
+    await linkOrCopy(join(last.folder, name), temporary);
+    await rename(temporary, join(folder, name));
+  }
 }
 
 /** Another link to a file; a copy where the file system has no such links. */
