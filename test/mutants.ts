@@ -150,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a snapshot may lose most of its users",
-    file: "src/server/load/snapshots.ts",
-    text: "options.allowShrink ? []",
+    file: "src/snapshot/refusals.ts",
+    text: "allowShrink ? []",
     becomes: "true ? []",
     tests: [["test/threads.test.ts", "is refused, and the log says how to allow it"]],
   },
@@ -217,8 +217,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;\n  if (finish === undefined",
-    becomes: "if (finish === undefined",
+    text: "!(isSound && manifest) && ",
+    becomes: "false && ",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },
   {

@@ -27,6 +27,7 @@ export type CoreCommand =
   | "check"
   | "diff"
   | "build"
+  | "rollback"
   | "openapi"
   | "completion";
 
@@ -93,6 +94,25 @@ export const MAX_SNAPSHOT_BYTES = {
   default: "17179869184",
   min: 1,
   meaning: "Maximum uncompressed size of a snapshot, all files together.",
+} as const;
+
+/** The row of all commands that replace a snapshot. */
+export const ALLOW_SHRINK = {
+  flag: "allow-shrink",
+  kind: "flag",
+  meaning:
+    "Accept a new snapshot that has less than half of the users or worlds of the one that it replaces.",
+} as const;
+
+/** The row of all commands that publish versions. */
+export const KEEP = {
+  flag: "keep",
+  kind: "integer",
+  value: "N",
+  default: "3",
+  min: 0,
+  max: 1_000_000,
+  meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
 } as const;
 
 /** The row of all commands whose result can be JSON. */
@@ -205,13 +225,21 @@ export const CORE_SETTINGS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build"] },
   {
-    flag: "allow-shrink",
+    ...MAX_SNAPSHOT_BYTES,
     isOption: true,
-    kind: "flag",
-    meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
-    commands: SERVING,
+    commands: [...SERVING, "check", "diff", "build", "rollback"],
+  },
+  { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
+  { ...KEEP, commands: ["build"] },
+  {
+    flag: "to",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 1,
+    meaning: "How many versions to go back.",
+    commands: ["rollback"],
   },
   {
     flag: "api-key-prefix",

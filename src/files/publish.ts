@@ -2,37 +2,24 @@
  * Publishing a snapshot so that its readers see a whole one, old or new: beside `DIR` stands a folder `DIR.versions` with a
  * folder per version, and `DIR` is a symbolic link to one of them, which one rename switches to the next.
  *
- * The version before is kept, since a reader may have it open; older ones are removed, and so is what killed processes left.
+ * Some earlier versions are kept, to be published again; older ones are removed, and so is what killed processes left.
  */
 
-import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { syncToDisk } from "../files/atomic.ts";
-import { makeFolder } from "../files/folders.ts";
-import { hold, OWNER_ENDING, ownershipOf } from "../files/ownership.ts";
 import { codeOf } from "../util/system-error.ts";
+import { syncToDisk } from "./atomic.ts";
+import { makeFolder } from "./folders.ts";
+import { hold, OWNER_ENDING } from "./ownership.ts";
+import { LINK_ENDING, newName, OURS, prune, removeVersion, versionsOf } from "./versions.ts";
 
 /** The place is taken by what this program did not make; nothing was changed. */
 export class OccupiedError extends Error {
   override name = "OccupiedError";
 }
 
-const LINK_ENDING = ".link";
-/** A version's folder, its owner's mark or its link on the way: a time and a random number. Nothing else is ever removed. */
-const OURS = /^(\d{8}T\d{9}Z-[0-9a-f]{8})(\.owner|\.link)?$/;
-
-function newName(): string {
-  return `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`;
-}
-
-/** The folder of the versions of a published folder. */
-export function versionsOf(dir: string): string {
-  return `${resolve(dir)}.versions`;
-}
-
 /** The version's name that the link leads to; undefined where there is no link. @throws {OccupiedError} */
-async function readCurrent(dir: string): Promise<string | undefined> {
+export async function readCurrent(dir: string): Promise<string | undefined> {
   let target: string;
   try {
     target = await readlink(dir);
@@ -63,51 +50,6 @@ export async function currentVersion(dir: string): Promise<string | undefined> {
   return name === undefined ? undefined : join(versionsOf(dir), name);
 }
 
-/** What lies in the folder of versions. */
-interface Versions {
-  /** Names of versions that were completed, oldest first. */
-  readonly complete: readonly string[];
-  /** Names of those that a process was killed over. */
-  readonly dead: readonly string[];
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
-}
-
-async function listVersions(versions: string): Promise<Versions> {
-  const entries = await readdir(versions);
-  const names = new Set(entries.flatMap((entry) => OURS.exec(entry)?.[1] ?? []));
-  const complete: string[] = [];
-  const dead: string[] = [];
-  for (const name of names) {
-    const ownership = await ownershipOf(join(versions, name + OWNER_ENDING));
-    // One that is given up loses its folder first and its mark then: without both it never was complete.
-    if (ownership === "none" && (await isThere(join(versions, name)))) complete.push(name);
-    else if (ownership === "dead") dead.push(name);
-  }
-  return { complete: complete.sort(), dead };
-}
-
-/**
- * Removes all versions but the current one, the one before it and those in the making.
- *
- * @param previous the one before, if it is known; else the newest
- */
-async function prune(place: string, previous?: string): Promise<void> {
-  const versions = versionsOf(place);
-  const { complete, dead } = await listVersions(versions);
-  // Behind the list: whatever is in it because another process published it was linked by then.
-  const current = await readCurrent(place);
-  const kept = previous ?? complete.findLast((name) => name !== current);
-  const old = complete.filter((name) => name !== current && name !== kept);
-  for (const name of [...old, ...dead]) {
-    if (name !== current) await rm(join(versions, name), { recursive: true, force: true });
-    for (const ending of [LINK_ENDING, OWNER_ENDING])
-      await rm(join(versions, name + ending), { force: true });
-  }
-}
-
 /** Brings a folder and its files to the disk. */
 async function syncFolder(folder: string): Promise<void> {
   for (const entry of await readdir(folder)) await syncToDisk(join(folder, entry));
@@ -115,21 +57,34 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Makes the link lead to another version, by one rename. */
-async function switchLink(dir: string, folder: string): Promise<void> {
+export async function switchLink(dir: string, folder: string): Promise<void> {
   await syncFolder(folder);
   const versions = dirname(folder);
-  const link = folder + LINK_ENDING;
-  await symlink(join(basename(versions), basename(folder)), link);
+  const next = folder + LINK_ENDING;
+  // A process may have been killed over it.
+  await rm(next, { force: true });
+  await symlink(join(basename(versions), basename(folder)), next);
   try {
     await syncToDisk(versions);
     const there = await lstat(dir).catch(() => undefined);
     // Succeeds only where it is empty.
     if (there?.isDirectory()) await rmdir(dir);
-    await rename(link, dir);
+    await rename(next, dir);
   } catch (error) {
-    await rm(link, { force: true }).catch(() => {});
+    await rm(next, { force: true }).catch(() => {});
     throw error;
   }
+}
+
+/** How many earlier versions are kept where nothing is said: the one before, which a reader may have open. */
+const KEEP = 1;
+
+/** How a version takes its place among the others. */
+export interface PublishOptions {
+  /** How many earlier versions are kept; 1 when absent. */
+  readonly keep?: number | undefined;
+  /** Whether it takes the place of the version that it was made from, which is then no earlier one. */
+  readonly replaces?: boolean;
 }
 
 /**
@@ -149,14 +104,16 @@ async function switchLink(dir: string, folder: string): Promise<void> {
 export async function publishVersion<Result>(
   dir: string,
   fill: (folder: string, current: string | undefined) => Promise<Result | undefined>,
+  { keep = KEEP, replaces = false }: PublishOptions = {},
 ): Promise<Result | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);
-  const before = await readCurrent(place);
+  const current = (): Promise<string | undefined> => readCurrent(place);
+  const before = await current();
   await makeFolder(versions);
   let isPublished = false;
   try {
-    await prune(place);
+    await prune(versions, keep, current);
     const folder = join(versions, newName());
     const { release } = await hold(folder + OWNER_ENDING);
     try {
@@ -164,12 +121,13 @@ export async function publishVersion<Result>(
       const result = await fill(folder, before === undefined ? undefined : join(versions, before));
       if (result === undefined) return undefined;
       // Another process may have published meanwhile.
-      const previous = await readCurrent(place);
+      const previous = await current();
       await switchLink(place, folder);
       isPublished = true;
       await syncToDisk(dirname(place));
       await release();
-      await prune(place, previous);
+      if (replaces && before !== undefined) await removeVersion(versions, before);
+      await prune(versions, keep, current, replaces ? undefined : previous);
       return result;
     } finally {
       if (!isPublished) await rm(folder, { recursive: true, force: true }).catch(() => {});
