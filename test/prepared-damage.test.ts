@@ -98,11 +98,11 @@ describe("damage", () => {
         assert.equal(line, `generation.orrery: ${path} has a wrong checksum`);
     }
     const newer = Buffer.from(file);
-    newer.writeUInt32LE(2, 16);
+    newer.writeUInt32LE(3, 16);
     newer.writeUInt32LE(crc32(newer.subarray(0, 28)), 28);
     assert.match(
       await refusalOf(bad, newer),
-      /^generation\.orrery: has format version 2, .*reads version 1; build it again$/,
+      /^generation\.orrery: has format version 3, .*reads version 2; build it again$/,
     );
   });
 });
@@ -242,7 +242,7 @@ describe("forged arrays, whose checksums are right, are refused", () => {
 
   test("where a hash table has no empty slot, or another number of full ones", async () => {
     const tables = pathsOf(/slots$/);
-    assert.ok(tables.length >= 6, tables.join());
+    assert.ok(tables.length >= 5, tables.join());
     for (const path of tables) {
       const line = `generation.orrery: impossible layout: ${path} leads nowhere`;
       assert.equal(await say(path, (items) => items.fill(1)), line);
@@ -262,7 +262,7 @@ describe("forged arrays, whose checksums are right, are refused", () => {
   });
 
   test("where starts do not ascend, or do not end where they should", async () => {
-    for (const path of pathsOf(/(?<!topTable)\.starts$/)) {
+    for (const path of pathsOf(/\.starts$/)) {
       const line = `generation.orrery: impossible layout: ${path} leads nowhere`;
       assert.equal(await say(path, (items) => items.fill(1, 0, 1)), line, "first");
       assert.equal(
@@ -276,9 +276,9 @@ describe("forged arrays, whose checksums are right, are refused", () => {
 
   test("where there is no row, text or document of a number", async () => {
     const paths = pathsOf(
-      /(popular\.\w+|rows|byName|ranks|entries|best|totals|sizes|named|byDocument\.words|postings|chunkTexts|chunkStarts|dense\.\w+|topTable\.starts)$/,
+      /(popular\.\w+|rows|byName|ranks|entries|sizes|named|byDocument\.words|postings|chunkTexts|chunkStarts|dense\.\w+)$/,
     ).filter((path) => !path.includes("nameOrder.rows"));
-    assert.ok(paths.length >= 15, paths.join());
+    assert.ok(paths.length >= 13, paths.join());
     for (const path of paths) {
       const line = await say(path, (items) => items.fill(0xffff_ffff, -1));
       assert.match(line, /^generation\.orrery: impossible layout: [\w.]+ leads nowhere$/, path);

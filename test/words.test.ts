@@ -107,7 +107,7 @@ test("the words of an index are those that splitting gives, in order, with their
           }
         }
       }
-      const { wordPostings, trigrams } = builder.finish().words;
+      const { wordPostings, trigrams } = builder.finish();
       const words = [...expected.keys()].sort();
       assert.deepEqual(toStrings(trigrams.texts), words);
       for (const [word, text] of words.entries()) {

@@ -157,7 +157,7 @@ describe("a prepared snapshot", () => {
     const check = await runWell(["check", to]);
     assert.match(
       check.stdout,
-      new RegExp(`^generation ${id}\n[^]*\nprepared from these files, format version 1\n`),
+      new RegExp(`^generation ${id}\n[^]*\nprepared from these files, format version 2\n`),
     );
     const json = JSON.parse((await runWell(["check", to, "--json", "--no-index"])).stdout) as Record<
       string,

@@ -71,7 +71,7 @@ function indexOf(documents: readonly Document[]): OpenWordIndex {
     builder.addField(name, true);
     builder.addField(description, false);
   }
-  return openWords(builder.finish().words);
+  return openWords(builder.finish());
 }
 
 /** Entries of the documents that hold every term, by brute force. */

@@ -22,13 +22,14 @@ import { CHUNK, NUMBER_SHIFT } from "../shared/posting.ts";
 import { GRAM, type TrigramIndex, textOf } from "../shared/trigrams.ts";
 import { LIST_WORK, type WordPostings } from "../shared/word-postings.ts";
 import type { CountEntriesIn } from "./entry-counts.ts";
-import { SMALL } from "./frequent.ts";
 import { shortNgrams } from "./short-ngrams.ts";
 
 /** An n-gram is dense when to unite its words' documents would take at least this share of the work of passing over every document. */
 const DENSE = 1 / 8;
 /** Not worth it below so much work: a microsecond or two. */
 const LEAST = 256;
+/** An index of fewer entries is small: what little it takes to find there is not worth a part of a start. */
+export const SMALL = 2 ** 18;
 /** The same in a small index. */
 const LEAST_IN_SMALL = 2048;
 

@@ -3,9 +3,9 @@
  * with an n-gram are neighbours, and so are their posting lists.
  */
 
-import { PAD_TEXT } from "../shared/texts.ts";
+import { gallop } from "../query/galloping.ts";
+import { PAD, PAD_TEXT } from "../shared/texts.ts";
 import type { TrigramIndex } from "../shared/trigrams.ts";
-import { cutPostings } from "./cut-postings.ts";
 
 /** An n-gram of up to three code units and its range of postings: the lists of all trigrams that begin with it. */
 export interface ShortNgram {
@@ -17,7 +17,7 @@ export interface ShortNgram {
 /**
  * The n-grams of so many code units, up to three, that are worth it.
  *
- * @param isWorth judges a range of postings
+ * @param isWorth judges a range of postings; a part of one that is not is not either
  */
 export function* shortNgrams(
   trigrams: TrigramIndex,
@@ -46,15 +46,19 @@ export function* shortNgrams(
   }
 }
 
-/** Those of a code unit more than the dictionary's: parts of its lists. */
+/** Trigrams where the dictionary is one of bigrams: parts of its lists, which are in order of what follows. */
 function* extendShort(
   trigrams: TrigramIndex,
   units: number,
   isWorth: (from: number, to: number) => boolean,
 ): Generator<ShortNgram> {
+  const { followers } = trigrams;
   for (const { ngram, from, to } of shortNgrams(trigrams, units - 1, isWorth)) {
-    for (const part of cutPostings(trigrams, from, to, units - 1, isWorth)) {
-      yield { ngram: ngram + String.fromCharCode(part.unit), from: part.from, to: part.to };
+    for (let at = from, end = from; at < to && isWorth(at, to); at = end) {
+      const unit = followers[at]! >>> 16;
+      end = gallop(followers, (unit + 1) * 65_536, at, to);
+      if (unit !== PAD && isWorth(at, end))
+        yield { ngram: ngram + String.fromCharCode(unit), from: at, to: end };
     }
   }
 }

@@ -13,7 +13,7 @@ import type { Texts } from "../shared/texts.ts";
 import { isWhiteSpace } from "../shared/white-space.ts";
 import type { DocumentWords, WordIndex } from "../shared/word-index.ts";
 import type { WordPostings } from "../shared/word-postings.ts";
-import { type CountEntriesIn, countEntriesIn } from "./entry-counts.ts";
+import { countEntriesIn } from "./entry-counts.ts";
 import { indexNgramDocuments } from "./ngram-documents.ts";
 import { reorderTexts, sortTexts } from "./sort-texts.ts";
 import { indexTrigrams } from "./trigrams.ts";
@@ -74,19 +74,15 @@ export class WordIndexBuilder {
    *
    * @param least see {@link indexNgramDocuments}
    * @param mostTrigrams see {@link indexTrigrams}
-   * @returns the words, and what their postings weigh
    */
-  finish(
-    least?: number,
-    mostTrigrams?: number,
-  ): { readonly words: WordIndex; readonly entriesIn: CountEntriesIn } {
+  finish(least?: number, mostTrigrams?: number): WordIndex {
     const words = this.#sortWords();
     const trigrams = indexTrigrams(words, mostTrigrams);
     const wordPostings = this.#invert(words.count);
     const byDocument = this.#listByDocument();
     const entriesIn = countEntriesIn(trigrams, wordPostings);
     const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, entriesIn, least);
-    return { words: { trigrams, wordPostings, ngramDocuments, byDocument }, entriesIn };
+    return { trigrams, wordPostings, ngramDocuments, byDocument };
   }
 
   /** Distributes the occurrences, which are in order of documents, over the posting lists of their words. */

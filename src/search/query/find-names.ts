@@ -1,26 +1,23 @@
 /**
  * Names by how they match a term: equal to it, beginning with it, the rest.
  *
- * A first page of a frequent n-gram is looked up in the top-k table. Else the
- * postings of the term are located. Of few postings all names are counted while
- * the top-k are taken; a page behind those takes a list of all. Very many are
- * gathered in bitsets.
+ * The postings of the term are located. Of few postings all names are counted
+ * while the top-k are taken; a page behind those takes a list of all. Very many
+ * are gathered in bitsets.
  */
 
 import type { PageOf } from "../../store/generation.ts";
 import { EntrySorter } from "../shared/entry-sorter.ts";
 import type { NameIndex } from "../shared/name-index.ts";
-import { TABLE_K } from "../shared/top-table.ts";
 import { GRAM, isBeginning, textOf } from "../shared/trigrams.ts";
 import type { Work } from "../shared/work.ts";
 import { BitsetPool } from "./bitset-pool.ts";
 import { equalNames } from "./equal-names.ts";
 import { listPostings } from "./list-postings.ts";
-import { type Located, locate } from "./locate.ts";
+import { locate } from "./locate.ts";
 import { gatherNames } from "./name-bitsets.ts";
 import { ListedResults, NO_RESULTS, ownBytes, type ResultSet, TopResults } from "./result-set.ts";
 import { repeatedNames, topNames } from "./top-names.ts";
-import { lookUpTop } from "./top-table.ts";
 import { postingsIn, sizeOfRange } from "./trigram-postings.ts";
 
 /** Names that can be searched. */
@@ -32,10 +29,15 @@ export interface OpenNameIndex extends NameIndex {
 }
 
 /** Makes indexed names searchable on the calling thread. */
-export function openNames({ trigrams, topTable }: NameIndex): OpenNameIndex {
+export function openNames({ trigrams }: NameIndex): OpenNameIndex {
   const { count } = trigrams.texts;
-  return { trigrams, topTable, sorter: new EntrySorter(count), pool: new BitsetPool(count) };
+  return { trigrams, sorter: new EntrySorter(count), pool: new BitsetPool(count) };
 }
+
+/** With more postings than these names are gathered in bitsets. Up to so many are listed without a pause. */
+const MANY = 16_384;
+/** The k of the top-k: a first page of the usual size, and some more. */
+const TOP = 32;
 
 /**
  * Finds every name that contains a term.
@@ -45,21 +47,8 @@ export function openNames({ trigrams, topTable }: NameIndex): OpenNameIndex {
  * @returns numbers of names: those equal to the term, those that begin with it, the rest, each ascending
  */
 export function* findNames(index: OpenNameIndex, term: string, page?: PageOf): Work<ResultSet> {
-  const top = page === undefined ? undefined : lookUpTop(index.topTable, term, page);
-  return top ?? (yield* namesAt(index, locate(index.trigrams, term), term, page));
-}
-
-/** With more postings than these names are gathered in bitsets. Up to so many are listed without a pause. */
-const MANY = 16_384;
-
-/** Names by the postings of a term. */
-function* namesAt(
-  index: OpenNameIndex,
-  located: Located,
-  term: string,
-  page: PageOf | undefined,
-): Work<ResultSet> {
   const { trigrams } = index;
+  const located = locate(trigrams, term);
   if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
   const postings = located.isExact
     ? postingsIn(trigrams, located.range)
@@ -70,7 +59,7 @@ function* namesAt(
   const repeated = term.length < GRAM ? undefined : repeatedNames(trigrams, postings);
   if (repeated === undefined) return new ListedResults(listNames(index, postings, equal));
   const total = postings.length - repeated.postings + repeated.names.length;
-  const top = topNames(trigrams, postings, equal, repeated.names, Math.min(TABLE_K, total));
+  const top = topNames(trigrams, postings, equal, repeated.names, Math.min(TOP, total));
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
   return new TopResults(total, top, listBytes + ownBytes(postings), () => {
     return new ListedResults(listNames(index, postings, equal));

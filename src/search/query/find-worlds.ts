@@ -1,9 +1,8 @@
 /**
  * Finds worlds by name and description.
  *
- * A first page of a frequent n-gram is looked up in the top-k table. Else a
- * query is split into terms: the documents of a single one are found and ranked
- * at once, those of several are intersected first. What is short is done
+ * A query is split into terms: the documents of a single one are found and
+ * ranked at once, those of several are intersected first. What is short is done
  * without a pause and without the bitsets that long searches borrow.
  */
 
@@ -18,7 +17,6 @@ import { gatherDocuments } from "./gather.ts";
 import { type Asked, rank, rankList, rankWords } from "./rank.ts";
 import type { ResultSet } from "./result-set.ts";
 import { type FoundTerm, findTerm } from "./term.ts";
-import { lookUpTop } from "./top-table.ts";
 import { sizeOfRange } from "./trigram-postings.ts";
 import { AT_ONCE, unite } from "./unite.ts";
 import { type OpenWordIndex, openWords } from "./word-index.ts";
@@ -29,8 +27,8 @@ export interface OpenWorldIndex extends WorldIndex {
 }
 
 /** Makes indexed worlds searchable on the calling thread. */
-export function openWorldIndex({ words, nameOrder, topTable }: WorldIndex): OpenWorldIndex {
-  return { words: openWords(words), nameOrder, topTable };
+export function openWorldIndex({ words, nameOrder }: WorldIndex): OpenWorldIndex {
+  return { words: openWords(words), nameOrder };
 }
 
 /** How many different terms of a query count. */
@@ -45,8 +43,6 @@ const MAX_TERMS = 10;
  *   containing every term, the rest
  */
 export function* findWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
-  const top = page === undefined ? undefined : lookUpTop(index.topTable, term, page);
-  if (top !== undefined) return top;
   const terms = termsOf(term);
   const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
   // Most searches end here: nothing of what long ones need is made for them.
@@ -70,7 +66,7 @@ function termsOf(query: string): readonly string[] {
 }
 
 /** Ranks what a single term was found in, if that is so little that there is no need to pause. */
-export function rankShort(
+function rankShort(
   { words, nameOrder }: OpenWorldIndex,
   found: FoundTerm,
   term: string,
@@ -84,7 +80,7 @@ export function rankShort(
 }
 
 /** Ranks what a single term was found in, with pauses. */
-export function* rankFound(
+function* rankFound(
   { words, nameOrder }: OpenWorldIndex,
   found: FoundTerm,
   term: string,

@@ -48,7 +48,7 @@ export function pageOf(results: ResultSet, page: PageOf): Found {
   return { total: results.total, rows: results.page(page) };
 }
 
-/** Results of which some neighbours are known: another thread told them, or they were found while indexing. */
+/** Results of which some neighbours are known: another thread told them, or no more were asked for. */
 export class PartialResults implements ResultSet {
   readonly #from: number;
   readonly #rows: Rows;
