@@ -2,12 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countEntriesIn } from "../src/search/index/entry-counts.ts";
-import { indexNgramDocuments } from "../src/search/index/ngram-documents.ts";
-import { WordIndexBuilder } from "../src/search/index/word-index.ts";
-import { findNgramDocuments } from "../src/search/query/ngram-documents.ts";
-import { sizeOf } from "../src/search/shared/document-set.ts";
-import type { WordIndex } from "../src/search/shared/word-index.ts";
+import { sizeOf } from "../src/search/document-sets.ts";
+import { findNgramDocuments, indexNgramDocuments } from "../src/search/ngram-documents.ts";
+import { countEntriesIn } from "../src/search/short-ngrams.ts";
+import { type WordIndex, WordIndexBuilder } from "../src/search/word-index.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const random = createRandom(4, "words");

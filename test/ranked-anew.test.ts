@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WorldIndex } from "../src/search/shared/world-index.ts";
-import { indexWorlds, rankWorldsAnew } from "../src/search/worlds.ts";
+import { indexWorlds, rankWorldsAnew, type WorldIndex } from "../src/search/worlds.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const random = createRandom(5, "ranked");

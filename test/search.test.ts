@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { indexTrigrams } from "../src/search/index/trigrams.ts";
-import type { OpenWorldIndex } from "../src/search/query/find-worlds.ts";
-import { findTerm } from "../src/search/query/term.ts";
-import { TextsBuilder } from "../src/search/shared/texts.ts";
-import { runNow } from "../src/search/shared/work.ts";
+import { indexTrigrams } from "../src/search/index-trigrams.ts";
+import { findTerm } from "../src/search/terms.ts";
+import { TextsBuilder } from "../src/search/texts.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { runNow } from "../src/search/work.ts";
+import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import { createRandom } from "../src/util/random.ts";
 import { part } from "./support/long.ts";
 import {

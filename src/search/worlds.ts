@@ -3,18 +3,32 @@
  *
  * Their words are indexed by trigrams. Documents are numbered in order of the
  * all-time ranking, so document order is popularity order.
+ *
+ * A query is split into terms: the documents of a single one are found and
+ * ranked at once, those of several are intersected first. What is short is done
+ * without a pause and without the bitsets that long searches borrow.
  */
 
 import type { PageOf } from "../store/generation.ts";
+import { BitsetLoan } from "./bitset.ts";
+import { findAll, LONG, withoutContained } from "./conjunction.ts";
+import { AT_ONCE, countEntries, unite } from "./document-sets.ts";
 import { fold } from "./fold.ts";
-import { orderNames } from "./index/name-order.ts";
-import { renumber, renumberNames, renumberWords } from "./index/renumber.ts";
-import { WordIndexBuilder } from "./index/word-index.ts";
-import { findWorlds, type OpenWorldIndex, openWorldIndex } from "./query/find-worlds.ts";
-import type { ResultSet } from "./query/result-set.ts";
-import { TextsBuilder } from "./shared/texts.ts";
-import type { Work } from "./shared/work.ts";
-import type { WorldIndex } from "./shared/world-index.ts";
+import { sizeOfRange } from "./locate.ts";
+import { type NameOrder, orderNames } from "./name-order.ts";
+import { type Asked, rank, rankList, rankWords } from "./rank.ts";
+import { renumber, renumberNames, renumberWords } from "./renumber.ts";
+import type { ResultSet } from "./result-set.ts";
+import { type FoundTerm, findTerm, gatherDocuments } from "./terms.ts";
+import { TextsBuilder, WHITE_SPACE } from "./texts.ts";
+import { type OpenWordIndex, openWords, type WordIndex, WordIndexBuilder } from "./word-index.ts";
+import type { Work } from "./work.ts";
+
+/** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
+export interface WorldIndex {
+  readonly words: WordIndex;
+  readonly nameOrder: NameOrder;
+}
 
 /**
  * Indexes worlds.
@@ -53,10 +67,18 @@ export function rankWorldsAnew({ words, nameOrder }: WorldIndex, ranking: Uint32
   };
 }
 
-/** Makes an index searchable on the calling thread. */
-export function openWorlds(index: WorldIndex): OpenWorldIndex {
-  return openWorldIndex(index);
+/** Worlds that can be searched. */
+export interface OpenWorldIndex extends WorldIndex {
+  readonly words: OpenWordIndex;
 }
+
+/** Makes indexed worlds searchable on the calling thread. */
+export function openWorlds({ words, nameOrder }: WorldIndex): OpenWorldIndex {
+  return { words: openWords(words), nameOrder };
+}
+
+/** How many different terms of a query count. */
+const MAX_TERMS = 10;
 
 /**
  * Finds the worlds that contain every term of a query in name or description.
@@ -66,6 +88,61 @@ export function openWorlds(index: WorldIndex): OpenWorldIndex {
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
-  return findWorlds(index, term, page);
+export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
+  const terms = termsOf(term);
+  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
+  // Most searches end here: nothing of what long ones need is made for them.
+  const short = found === undefined ? undefined : rankShort(index, found, term);
+  if (short !== undefined) return short;
+  const loan = new BitsetLoan(index.words.pool);
+  const asked = { term, page };
+  try {
+    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
+    const set = yield* findAll(index.words, terms, loan);
+    return rankShort(index, set, term) ?? (yield* rank(set, index.nameOrder, asked, loan));
+  } finally {
+    loan.end();
+  }
+}
+
+/** The terms that count. */
+function termsOf(query: string): readonly string[] {
+  const terms = query.split(WHITE_SPACE);
+  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
+}
+
+/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
+function rankShort(
+  { words, nameOrder }: OpenWorldIndex,
+  found: FoundTerm,
+  term: string,
+): ResultSet | undefined {
+  if (found instanceof Uint32Array) {
+    const entries = countEntries(words.wordPostings, found);
+    return entries <= AT_ONCE ? rankWords(words, found, entries, nameOrder, term) : undefined;
+  }
+  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
+  return rankList(found.entries, nameOrder, term);
+}
+
+/** Ranks what a single term was found in, with pauses. */
+function* rankFound(
+  { words, nameOrder }: OpenWorldIndex,
+  found: FoundTerm,
+  term: string,
+  asked: Asked,
+  loan: BitsetLoan,
+): Work<ResultSet> {
+  if ("kind" in found) return yield* rank(found, nameOrder, asked, loan);
+  if ("range" in found) {
+    if (sizeOfRange(found.range) > LONG) yield "long";
+    return yield* rank(yield* gatherDocuments(words, found, term, loan), nameOrder, asked, loan);
+  }
+  const { starts, entries } = words.wordPostings;
+  if (countEntries(words.wordPostings, found) > LONG) yield "long";
+  if (found.length === 1) {
+    const list = entries.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
+    return yield* rank({ kind: "list", entries: list }, nameOrder, asked, loan);
+  }
+  return yield* rank(yield* unite(words.wordPostings, found, words, loan), nameOrder, asked, loan);
 }

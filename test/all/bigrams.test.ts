@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sortBigrams } from "../../src/search/index/bigrams.ts";
-import { indexTrigrams } from "../../src/search/index/trigrams.ts";
-import { type Texts, TextsBuilder } from "../../src/search/shared/texts.ts";
-import { BIGRAM, positionOf } from "../../src/search/shared/trigrams.ts";
-import { runNow } from "../../src/search/shared/work.ts";
+import { sortBigrams } from "../../src/search/bigrams.ts";
+import { indexTrigrams } from "../../src/search/index-trigrams.ts";
+import { type Texts, TextsBuilder } from "../../src/search/texts.ts";
+import { BIGRAM, positionOf } from "../../src/search/trigrams.ts";
 import { openUsers } from "../../src/search/users.ts";
+import { runNow } from "../../src/search/work.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 import { createRandom } from "../../src/util/random.ts";
 import { checkPages, checkResults, checkUserSearch, classOf, scan } from "../support/search-scan.ts";

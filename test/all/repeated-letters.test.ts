@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexTrigrams } from "../../src/search/index/trigrams.ts";
-import { TextsBuilder } from "../../src/search/shared/texts.ts";
-import { runNow, type Work } from "../../src/search/shared/work.ts";
+import { indexTrigrams } from "../../src/search/index-trigrams.ts";
+import { TextsBuilder } from "../../src/search/texts.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { runNow, type Work } from "../../src/search/work.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 import { checkResults, classOf, scan } from "../support/search-scan.ts";
 

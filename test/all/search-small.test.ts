@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { SMALL } from "../../src/search/index/ngram-documents.ts";
-import type { ResultSet } from "../../src/search/query/result-set.ts";
-import { runNow } from "../../src/search/shared/work.ts";
+import { SMALL } from "../../src/search/ngram-documents.ts";
+import type { ResultSet } from "../../src/search/result-set.ts";
+import { runNow } from "../../src/search/work.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 import { createRandom } from "../../src/util/random.ts";
 

@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { fold, readTerm } from "../../src/search/fold.ts";
-import type { OpenNameIndex } from "../../src/search/query/find-names.ts";
-import type { ResultSet } from "../../src/search/query/result-set.ts";
-import { runNow, type Work } from "../../src/search/shared/work.ts";
-import { searchUsers } from "../../src/search/users.ts";
+import type { ResultSet } from "../../src/search/result-set.ts";
+import { type OpenNameIndex, searchUsers } from "../../src/search/users.ts";
+import { runNow, type Work } from "../../src/search/work.ts";
 import type { PageOf } from "../../src/store/generation.ts";
 
 /** Snippets in which scripts, foldings and code units differ most. */

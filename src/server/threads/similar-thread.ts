@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { openSearch } from "../../search/search.ts";
-import { runNow } from "../../search/shared/work.ts";
+import { runNow } from "../../search/work.ts";
 import type { FromSimilar, SimilarTask } from "../../similar/engine.ts";
 import { keepSimilar } from "../../similar/keep-similar.ts";
 import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "../../similar/similar.ts";

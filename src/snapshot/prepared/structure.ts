@@ -8,8 +8,7 @@
  * found there is not: that would take a load of the rows.
  */
 
-import { NUMBER_SHIFT } from "../../search/shared/posting.ts";
-import { BIGRAM, GRAM } from "../../search/shared/trigrams.ts";
+import { BIGRAM, GRAM, NUMBER_SHIFT } from "../../search/trigrams.ts";
 import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 
 /** Looks at all items of an array, in pieces, in order. */
