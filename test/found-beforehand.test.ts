@@ -2,13 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countEntriesIn } from "../src/search/index/entry-counts.ts";
-import { indexNgramDocuments } from "../src/search/index/ngram-documents.ts";
-import { WordIndexBuilder } from "../src/search/index/word-index.ts";
-import { findNgramDocuments } from "../src/search/query/ngram-documents.ts";
-import { sizeOf } from "../src/search/shared/document-set.ts";
-import { mostOfTable } from "../src/search/shared/top-table.ts";
-import type { WordIndex } from "../src/search/shared/word-index.ts";
+import { sizeOf } from "../src/search/document-sets.ts";
+import { findNgramDocuments, indexNgramDocuments } from "../src/search/ngram-documents.ts";
+import { countEntriesIn } from "../src/search/short-ngrams.ts";
+import { type WordIndex, WordIndexBuilder } from "../src/search/word-index.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const random = createRandom(4, "words");
@@ -21,7 +18,7 @@ function wordsOf(documents: number, words: number, least: number): WordIndex {
     builder.beginDocument();
     for (let word = 0; word < words; word++) builder.addField(someWord(120), false);
   }
-  return builder.finish(least).words;
+  return builder.finish(least);
 }
 
 test("the documents of short n-grams take no more memory than is given for them: those of the most work are kept", () => {
@@ -68,9 +65,4 @@ test("the weight of postings is told by sums that these share, too", () => {
       );
     }
   }
-});
-
-test("the table of best results has as many n-grams as documents warrant, however many postings there are", () => {
-  assert.equal(mostOfTable(16_000, 1000), 1000);
-  assert.equal(mostOfTable(2 ** 31, 1000), 4000 + 2 ** 14);
 });

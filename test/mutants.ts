@@ -157,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "names that are the query do not come first",
-    file: "src/search/query/top-documents.ts",
+    file: "src/search/top-documents.ts",
     text: "for (let at = from; at < equalEnd && to < k; at++)",
     becomes: "for (let at = equalEnd; at < equalEnd && to < k; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
@@ -293,7 +293,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "worlds of one name stay in the order of the ranking before",
-    file: "src/search/index/renumber.ts",
+    file: "src/search/renumber.ts",
     text: "if (to - from > 1) byName.subarray(from, to).sort();",
     becomes: "",
     tests: [

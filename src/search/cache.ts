@@ -2,8 +2,8 @@
 
 import type { Observe } from "../observe/events.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
-import { pageOf, type ResultSet } from "./query/result-set.ts";
 import { createResultCache } from "./result-cache.ts";
+import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
 /** What became of the searches of a generation, and what the cache holds. */
