@@ -58,7 +58,10 @@ describe("the use of a key", () => {
     assert.deepEqual(read(threads, now, 1).refused, { ...NONE, expired: 1, disabled: 1 });
     assert.deepEqual(read(threads, now, 2), { passed: 0, refused: NONE, lastUsed: null });
     const { requestsBy } = readUse(threads, now);
-    assert.deepEqual([requestsBy(0, 5), requestsBy(0, 40), requestsBy(1, 0), requestsBy(2, 0)], [6, 41, 2, 0]);
+    assert.deepEqual(
+      [requestsBy(0, 5), requestsBy(0, 40), requestsBy(1, 0), requestsBy(2, 0)],
+      [6, 41, 2, 0],
+    );
   });
 
   it("begins anew with each window, and with none that a clock steps back to", () => {
