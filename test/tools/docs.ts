@@ -49,8 +49,34 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   integer: "whole number",
 };
 
+/** The recipes of `docs/examples`, in their order on the page: the title of each, and its files. */
+const RECIPES: readonly (readonly [title: string, ...files: readonly string[]])[] = [
+  ["", "options.mjs"],
+  ["node:http", "node-http/app.mjs"],
+  ["Express 5", "express/app.mjs"],
+  ["Fastify 5", "fastify/app.mjs"],
+  ["Hono", "hono/app.mjs"],
+  ["Routes of frameworks with fetch handlers, such as Next", "fetch-route/route.mjs"],
+  ["A worker thread", "worker-thread/app.mjs", "worker-thread/worker.mjs"],
+  ["Vitest", "vitest/stats.test.mjs"],
+  ["Jest", "jest/stats.test.mjs", "jest/jest.config.mjs"],
+  ["A program for bundlers", "bundled.mjs"],
+  ["esbuild", "esbuild/build.mjs"],
+  ["rollup", "rollup/rollup.config.mjs"],
+  ["webpack", "webpack/webpack.config.mjs", "webpack/build.mjs"],
+];
+
+function recipe([title, ...files]: (typeof RECIPES)[number]): string {
+  const texts = files.map((file) => {
+    const code = readFileSync(new URL(`../../docs/examples/${file}`, import.meta.url), "utf8").trim();
+    return `\`${file}\`:\n\n\`\`\`js\n${code}\n\`\`\``;
+  });
+  return [...(title === "" ? [] : [`### ${title}`]), ...texts].join("\n\n");
+}
+
 /** Every generated section by name. */
 export const SECTIONS: Readonly<Record<string, () => string>> = {
+  recipes: () => RECIPES.map(recipe).join("\n\n"),
   routes: () =>
     table(
       ["Path", "Scope", "Parameters", "Answers"],

@@ -10,7 +10,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { buildPrepared } from "../../src/server/load/build-prepared.ts";
 import { LAYOUT, PREPARED_VERSION } from "../../src/snapshot/prepared/layout.ts";
 
-const folder = new URL("../golden", import.meta.url).pathname;
+const folder = new URL("../golden/", import.meta.url).pathname;
 const to = `${folder}prepared-${PREPARED_VERSION}`;
 mkdirSync(to, { recursive: true });
 const built = await buildPrepared(`${folder}rows`, to);
