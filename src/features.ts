@@ -4,15 +4,16 @@
  */
 
 import { DASHBOARD } from "./admin/dashboard-source.ts";
+import { readAdmin } from "./admin/read-admin.ts";
 import { ADMIN_SETTINGS } from "./admin/settings.ts";
 import type { PagesSource } from "./api/pages/file.ts";
-import type { Program } from "./cli/command.ts";
+import type { CommandFeatures, Program } from "./cli/command.ts";
 import { CORE_COMMANDS } from "./cli/commands.ts";
 import { openPages, REFERENCE } from "./docs-page/reference.ts";
 import { DOCS_PAGE_SETTINGS, type DocsPageOptions } from "./docs-page/settings.ts";
 import { GENERATE_COMMANDS } from "./generate/commands.ts";
 import { GENERATE_SETTINGS } from "./generate/settings.ts";
-import type { Features, ThreadFeatures } from "./server/features.ts";
+import type { ThreadFeatures } from "./server/features.ts";
 import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
 import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions } from "./shared-limits/settings.ts";
@@ -54,7 +55,8 @@ export const IN_THREADS: ThreadFeatures = {
   openPages,
 };
 
-const FEATURES: Features = {
+const FEATURES: CommandFeatures = {
+  readAdmin,
   findSource: findUrlSource,
   openPages,
   openSimilar: openSimilarSearching,

@@ -7,6 +7,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { adminAt } from "../src/admin/admin-settings.ts";
 import { answerKeys } from "../src/admin/keys-reply.ts";
 import type { KeyStatus, KeysReply } from "../src/admin/status.ts";
 import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";
@@ -137,7 +138,7 @@ describe("a server with an admin listener", () => {
 
   before(async () => {
     const address = { host: "127.0.0.1", port: 0 };
-    server = await serve({ admin: { address, token: "operators-secret" } });
+    server = await serve({ admin: adminAt({ address, token: "operators-secret" }) });
     url = `http://127.0.0.1:${server.adminPort}`;
     const records = Object.entries(TOKENS).map(([id, one]) => keyRecord(one, { id, name: id }));
     writeKeys(keysFile, ...records, keyRecord("svc_sk_unknown", { id: "unknown" }));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { readAdminSettings } from "../src/admin/cli.ts";
+import { readAdminSettings } from "../src/admin/admin-settings.ts";
 import type { World } from "../src/cli/command.ts";
 import { type Environment, nameSetting, type Options } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";

@@ -1,6 +1,5 @@
 /** `orrery serve`: the server. */
 
-import { readAdminSettings } from "../admin/cli.ts";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { KeysFileError } from "../auth/keys.ts";
 import { ForeignFileError } from "../files/foreign.ts";
@@ -8,14 +7,9 @@ import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
+import { AdminListenError } from "../server/admin.ts";
 import { findSource } from "../server/load/source.ts";
-import {
-  AdminListenError,
-  type RunningServer,
-  type ServerOptions,
-  startServer,
-  threadsFrom,
-} from "../server/server.ts";
+import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { SettingError } from "../settings/setting-error.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
@@ -188,7 +182,7 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
     sharedLimits: await features.shareLimits?.(values).catch((error: unknown) => {
       throw nameSetting(error, names);
     }),
-    admin: await readAdminSettings(options),
+    admin: await features.readAdmin?.(options, false),
     http: httpFrom(values),
     observe,
   };

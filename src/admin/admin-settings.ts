@@ -2,9 +2,11 @@
 
 import { CommandError, type Options, UsageError } from "../cli/options.ts";
 import { readToken } from "../files/token-file.ts";
+import { AdminListenError, type OpenAdmin } from "../server/admin.ts";
 import { SourceError } from "../util/source-error.ts";
+import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { type AdminAddress, isLoopback, parseAdminAddress } from "./address.ts";
-import type { AdminSettings } from "./admin.ts";
+import { type AdminSettings, startAdmin } from "./admin.ts";
 
 async function tokenIn(file: string, name: string): Promise<string> {
   try {
@@ -46,4 +48,29 @@ export async function readAdminSettings(
   }
   const token = file === undefined ? undefined : await tokenIn(file, options.names.adminTokenFile);
   return { address, token };
+}
+
+/** Where it listens for a demo; several of them may run at the same time. */
+const SPARE = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
+
+/** What starts it with settings. */
+export function adminAt(settings: AdminSettings): OpenAdmin {
+  const { host, port } = settings.address;
+  return (given) =>
+    startAdmin({ ...settings, ...given }).catch((error: unknown) => {
+      const why =
+        codeOf(error) === "EADDRINUSE"
+          ? "the port is in use; choose another with --admin"
+          : (systemErrorText(error) ?? String(error));
+      throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+    });
+}
+
+/** Reads what starts it; see {@link readAdminSettings}. @param always also where nothing is said */
+export async function openerOf(
+  options: Options<"serve" | "demo">,
+  always: boolean,
+): Promise<OpenAdmin | undefined> {
+  const settings = await readAdminSettings(options, always ? SPARE : undefined);
+  return settings && adminAt(settings);
 }
