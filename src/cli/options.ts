@@ -127,7 +127,8 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   for (const text of texts) {
     const problem = problemWith(setting, text);
     if (problem === undefined) continue;
-    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${shown(text)}`;
+    const isText = setting.kind === "text" || setting.kind === "list";
+    const is = isText && setting.problem === undefined ? "" : `, is ${shown(text)}`;
     throw new UsageError(`${name}: ${problem}${is}`);
   }
 }

@@ -28,6 +28,8 @@ export interface OpenStateOptions extends SearchingOptions, SourceOptions {
   readonly sharedCounters?: boolean;
   /** How limits are shared with other replicas; not at all when absent. */
   readonly sharedLimits?: SharedLimitsSettings | undefined;
+  /** Takes lines of the access log, whole; each request is observed when absent. */
+  readonly writeAccess?: ((lines: string) => void) | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
 }

@@ -91,6 +91,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     generation: keepers.snapshots.current(),
     requestCounters: keepers.searching.requestCounters,
     observe,
+    writeAccess: options.writeAccess,
     features: options.features,
   });
   current.state = state;

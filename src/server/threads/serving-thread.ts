@@ -34,7 +34,7 @@ function say(message: FromServing): void {
 }
 
 const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
-const { observe } = observations;
+const { observe, writeAccess } = observations;
 
 const pending = sharePending(task.pending, task.thread);
 
@@ -89,6 +89,7 @@ const state = composeState(task.settings, {
   requestCounters,
   generation: take(task.generation),
   observe,
+  writeAccess: task.writesAccess ? writeAccess : undefined,
   features: IN_THREADS,
 });
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
