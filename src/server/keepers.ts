@@ -31,6 +31,8 @@ export interface OpenStateOptions extends SearchingOptions {
   readonly sharedLimits?: SharedLimitsPlan | undefined;
   /** Where each thread that serves counts the requests of each key; nothing is counted when absent. */
   readonly keyUse?: readonly KeyUse[] | undefined;
+  /** Takes lines of the access log, whole; each request is observed when absent. */
+  readonly writeAccess?: ((lines: string) => void) | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
 }

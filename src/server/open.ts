@@ -92,6 +92,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     requestCounters: keepers.searching.requestCounters,
     keyUse: options.searchesHere === false ? undefined : options.keyUse?.[0],
     observe,
+    writeAccess: options.writeAccess,
     features: options.features,
   });
   current.state = state;

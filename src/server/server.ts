@@ -169,19 +169,23 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const { settings, requestCells, keyUse, observe } = options;
+  const { settings, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
     port: settings.port,
     sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
+    writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await startServingThreads(count, task, opened, mergeNotices(observe));
+  const threads = await startServingThreads(count, task, opened, {
+    observe: mergeNotices(observe),
+    writeAccess,
+  });
   admin?.takeThreads(threads.tell);
   return threads;
 }

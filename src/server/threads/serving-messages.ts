@@ -34,6 +34,8 @@ export interface ServingTask {
   readonly port: number;
   readonly sharing: Sharing;
   readonly http: HttpOptions;
+  /** Whether it sends lines of the access log, not an observation a request. */
+  readonly writesAccess: boolean;
   /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
   readonly requestCells: RequestCells | undefined;
   /** Where the requests of each key are counted, by thread, likewise. */

@@ -32,7 +32,7 @@ function say(message: FromServing): void {
 }
 
 const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
-const { observe } = observations;
+const { observe, writeAccess } = observations;
 
 const pending = sharePending(task.pending, task.thread);
 
@@ -79,6 +79,7 @@ const state = composeState(task.settings, {
   keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
   observe,
+  writeAccess: task.writesAccess ? writeAccess : undefined,
   features: IN_THREADS,
 });
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
