@@ -23,10 +23,10 @@ export interface Readiness {
   readonly generation: string | null;
   /** When the generation began to be served. */
   readonly loadedAt: string | null;
-  /** The moment of its data, as `createdAt` in the manifest of the snapshot; null where that does not tell it. */
-  readonly createdAt: string | null;
   /** Seconds since the last load, or look, that found the snapshot to be the one that is served. */
   readonly ageSeconds: number | null;
+  /** The moment of its data, as `createdAt` in the manifest of the snapshot; null where that does not tell it. */
+  readonly createdAt: string | null;
 }
 
 /** What the generation holds: visible rows by table. */
