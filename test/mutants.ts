@@ -158,8 +158,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "names that are the query do not come first",
     file: "src/search/top-documents.ts",
-    text: "for (let at = from; at < equalEnd && to < k; at++)",
-    becomes: "for (let at = equalEnd; at < equalEnd && to < k; at++)",
+    text: "for (let at = from; at < equalEnd && this.room > 0; at++)",
+    becomes: "for (let at = equalEnd; at < equalEnd && this.room > 0; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
   },
   {
