@@ -172,8 +172,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "users and worlds share what the cache holds",
     file: "src/search/cache.ts",
-    text: "search.worlds, PREFIXES.worlds)",
-    becomes: "search.worlds, PREFIXES.users)",
+    text: "const key = PREFIXES[name] + term;",
+    becomes: "const key = PREFIXES.users + term;",
     tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
   },
   {
