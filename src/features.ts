@@ -4,23 +4,31 @@
  */
 
 import { DASHBOARD } from "./admin/dashboard-source.ts";
+import { readAdmin } from "./admin/read-admin.ts";
 import { ADMIN_SETTINGS } from "./admin/settings.ts";
 import type { PagesSource } from "./api/pages/file.ts";
-import type { Program } from "./cli/command.ts";
+import type { CommandFeatures, Program } from "./cli/command.ts";
 import { CORE_COMMANDS } from "./cli/commands.ts";
 import { openPages, REFERENCE } from "./docs-page/reference.ts";
-import { DOCS_PAGE_SETTINGS } from "./docs-page/settings.ts";
+import { DOCS_PAGE_SETTINGS, type DocsPageOptions } from "./docs-page/settings.ts";
 import { GENERATE_COMMANDS } from "./generate/commands.ts";
 import { GENERATE_SETTINGS } from "./generate/settings.ts";
-import type { Features, ThreadFeatures } from "./server/features.ts";
+import type { ThreadFeatures } from "./server/features.ts";
+import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
-import { SHARED_LIMITS_SETTINGS } from "./shared-limits/settings.ts";
-import { SIMILAR_SETTINGS } from "./similar/settings.ts";
+import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions } from "./shared-limits/settings.ts";
+import { shareLimits } from "./shared-limits/share.ts";
+import { countInThread } from "./shared-limits/thread-count.ts";
+import { SIMILAR_THREAD } from "./similar/engine.ts";
+import { openSimilarSearching } from "./similar/open-similar.ts";
+import { SIMILAR_SETTINGS, type SimilarOption } from "./similar/settings.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
-import { SOURCES_SETTINGS } from "./sources/settings.ts";
+import { findUrlSource } from "./sources/find-source.ts";
+import { SOURCES_SETTINGS, type SourcesOptions } from "./sources/settings.ts";
 import { VERIFY_COMMANDS } from "./verify/commands.ts";
 import { VERIFY_SETTINGS } from "./verify/settings.ts";
 
+/** @internal */
 const SETTINGS = [
   ...ADMIN_SETTINGS,
   ...DOCS_PAGE_SETTINGS,
@@ -33,6 +41,7 @@ const SETTINGS = [
 
 const COMMANDS = [...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
 
+/** @internal */
 declare module "./settings/settings.ts" {
   /** Makes their settings members of `Values`. */
   interface FeatureRows {
@@ -40,21 +49,37 @@ declare module "./settings/settings.ts" {
   }
 }
 
-/** What they add to threads that serve. */
+/** @internal What they add to threads that serve. */
 export const IN_THREADS: ThreadFeatures = {
+  countInThread,
   openPages,
 };
 
-const FEATURES: Features = {
+const FEATURES: CommandFeatures = {
+  readAdmin,
+  findSource: findUrlSource,
   openPages,
+  openSimilar: openSimilarSearching,
+  shareLimits,
 };
 
-/** The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */
+/** How to open the library. */
+export interface OpenOptions
+  extends CoreOptions,
+    DocsPageOptions,
+    SharedLimitsOptions,
+    SimilarOption,
+    SourcesOptions {}
+
+/** @internal The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */
 export const PROGRAM: Program = {
   settings: /* @__PURE__ */ placed<Setting>(CORE_SETTINGS, SETTINGS, ({ flag }) => flag),
   commands: /* @__PURE__ */ placed(CORE_COMMANDS, COMMANDS, ({ name }) => name),
   features: FEATURES,
 };
 
-/** The sets of pages that the build makes. */
+/** @internal Where threads begin that features start; see `startWorker`. */
+export const THREADS: readonly string[] = [SIMILAR_THREAD];
+
+/** @internal The sets of pages that the build makes. */
 export const PAGES: readonly PagesSource[] = [DASHBOARD, REFERENCE];

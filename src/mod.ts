@@ -22,7 +22,7 @@
 
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
 import { type Client, createClient } from "./client/mod.ts";
-import { PROGRAM } from "./features.ts";
+import { type OpenOptions, PROGRAM } from "./features.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createLocalFetch, LOCAL_ORIGIN } from "./http/local.ts";
@@ -33,10 +33,10 @@ import { type ChosenCaller, PROCESS } from "./model/message.ts";
 import type { Reloaded } from "./model/reload.ts";
 import { type Observe, observeNothing } from "./observe/events.ts";
 import type { CacheCounts } from "./search/cache.ts";
+import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
-import { checkOptions, type OpenOptions } from "./server/open-options.ts";
-import { PasswordFileError, readSharedLimits } from "./shared-limits/redis-url.ts";
-import { defaultCache, isAddress } from "./sources/address.ts";
+import { checkOptions } from "./server/open-options.ts";
+import { SettingError } from "./settings/setting-error.ts";
 
 // An import without a name would stand in the declarations, too.
 void IS_SUPPORTED;
@@ -44,6 +44,7 @@ void IS_SUPPORTED;
 export type { GivenKey } from "./auth/given-keys.ts";
 export { KeysFileError } from "./auth/keys.ts";
 export type { Client } from "./client/mod.ts";
+export type { OpenOptions } from "./features.ts";
 export type { DirectAsk, DirectDoor, DirectReply } from "./http/direct.ts";
 export type { FetchHandler, RequestLike } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
@@ -51,7 +52,6 @@ export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./
 export type { Reloaded } from "./model/reload.ts";
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export type { OpenOptions } from "./server/open-options.ts";
 export { SnapshotError } from "./snapshot/refusals.ts";
 
 /** The doors to a replica. */
@@ -115,17 +115,11 @@ function guarded(observe: Observe): Observe {
   };
 }
 
-/** Names the option that wants the missing package; passes on any other error. @throws {Error} */
-function nameMissingClient(error: unknown): never {
-  // By its name, as its module is loaded only where limits are shared.
-  if (!(error instanceof Error) || error.name !== "MissingClientError") throw error;
-  throw new Error(`option "sharedLimits" ${error.message}`);
-}
-
-/** Names the option of the password's file; passes on any other error. @throws {Error} */
-function namePasswordFile(error: unknown): never {
-  if (!(error instanceof PasswordFileError)) throw error;
-  throw new Error(`option "sharedLimitsPasswordFile": ${error.message}`);
+/** Names the option that cannot be used; passes on any other error. @throws {Error} */
+function nameOption(error: unknown): never {
+  if (!(error instanceof SettingError)) throw error;
+  const message = `option "${error.setting}"${error.detail}`;
+  throw error.isMisuse ? new TypeError(`openOrrery: ${message}`) : new Error(message);
 }
 
 /**
@@ -139,21 +133,19 @@ function namePasswordFile(error: unknown): never {
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
-  const { snapshot, cache } = settings;
+  const { features } = PROGRAM;
+  const source = await findSource(features.findSource, {
+    ...{ snapshot: settings.snapshot, settings, tokenName: 'option "snapshotTokenFile"' },
+    cacheHome: () => process.env.XDG_CACHE_HOME,
+  }).catch(nameOption);
   const opening = openState({
-    features: PROGRAM.features,
-    settings: {
-      ...settings,
-      // Not asked for otherwise: some hosts ask their user before they tell.
-      cache: cache ?? (isAddress(snapshot) ? defaultCache(process.env.XDG_CACHE_HOME) : undefined),
-    },
-    snapshotTokenName: 'option "snapshotTokenFile"',
+    ...{ features, settings, source },
     records: keys?.map(recordOf),
-    sharedLimits: await readSharedLimits(settings).catch(namePasswordFile),
+    sharedLimits: await features.shareLimits?.(settings).catch(nameOption),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });
-  const opened = await opening.catch(nameMissingClient);
+  const opened = await opening.catch(nameOption);
   const { state, reload, takeRecords } = opened;
   opened.beginSimilar();
   const doors = (caller?: ChosenCaller): Doors => ({

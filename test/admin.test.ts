@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { adminAt } from "../src/admin/admin-settings.ts";
 import { startServer } from "../src/server/server.ts";
 import {
   BASE,
@@ -27,7 +28,7 @@ let admin: number;
 const HOST = ["Host: localhost"];
 
 before(async () => {
-  server = await serve({ admin: ADMIN, docs: true });
+  server = await serve({ admin: adminAt(ADMIN), docs: true });
   admin = server.adminPort!;
 });
 after(async () => {
@@ -250,7 +251,7 @@ describe("hostile peers of the admin listener", () => {
 
 describe("a token", () => {
   test("is asked for but where health is asked for", async () => {
-    const guarded = await serve({ admin: { ...ADMIN, token: "canary-token" } });
+    const guarded = await serve({ admin: adminAt({ ...ADMIN, token: "canary-token" }) });
     const from = (path: string, token?: string): Promise<Response> =>
       get(`http://127.0.0.1:${guarded.adminPort}${path}`, { token });
     for (const path of ["/livez", "/readyz"]) assert.equal((await from(path)).status, 200);
@@ -269,7 +270,7 @@ describe("a token", () => {
 
 describe("a stop", () => {
   test("is told at once, while requests are answered", async () => {
-    const stopping = await serve({ admin: ADMIN });
+    const stopping = await serve({ admin: adminAt(ADMIN) });
     const api = await dial(stopping.port);
     const stopped = stopping.stop();
     const ready = await get(`http://127.0.0.1:${stopping.adminPort}/readyz`);
@@ -281,7 +282,7 @@ describe("a stop", () => {
   });
 
   test("waits for no slow peer of the admin listener", async () => {
-    const stopping = await serve({ admin: ADMIN });
+    const stopping = await serve({ admin: adminAt(ADMIN) });
     const half = connect(stopping.adminPort!, "127.0.0.1");
     await once(half, "connect");
     half.on("error", () => {}).write("GET /status HTTP/1.1\r\nHost: ");
@@ -297,11 +298,11 @@ describe("a stop", () => {
 });
 
 test("a server that cannot start leaves no admin listener behind", async () => {
-  const options = await testOptions({ admin: ADMIN, snapshot: "/nowhere" }, []);
+  const options = await testOptions({ admin: adminAt(ADMIN), snapshot: "/nowhere" }, []);
   await assert.rejects(startServer(options), /nowhere/);
   const taken = await serveOpen();
   const clash = await testOptions(
-    { admin: { ...ADMIN, address: { host: "127.0.0.1", port: taken.port } } },
+    { admin: adminAt({ ...ADMIN, address: { host: "127.0.0.1", port: taken.port } }) },
     [],
   );
   await assert.rejects(

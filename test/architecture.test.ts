@@ -57,6 +57,9 @@ const FEATURES = [
   "verify",
 ] as const;
 
+/** Rooms that features share and the core does not need. Each goes with the last feature that imports it. */
+const SHARED = ["upstream"];
+
 /** Files of the root: the command line, the library, and the list of features. */
 const ROOT_FILES = ["main.ts", "mod.ts", "features.ts"];
 
@@ -66,32 +69,18 @@ const THREADS = ["server/threads/serving-thread.ts"];
 /** Imports that break the rule, from room to room, and how many files hold one. This list only shrinks. */
 const EXCEPTIONS: Readonly<Record<string, number>> = {
   "root → client": 1,
-  "admin → shared-limits": 3,
-  "admin → sources": 1,
-  "auth → shared-limits": 1,
-  "cli → admin": 2,
-  "cli → shared-limits": 1,
-  "cli → sources": 2,
   "observe → api": 2,
   "observe → search": 2,
-  "observe → shared-limits": 1,
-  "root → shared-limits": 1,
-  "root → sources": 1,
-  "server → admin": 1,
-  "server → shared-limits": 6,
-  "server → similar": 4,
-  "server → sources": 4,
   "util → search": 1,
-  "verify → sources": 2,
 };
 
 /** Most lines of a room, everything in it counted, and of the core and of all. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 5700,
-  all: 45400,
+  all: 48000,
   api: 2500,
-  core: 28900,
-  auth: 2200,
+  core: 30500,
+  auth: 2400,
   cli: 2500,
   client: 1100,
   "docs-page": 1100,
@@ -110,11 +99,14 @@ const MOST: Readonly<Record<string, number>> = {
   snapshot: 4700,
   sources: 4600,
   store: 1500,
+  upstream: 1000,
   util: 1200,
   verify: 1300,
 };
 
 const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root");
+
+const isShared = (room: string): boolean => SHARED.includes(room);
 
 const isFeature = (room: string): boolean => FEATURES.includes(room as (typeof FEATURES)[number]);
 
@@ -123,6 +115,8 @@ function mayImport(from: string, to: string): boolean {
   if (from === to) return true;
   if (isFeature(from)) return !isFeature(to) && to !== "root";
   if (isFeature(to)) return false;
+  if (isShared(from)) return to !== "root";
+  if (isShared(to)) return false;
   if (from === "root") return true;
   return (
     CORE.indexOf(to as (typeof CORE)[number]) < CORE.indexOf(from as (typeof CORE)[number]) && to !== "root"
@@ -136,7 +130,10 @@ describe("rooms", () => {
       const room = roomOf(file);
       if (room === "root") assert.ok(ROOT_FILES.includes(file), `${file} stands at the root`);
       else
-        assert.ok(isFeature(room) || CORE.some((name) => name === room), `${file} is in no room of the list`);
+        assert.ok(
+          isFeature(room) || isShared(room) || CORE.some((name) => name === room),
+          `${file} is in no room of the list`,
+        );
     }
   });
 
@@ -166,7 +163,7 @@ describe("rooms", () => {
     for (const file of sources()) {
       const count = textOf(file).split("\n").length - 1;
       const room = roomOf(file);
-      for (const name of [room, "all", ...(isFeature(room) ? [] : ["core"])])
+      for (const name of [room, "all", ...(isFeature(room) || isShared(room) ? [] : ["core"])])
         lines[name] = (lines[name] ?? 0) + count;
     }
     for (const [room, count] of Object.entries(lines)) {
@@ -240,6 +237,7 @@ const AMBIGUOUS: readonly string[] = [
   "Answer",
   "Budget",
   "Connection",
+  "Earlier",
   "Figures",
   "Found",
   "Head",
@@ -254,6 +252,8 @@ const AMBIGUOUS: readonly string[] = [
   "Page",
   "Parts",
   "Problems",
+  "PublishOptions",
+  "Published",
   "Question",
   "Reply",
   "Route",

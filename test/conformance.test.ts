@@ -20,7 +20,6 @@ import {
   type Group,
   makeKeys,
   nasty,
-  SHAPES,
   type World,
 } from "./support/conformance.ts";
 import { crawls, limits, paths } from "./support/conformance-paths.ts";
@@ -230,12 +229,6 @@ after(async () => {
 
 test("the table of operations is the interface", () => {
   const served = ROUTES.map(({ path: route, scope }) => `GET ${route} ${scope}`).sort();
-  assert.deepEqual(
-    served,
-    Object.entries(SHAPES)
-      .map(([route, { scope }]) => `GET ${route} ${scope}`)
-      .sort(),
-  );
   assert.deepEqual(served, MODEL_OPERATIONS.map(({ path: route, scope }) => `GET ${route} ${scope}`).sort());
 });
 

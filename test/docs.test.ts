@@ -45,7 +45,7 @@ describe("generated tables", () => {
       paths,
       ROUTES.map((route) => route.path),
     );
-    assert.equal(paths.length, 12);
+    assert.ok(paths.length >= 12);
     const messages = rowsIn("docs/http.md").flatMap((row) => /^\| \d{3} \| `([^`]*)` /.exec(row)?.[1] ?? []);
     assert.deepEqual(
       messages,
@@ -211,7 +211,7 @@ describe("the OpenAPI document", () => {
         { get: { operationId: string; parameters: { name: string; in: string }[]; responses: object } }
       >;
     };
-    assert.equal(Object.keys(document.paths).length, 12);
+    assert.equal(Object.keys(document.paths).length, ROUTES.length);
     for (const route of ROUTES) {
       const operation = document.paths[route.path.replace(":id", "{id}")]!.get;
       assert.equal(operation.operationId, route.name);

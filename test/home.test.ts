@@ -42,7 +42,7 @@ describe("the folder for copies", () => {
       const open = (snapshot: string) => openOrrery({ snapshot, keys: [], threads: false });
       await assert.rejects(
         open("http://127.0.0.1:9/"),
-        /^TypeError: cache: is required where there is no home/,
+        /^TypeError: openOrrery: option "cache" is required: there is no home folder/,
       );
     });
   }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { RESOURCES } from "../src/model/schema.ts";
 import { readWorlds } from "../src/sources/mirror/rows.ts";
 
 const ID = "00000000-0000-4000-8000-00000000000A";
@@ -16,9 +17,15 @@ function read(row: object) {
 
 describe("rows of another server", () => {
   it("are taken with their ids in small letters", () => {
-    assert.deepEqual(read(ROW).rows, [
-      { ...ROW, description: "", id: ID.toLowerCase(), ownerId: ID.toLowerCase() },
-    ]);
+    const [row] = read(ROW).rows;
+    assert.deepEqual(row, {
+      ...row,
+      ...{ ...ROW, description: "", id: ID.toLowerCase(), ownerId: ID.toLowerCase() },
+    });
+    assert.deepEqual(
+      Object.keys(row!),
+      RESOURCES.world.fields.map(({ name }) => name),
+    );
   });
 
   for (const [field, value] of [

@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "hashes are compared by their case",
     file: "src/auth/keys.ts",
-    text: "byHash.set(record.sha256.toLowerCase(), {",
-    becomes: "byHash.set(record.sha256, {",
+    text: "byHash.set(record.sha256.toLowerCase(), key);",
+    becomes: "byHash.set(record.sha256, key);",
     tests: [["test/gate.test.ts", "is found by a hash in upper case"]],
   },
   {
@@ -150,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a snapshot may lose most of its users",
-    file: "src/server/load/snapshots.ts",
-    text: "options.allowShrink ? []",
+    file: "src/snapshot/refusals.ts",
+    text: "allowShrink ? []",
     becomes: "true ? []",
     tests: [["test/threads.test.ts", "is refused, and the log says how to allow it"]],
   },
@@ -217,8 +217,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;\n  if (finish === undefined",
-    becomes: "if (finish === undefined",
+    text: "!(isSound && manifest) && ",
+    becomes: "false && ",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },
   {
@@ -331,7 +331,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "the token of a source is sent to wherever it redirects",
-    file: "src/sources/request.ts",
+    file: "src/upstream/request.ts",
     text: "if (url.origin !== asked.origin) token = undefined;",
     becomes: "",
     tests: [
@@ -439,7 +439,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a page has one tag in all encodings",
-    file: "src/api/pages/serve.ts",
+    file: "src/docs-page/serve.ts",
     text: '-gzip"',
     becomes: '"',
     tests: [["test/pages.test.ts", "are judged by the tag of what would be sent"]],

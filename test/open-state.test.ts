@@ -6,6 +6,7 @@ import { KeysFileError } from "../src/auth/keys.ts";
 import { openState } from "../src/server/open.ts";
 import type { OpenConnection } from "../src/shared-limits/connection.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
+import { planOf } from "../src/shared-limits/share.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 
@@ -33,7 +34,7 @@ it("a keys file that cannot be read leaves no connection to the counter server b
   const { open, connections, opened } = createCounterServer();
   const options = await testOptions({ rateWindow: 3600, keys: "no/such/file" }, []);
   const target = readRedisUrl("redis://127.0.0.1");
-  const sharedLimits = { target, replicas: 1, denies: false, open };
+  const sharedLimits = planOf({ target, replicas: 1, denies: false, open });
   await assert.rejects(openState({ ...options, sharedLimits }), KeysFileError);
   assert.ok(opened() > 0);
   await until(() => connections() === 0, "the connection is closed");

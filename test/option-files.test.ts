@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { readAdminSettings } from "../src/admin/cli.ts";
+import { readAdminSettings } from "../src/admin/admin-settings.ts";
 import type { World } from "../src/cli/command.ts";
-import type { Environment } from "../src/cli/options.ts";
+import { type Environment, nameSetting, type Options } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
-import { openSource } from "../src/server/load/open-source.ts";
-import { sharedLimitsOf } from "../src/shared-limits/cli.ts";
+import { shareLimits } from "../src/shared-limits/share.ts";
+import { findUrlSource as findSource } from "../src/sources/find-source.ts";
 import { mirror } from "../src/sources/mirror/command.ts";
 import { verify } from "../src/verify/command.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -33,17 +33,23 @@ type Use = (args: readonly string[], environment: Environment, folder: string) =
 const serving = (args: readonly string[], environment: Environment = {}) =>
   optionsOf("serve", ["--snapshot", NOWHERE, "--keys", "k", ...args], environment);
 
+const sharing = ({ values, names }: Options<"serve">) =>
+  shareLimits(values).catch((error: unknown) => {
+    throw nameSetting(error, names);
+  });
+
 const ON_SERVE: Readonly<Record<string, Use>> = {
   "admin-token-file": (args, environment) =>
     readAdminSettings(serving(["--admin", "1", ...args], environment)),
   "shared-limits-password-file": (args, environment) =>
-    sharedLimitsOf(serving(["--shared-limits", "redis://a.example", ...args], environment)),
+    sharing(serving(["--shared-limits", "redis://a.example", ...args], environment)),
   async "snapshot-token-file"(args, environment, folder) {
     const options = serving(["--cache", folder, ...args], environment);
     const { values: settings, names } = options;
-    const snapshotTokenName = names.snapshotTokenFile;
-    const source = await openSource({ settings, snapshotTokenName, observe: observeNothing });
-    return source!.refresh("start", new AbortController().signal);
+    const open = await findSource({
+      ...{ snapshot: NOWHERE, settings, tokenName: names.snapshotTokenFile, cacheHome: () => undefined },
+    });
+    return open({ observe: observeNothing }).refresh("start", new AbortController().signal);
   },
 };
 
@@ -52,7 +58,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
     "--snapshot-token-file",
     (args, environment, folder) => {
       const options = optionsOf("check", ["--cache", folder, ...args, NOWHERE], environment);
-      return fetchSnapshot(options, WORLD);
+      return fetchSnapshot(options, WORLD, PROGRAM);
     },
   ],
   mirror: [

@@ -46,6 +46,7 @@ function defaultOf(flag: string): string {
 function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.settings)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices && kind !== "list") return choices.find((choice) => choice !== usual)!;
+  if (flag === "shared-limits") return "redis://a.example";
   return flag === "scope" ? "read:users" : "2001";
 }
 

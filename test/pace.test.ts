@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPace, type Pace, type PaceOptions } from "../src/sources/upstream/pace.ts";
+import { createPace, type Pace, type PaceOptions } from "../src/upstream/pace.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const HOUR = 3_600_000;

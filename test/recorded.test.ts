@@ -1,6 +1,7 @@
 /** Texts that a refactoring must not change: help, the OpenAPI document, names and labels of metrics. */
 
 import { after, it } from "node:test";
+import { adminAt } from "../src/admin/admin-settings.ts";
 import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
@@ -36,7 +37,7 @@ function nameOf(line: string): string {
 }
 
 it("names, types and labels of metrics are those recorded", async () => {
-  const server = await serve({ admin: { address: { host: "127.0.0.1", port: 0 } } });
+  const server = await serve({ admin: adminAt({ address: { host: "127.0.0.1", port: 0 } }) });
   const { text } = await get(`http://127.0.0.1:${server.adminPort}/metrics`);
   const lines = text.split("\n").map((line) => (line.startsWith("#") ? line : nameOf(line)));
   const recording = new Recording("metrics");

@@ -9,6 +9,7 @@ import { Problems } from "../src/snapshot/problems.ts";
 import { RowChecker } from "../src/snapshot/rows.ts";
 import { stageScanned } from "../src/snapshot/scanned.ts";
 import { createStage, packStaged, type Stage } from "../src/snapshot/stage.ts";
+import { filled } from "./support/folders.ts";
 import { part, untilCovered } from "./support/long.ts";
 
 const USER = "5e1b7398-5577-4f46-9bc7-73a71b71a791";
@@ -19,7 +20,7 @@ const TIME = "2026-06-27T11:08:48.567Z";
 /** A good row of each file, in the order of an ordinary export. */
 const GOOD: Readonly<Record<RowFile, Record<string, unknown>>> = {
   "users.ndjson": { id: USER, displayName: "Ann", userIconUrl: "https://x.example/a.png", createdAt: TIME },
-  "worlds.ndjson": {
+  "worlds.ndjson": filled("worlds", {
     id: WORLD,
     name: "Hall",
     description: "A hall.",
@@ -28,7 +29,7 @@ const GOOD: Readonly<Record<RowFile, Record<string, unknown>>> = {
     status: "ACTIVE",
     createdAt: TIME,
     updatedAt: TIME,
-  },
+  }),
   "world-stats.ndjson": {
     worldId: WORLD,
     totalVisits: 12,

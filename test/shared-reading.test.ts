@@ -9,6 +9,7 @@ import { createAsking } from "../src/shared-limits/asking.ts";
 import { createKeyState, grant, type KeyState } from "../src/shared-limits/grant.ts";
 import { createLeases, readTally, takeAlone } from "../src/shared-limits/leases.ts";
 import { monotonic } from "../src/shared-limits/monotonic.ts";
+import { sharedBy } from "../src/shared-limits/open-shared.ts";
 import { readShared } from "../src/shared-limits/reading.ts";
 import { createSharedLimits } from "../src/shared-limits/waiting.ts";
 
@@ -44,18 +45,21 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
       ),
     startTimer: () => () => {},
   });
+  const shared = sharedBy({ leases, limits, ask, figures: nobody, close: nobody });
   const gate = { prefixes: { api: "a", cli: "c" }, defaultLimit: limit, counters, keys };
   return {
     leases,
     slot,
     count: () => limits.count(slot, limit, Date.now()),
     async explain() {
-      const explained = await explainKey(gate, { leases, ask }, "k", null, Date.now());
+      const explained = await explainKey(gate, shared, "k", null, Date.now());
       return { fault: explained!.fault, ...explained!.quota! };
     },
     used: () => usageOf(counters, slot).used,
   };
 }
+
+const nobody = (): never => assert.fail("nobody asks for it");
 
 const newServer = () => ({ state: createKeyState(), isAway: false });
 

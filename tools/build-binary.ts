@@ -26,13 +26,14 @@ import {
 } from "node:fs";
 import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
 import { makePages, packagesIn } from "../src/api/pages/make.ts";
-import { PAGES } from "../src/features.ts";
+import { PAGES, THREADS } from "../src/features.ts";
+import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { licencesOf } from "./licences.ts";
 import { madeEncoders } from "./plugins.ts";
 
@@ -43,8 +44,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const { values } = parseArgs({ options: { out: { type: "string", default: join(ROOT, "dist/orrery") } } });
 const OUT = resolve(values.out);
 
-/** Of these the names are the assets' names. */
-const THREADS = ["generation-thread", "serving-thread", "similar-thread"] as const;
+/** The ends of these are the assets' names. */
+const ALL_THREADS = [GENERATION_THREAD, SERVING_THREAD, ...THREADS];
 
 const embedded: Plugin = {
   name: "embedded",
@@ -73,7 +74,7 @@ async function bundle(folder: string): Promise<string> {
     absWorkingDir: ROOT,
     entryPoints: {
       main: "src/install/launch.mjs",
-      ...Object.fromEntries(THREADS.map((name) => [name, `src/server/threads/${name}.ts`])),
+      ...Object.fromEntries(ALL_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
     },
     outdir: folder,
     bundle: true,
@@ -161,7 +162,9 @@ function configuration(folder: string): string {
     assets: {
       "package.json": join(ROOT, "package.json"),
       "sample-files": join(folder, "sample-files"),
-      ...Object.fromEntries(THREADS.map((name) => [name, join(folder, `${name}.js`)])),
+      ...Object.fromEntries(
+        ALL_THREADS.map((path) => [basename(path), join(folder, `${basename(path)}.js`)]),
+      ),
       ...Object.fromEntries(
         PAGES.map(({ name }) => [`pages-${name}.json`, join(folder, `pages-${name}.json`)]),
       ),

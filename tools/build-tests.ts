@@ -14,19 +14,21 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type BuildOptions, build, type Plugin, transform } from "esbuild";
+import { THREADS } from "../src/features.ts";
+import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, ".tests");
 
 /** The program's own threads are made JavaScript too: each would start a runner of TypeScript of its own. */
-const THREADS = { from: /\.\.\/server\/threads\/(\$\{name\})\.mjs/, to: "../../.tests/threads/$1.js" };
+const MOVED = { from: /\.\.\/(\$\{thread\})\.mjs/, to: "../../.tests/threads/$1.js" };
 
 /** What a module holds, with the threads where they are now. */
 function textOf(path: string): string {
   const text = readFileSync(path, "utf8");
   if (path !== join(ROOT, "src/install/package.ts")) return text;
-  if (!THREADS.from.test(text)) throw new Error(`${path}: threads are started in another way`);
-  return text.replace(THREADS.from, THREADS.to);
+  if (!MOVED.from.test(text)) throw new Error(`${path}: threads are started in another way`);
+  return text.replace(MOVED.from, MOVED.to);
 }
 
 /** Every module keeps the place that it has in the tree: paths are made from it. */
@@ -73,10 +75,10 @@ const tests = [
 ];
 rmSync(OUT, { recursive: true, force: true });
 await build({ ...options, entryPoints: tests, outbase: "test", outdir: OUT });
-const threads = ["generation-thread", "serving-thread", "similar-thread"];
 await build({
   ...options,
-  entryPoints: threads.map((name) => `src/server/threads/${name}.ts`),
+  entryPoints: [GENERATION_THREAD, SERVING_THREAD, ...THREADS].map((path) => `src/${path}.ts`),
+  outbase: "src",
   outdir: join(OUT, "threads"),
 });
 console.log(`.tests/: ${tests.length} files`);

@@ -8,20 +8,30 @@
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { makePages, packagesIn } from "../src/api/pages/make.ts";
-import { PAGES } from "../src/features.ts";
+import { PAGES, THREADS } from "../src/features.ts";
+import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { checkLocked, licencesOf, OPTIONAL_PEERS } from "./licences.ts";
-import { leanHttp, madeEncoders, othersAlone, serverAlone, startsServer } from "./plugins.ts";
+import {
+  leanHttp,
+  madeEncoders,
+  othersAlone,
+  serverAlone,
+  startsServer,
+  withoutCommands,
+} from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 /** Beside its place, so that a build that fails or is ended leaves the old one. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
 const OLD = `${NEW}-old`;
+/** Threads that the library starts. */
+const LIBRARY_THREADS = [GENERATION_THREAD, ...THREADS];
 const ALL_TYPES = join(NEW, "all-types");
 
 const OPTIONS: BuildOptions = {
@@ -45,17 +55,16 @@ try {
     ...OPTIONS,
     entryPoints: {
       mod: "src/mod.ts",
-      "generation-thread": "src/server/threads/generation-thread.ts",
-      "similar-thread": "src/server/threads/similar-thread.ts",
+      ...Object.fromEntries(LIBRARY_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
     },
     splitting: true,
     packages: "external",
-    plugins: [madeEncoders, leanHttp],
+    plugins: [withoutCommands, madeEncoders, leanHttp],
   });
   // The command takes the same packages into itself, so that it starts quickly.
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: { program: "src/main.ts", "serving-thread": "src/server/threads/serving-thread.ts" },
+    entryPoints: { program: "src/main.ts", "serving-thread": `src/${SERVING_THREAD}.ts` },
     splitting: true,
     external: OPTIONAL_PEERS,
     metafile: true,

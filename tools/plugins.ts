@@ -100,6 +100,17 @@ export const serverAlone: Plugin = {
   },
 };
 
+/** Leaves all commands out of the library, which names them with the features but runs none. */
+export const withoutCommands: Plugin = {
+  name: "without-commands",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/src\/[^/]+\/commands\.ts$/ }, ({ path }) => {
+      const [, name] = /^export const (\w+_COMMANDS)\b/m.exec(readFileSync(path, "utf8")) ?? [];
+      if (name === undefined) throw new Error(`${path} has no commands`);
+      return { contents: `export const ${name} = [];` };
+    }),
+};
+
 /** Leaves these commands out of the program of all others. */
 export const othersAlone: Plugin = {
   name: "others-alone",

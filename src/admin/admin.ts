@@ -1,21 +1,22 @@
 /** The admin listener of one server, put together: it listens before anything is loaded, and until the last request is answered. */
 
 import type { Observe } from "../observe/events.ts";
-import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
+import { countersOf, mainThread } from "../observe/metrics/counters.ts";
 import { countObservation, createObservedCounts } from "../observe/metrics/observed.ts";
 import { watchVitals } from "../observe/metrics/vitals.ts";
+import type { Admin, AdminGiven } from "../server/admin.ts";
 import type { SnapshotEvents } from "../server/load/snapshot-events.ts";
 import type { OpenState } from "../server/open.ts";
 import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { type CacheQuestion, figuresOfThread } from "../server/threads/thread-figures.ts";
-import type { Settings } from "../settings/settings.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
 import { History } from "./history.ts";
-import { LimitsHistory, type LimitsSettings } from "./limits.ts";
+import { answerKeys } from "./keys-reply.ts";
+import { LimitsHistory } from "./limits.ts";
 import { listenForAdmin } from "./listener.ts";
 import { metricsRow } from "./metrics.ts";
 import { Problems } from "./problems.ts";
@@ -37,36 +38,7 @@ export interface AdminSettings {
 }
 
 /** What it is made with. */
-export interface AdminOptions extends AdminSettings {
-  readonly settings: Settings;
-  readonly servingThreads: number;
-  /** How limits are shared; undefined where they are not. */
-  readonly sharedLimits: LimitsSettings | undefined;
-  /** Where requests are counted. */
-  readonly requestCells: RequestCells;
-  readonly observe: Observe;
-}
-
-/** A running admin listener. */
-export interface Admin {
-  /** Ends with a slash. */
-  readonly url: string;
-  /** Most connections, for which descriptors are to be left. */
-  readonly maxConnections: number;
-  /** To be told of all that is observed. */
-  readonly observe: Observe;
-  readonly snapshotEvents: SnapshotEvents;
-  /** @param share of a snapshot that was read, 0 to 1 */
-  readonly onProgress: (share: number) => void;
-  /** Hands over the state, when the first snapshot is loaded. */
-  readonly takeState: (opened: OpenState) => void;
-  /** The threads that serve, where there are several. */
-  readonly takeThreads: (tell: ServingThreads["tell"]) => void;
-  /** The server stops: no more requests should be sent. */
-  readonly startDraining: () => void;
-  /** Stops listening. */
-  readonly close: () => Promise<void>;
-}
+export type AdminOptions = AdminSettings & AdminGiven;
 
 const LOST_LOAD: Omit<LoadStatus, "at" | "generation"> = {
   result: "refused",
@@ -162,7 +134,7 @@ function createFollowing({ settings, sharedLimits, requestCells }: AdminOptions)
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, token, observe, servingThreads, requestCells: cells } = options;
+  const { address, token, observe, servingThreads, keyUse, requestCells: cells } = options;
   const following = createFollowing(options);
   const { history, readiness, problems, observed } = following;
   const eventLoop = watchEventLoop(watchVitals(countersOf(cells, mainThread(cells))));
@@ -196,6 +168,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ...following,
     opened: () => opened,
     servingThreads,
+    keyUse,
     searchCacheBytes: options.settings.searchCacheBytes,
     windowSeconds: options.settings.rateWindow,
     askThreads: () => askThreads(),
@@ -204,6 +177,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const rows = adminRows({
     readiness: () => readiness.readiness(),
     status: createStatus(sources),
+    keys: (ask) => answerKeys(ask, sources),
     timeline: () => timeline.reply(),
     explain: (ask) => explain(ask),
     reload: createReload(() => opened, history, readiness),

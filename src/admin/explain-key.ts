@@ -2,23 +2,19 @@
 
 import type { Gate } from "../auth/admit.ts";
 import { readCounts } from "../auth/limit.ts";
+import type { LimitSharing } from "../auth/shared.ts";
 import { judgeKey } from "../auth/token.ts";
 import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import type { Scope } from "../model/model.ts";
-import type { SharedLimitsKeeper } from "../shared-limits/keep-shared.ts";
-import { monotonic } from "../shared-limits/monotonic.ts";
-import { readShared } from "../shared-limits/reading.ts";
 import type { KeyExplanation } from "./explanation.ts";
 
 /** What explanations need of shared limits. */
-export type SharedForExplain = Pick<SharedLimitsKeeper, "leases" | "ask">;
+export type SharedForExplain = Pick<LimitSharing, "readAnew">;
 
 type Quota = NonNullable<KeyExplanation["quota"]>;
 
-/** Asks the counter server for no permit, so that its answer is as fresh as one that a request would wait for. */
-async function sharedQuota({ leases, ask }: SharedForExplain, slot: number, limit: number): Promise<Quota> {
-  await new Promise<void>((resolve) => ask(slot, limit, 0, () => resolve(), monotonic()));
-  const { counted, used, remaining, reset } = readShared(leases, slot, limit, monotonic(), Date.now());
+async function sharedQuota({ readAnew }: SharedForExplain, slot: number, limit: number): Promise<Quota> {
+  const { counted, used, remaining, reset } = await readAnew(slot, limit);
   return { counted, used, limit, remaining, resetEpochSeconds: reset };
 }
 

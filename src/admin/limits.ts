@@ -1,16 +1,12 @@
 /** What is known of the counter servers of shared limits: which are away, since when, and how often one was lost. */
 
+import type { SharedLimitsPlan } from "../auth/shared.ts";
 import type { Observation } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../shared-limits/leases.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
 import type { AwayServer, LimitsStatus } from "./status.ts";
 
-/** How limits are shared: the settings that an operator wants to be reminded of. */
-export interface LimitsSettings {
-  /** `--replicas`. */
-  readonly replicas: number;
-  /** `--limits-when-away deny`. */
-  readonly denies: boolean;
-}
+/** How limits are shared: what an operator wants to be reminded of. */
+export type LimitsSettings = Pick<SharedLimitsPlan, "replicas" | "denies">;
 
 /** A listener to observations. */
 export class LimitsHistory {

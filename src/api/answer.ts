@@ -8,6 +8,7 @@
  */
 
 import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
+import { countBusy, countUse, type KeyUse } from "../auth/key-use.ts";
 import type { Notices } from "../auth/notices.ts";
 import type { Body } from "../model/body.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
@@ -46,6 +47,8 @@ export interface State {
   readonly keepsAccess?: Keeps | undefined;
   /** Receives refused keys and addresses, for the log; absent where there is none. */
   readonly notices?: Notices | undefined;
+  /** Where this thread counts the requests of each key; absent when nobody asks. */
+  readonly keyUse?: KeyUse | undefined;
   /** Where adapters count requests; absent when nobody asks for metrics. */
   readonly requestCounters?: RequestCounters | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
@@ -138,6 +141,7 @@ function run(
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {
+  if (state.keyUse) countUse(state.keyUse, admission.slot, admission.fault, ask.now);
   if (admission.fault) {
     if (state.notices) notice(ask, state, admission);
     return refuse(ask, state, admission.fault, operation.path, admission);
@@ -177,7 +181,10 @@ function conclude(
   admission: Admission,
   outcome: Outcome,
 ): Reply {
-  if ("fault" in outcome) return refuse(ask, state, outcome.fault, path, admission);
+  if ("fault" in outcome) {
+    if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.slot);
+    return refuse(ask, state, outcome.fault, path, admission);
+  }
   const { etag } = generation;
   const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
   if (status === 412) return refuse(ask, state, "snapshotChanged", path, admission, etag);

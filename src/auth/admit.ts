@@ -3,9 +3,9 @@
 import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import { type ChosenCaller, PROCESS } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
-import type { SharedLimits } from "../shared-limits/waiting.ts";
 import type { Key, KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
+import type { SharedCount } from "./shared.ts";
 import { findKey, judgeKey, type Prefixes } from "./token.ts";
 
 /** What the gate needs to know; only the counters change under way. */
@@ -15,7 +15,7 @@ export interface Gate {
   readonly defaultLimit: number;
   readonly counters: Counters;
   /** Counts requests that other replicas count, too; absent where limits are this replica's alone. */
-  readonly shared?: SharedLimits | undefined;
+  readonly shared?: SharedCount | undefined;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
   /** Set for good when what it leads to was closed: nobody is let in any more. */
@@ -30,7 +30,7 @@ export interface Admission {
   readonly quota: Quota | undefined;
   /** Id of the key, valid or not, or "" when none was found. */
   readonly keyId: string;
-  /** Place of the key in the counters, or -1 when none was found that is valid. */
+  /** Place of the key in the counters, valid or not, or -1 when none was found. */
   readonly slot: number;
 }
 
@@ -72,7 +72,7 @@ export function admitChosen(
 
 function admitKey(gate: Gate, key: Key, scope: Scope | null, now: number): Admission | Promise<Admission> {
   const invalid = judgeKey(key, now);
-  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: -1 };
+  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: key.slot };
   if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
   const limit = key.limit ?? gate.defaultLimit;
   const quota =

@@ -1,6 +1,6 @@
 /** The keys file: reading, validating, and the lookup that is made from it. */
 
-import * as crypto from "node:crypto";
+import crypto from "node:crypto";
 import { SCOPES, type Scope } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isObject, notJson } from "../util/json.ts";

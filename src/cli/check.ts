@@ -5,7 +5,7 @@ import type { LoaderOptions } from "../server/load/loader.ts";
 import { createThreadedLoader } from "../server/load/threaded-loader.ts";
 import { type FileReport, type Loaded, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./command.ts";
+import type { Program, World } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { fetchSnapshot } from "./source.ts";
@@ -70,8 +70,8 @@ async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loa
 }
 
 /** Runs the command. */
-export async function check(options: Options<"check">, world: World): Promise<void> {
-  const { folder, repair } = await fetchSnapshot(options, world);
+export async function check(options: Options<"check">, world: World, program: Program): Promise<void> {
+  const { folder, repair } = await fetchSnapshot(options, world, program);
   const bar = startProgress(world, "reading");
   const load = options.values.noIndex ? loadSnapshot : loadAsServed;
   const loadOptions = { maxBytes: options.values.maxSnapshotBytes, onProgress: bar.show };

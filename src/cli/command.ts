@@ -1,5 +1,6 @@
 /** What a command is, and what it may use of the world outside. */
 
+import type { OpenAdmin } from "../server/admin.ts";
 import type { Features } from "../server/features.ts";
 import type { Command, Setting } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
@@ -44,9 +45,22 @@ export interface CommandRow<C extends Command = Command> {
 /** Rows of commands, each with the options of its own. */
 export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<One> }[C][];
 
+/** What features add to commands. */
+export interface CommandFeatures extends Features {
+  /**
+   * Reads what starts the listener for operators; undefined where it is off.
+   *
+   * @param always whether it is also there when nothing is said
+   */
+  readonly readAdmin?: (
+    options: Options<"serve" | "demo">,
+    always: boolean,
+  ) => Promise<OpenAdmin | undefined>;
+}
+
 /** What the program consists of: the tables of the core and of all features. */
 export interface Program {
   readonly settings: readonly Setting[];
   readonly commands: readonly CommandRow[];
-  readonly features: Features;
+  readonly features: CommandFeatures;
 }

@@ -82,7 +82,7 @@ const ROWS: CommandRows<CoreCommand> = [
     usage: "DIR|URL",
     positionals: ["DIR|URL"],
     summary: "Validate a snapshot and report its contents.",
-    run: async (options, world) => (await import("./check.ts")).check(options, world),
+    run: async (options, world, program) => (await import("./check.ts")).check(options, world, program),
   },
   {
     name: "diff",
@@ -97,6 +97,13 @@ const ROWS: CommandRows<CoreCommand> = [
     positionals: ["DIR"],
     summary: "Prepare a snapshot, search index included, for a fast start.",
     run: async (options, world) => (await import("./build.ts")).build(options, world),
+  },
+  {
+    name: "rollback",
+    usage: "DIR",
+    positionals: ["DIR"],
+    summary: "Publish an earlier version again of what export, mirror or build published.",
+    run: async (options, world) => (await import("./rollback.ts")).rollback(options, world),
   },
   {
     name: "openapi",

@@ -4,7 +4,6 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readAdminSettings } from "../admin/cli.ts";
 import { makeKey } from "../auth/new-key.ts";
 import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
@@ -33,12 +32,9 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
   }
 }
 
-/** Where its listener for operators listens; several demos may run at the same time. */
-const ADMIN = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
-
 /** Runs the command. */
 export async function demo(options: Options<"demo">, world: World, program: Program): Promise<void> {
-  const admin = await readAdminSettings(options, ADMIN);
+  const admin = await program.features.readAdmin?.(options, true);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
   const console = await openConsole(values.logFile);
@@ -50,6 +46,7 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
   const server = await start(
     { settings, features: program.features, admin, http: httpFrom(values), observe },
+    options.names,
     world,
     console,
   );

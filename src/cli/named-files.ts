@@ -2,11 +2,11 @@
 
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { isAddress } from "../files/address.ts";
 import { behindLinks } from "../files/foreign.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { nameOf, type Setting, settingsOf } from "../settings/settings.ts";
 import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
-import { isAddress } from "../sources/address.ts";
 import type { CommandRow } from "./command.ts";
 import { type Options, UsageError } from "./options.ts";
 

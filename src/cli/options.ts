@@ -2,6 +2,7 @@
 
 import { parseArgs } from "node:util";
 import type { Prefixes } from "../auth/token.ts";
+import { SettingError } from "../settings/setting-error.ts";
 import {
   type Command,
   nameOf,
@@ -38,6 +39,13 @@ export class ProblemsError extends CommandError {
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An error of a setting under the name that gave it; any other one as it is. */
+export function nameSetting(error: unknown, names: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof SettingError)) return error;
+  const message = names[error.setting]! + error.detail;
+  return error.isMisuse ? new UsageError(message) : new CommandError(message);
+}
 
 type Names<V> = { readonly [Name in keyof V]: string };
 

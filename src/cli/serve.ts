@@ -1,6 +1,5 @@
 /** `orrery serve`: the server. */
 
-import { readAdminSettings } from "../admin/cli.ts";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { KeysFileError } from "../auth/keys.ts";
 import { ForeignFileError } from "../files/foreign.ts";
@@ -8,15 +7,11 @@ import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
-import {
-  AdminListenError,
-  type RunningServer,
-  type ServerOptions,
-  startServer,
-  threadsFrom,
-} from "../server/server.ts";
+import { AdminListenError } from "../server/admin.ts";
+import { findSource } from "../server/load/source.ts";
+import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
-import { sharedLimitsOf } from "../shared-limits/cli.ts";
+import { SettingError } from "../settings/setting-error.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
 import {
   IGNORED_SIGNALS,
@@ -27,9 +22,15 @@ import {
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import type { Program, World } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
-import { CommandError, type Options, ProblemsError, readPrefixes, UsageError } from "./options.ts";
+import {
+  CommandError,
+  nameSetting,
+  type Options,
+  ProblemsError,
+  readPrefixes,
+  UsageError,
+} from "./options.ts";
 import { startProgress } from "./progress.ts";
-import { cacheFor } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
@@ -37,9 +38,10 @@ export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal
   return createLog(options.values.logLevel, log, new Set(isOneTerminal ? (["listening"] as const) : []));
 }
 
-/** Starts a server, or says in one line (or a line a problem) why not. */
+/** Starts a server, or says in one line (or a line a problem) why not. @param names of its settings, for messages */
 export async function start(
   options: ServerOptions,
+  names: Readonly<Record<string, string>>,
   { columns }: World,
   console: Console,
 ): Promise<RunningServer> {
@@ -64,9 +66,7 @@ export async function start(
       (kind) => error instanceof kind,
     );
     if (isTold) throw new CommandError((error as Error).message);
-    if (error instanceof Error && error.name === "MissingClientError") {
-      throw new CommandError(`--shared-limits ${error.message}`);
-    }
+    if (error instanceof SettingError) throw nameSetting(error, names);
     const words = systemErrorText(error);
     if (words !== undefined) {
       const { host, port } = options.settings;
@@ -167,22 +167,29 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
   const console = await openConsole(values.logFile);
   const observe = openLog(options, console);
   readPrefixes(options);
-  const cache = cacheFor(values.snapshot, names.snapshot, values, world);
+  const { features } = program;
+  const source = await findSource(features.findSource, {
+    ...{ snapshot: values.snapshot, settings: values, tokenName: names.snapshotTokenFile },
+    cacheHome: () => world.environment.XDG_CACHE_HOME,
+  }).catch((error: unknown) => {
+    throw nameSetting(error, names);
+  });
   checkSharing(options);
   await checkCountsFile(options);
   const started: ServerOptions = {
-    settings: { ...values, cache },
-    features: program.features,
-    snapshotTokenName: names.snapshotTokenFile,
-    sharedLimits: await sharedLimitsOf(options),
-    admin: await readAdminSettings(options),
+    settings: values,
+    ...{ features, source },
+    sharedLimits: await features.shareLimits?.(values).catch((error: unknown) => {
+      throw nameSetting(error, names);
+    }),
+    admin: await features.readAdmin?.(options, false),
     http: httpFrom(values),
     observe,
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
-  const server = await start(started, world, console);
+  const server = await start(started, names, world, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await stopped;

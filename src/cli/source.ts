@@ -1,33 +1,11 @@
 /** Snapshots by URL on the command line. */
 
-import { openSource } from "../server/load/open-source.ts";
-import type { Values } from "../settings/settings.ts";
-import { defaultCache, isAddress, problemWithAddress } from "../sources/address.ts";
-import { SourceError } from "../sources/problem.ts";
-import type { World } from "./command.ts";
-import { CommandError, type Options, UsageError } from "./options.ts";
+import { isAddress } from "../files/address.ts";
+import { findSource } from "../server/load/source.ts";
+import { SourceError } from "../util/source-error.ts";
+import type { Program, World } from "./command.ts";
+import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
-
-/**
- * The folder for copies of a snapshot by URL.
- *
- * @param name of what gave the snapshot, for messages
- * @returns undefined where the snapshot is no URL
- * @throws {UsageError} when the URL will not do
- */
-export function cacheFor(
-  snapshot: string,
-  name: string,
-  values: Values<"serve" | "check">,
-  { environment }: World,
-): string | undefined {
-  if (!isAddress(snapshot)) return undefined;
-  const problem = problemWithAddress(snapshot);
-  if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
-  const cache = values.cache ?? defaultCache(environment.XDG_CACHE_HOME);
-  if (cache === undefined) throw new UsageError("--cache is required: there is no home folder for copies");
-  return cache;
-}
 
 /** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
 export function refuseAddress(name: string, snapshot: string): void {
@@ -50,20 +28,24 @@ export interface Fetched {
 export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,
   world: World,
+  { features }: Program,
 ): Promise<Fetched> {
   const snapshot = positionals[0]!;
-  const cache = cacheFor(snapshot, "URL", values, world);
-  if (cache === undefined) return { folder: snapshot, repair: async () => undefined };
+  const open = await findSource(features.findSource, {
+    ...{ snapshot, settings: values, tokenName: names.snapshotTokenFile },
+    cacheHome: () => world.environment.XDG_CACHE_HOME,
+  }).catch((error: unknown) => {
+    throw nameSetting(error, { ...names, snapshot: "URL" });
+  });
+  if (open === undefined) return { folder: snapshot, repair: async () => undefined };
   const bar = startProgress(world, `downloading ${snapshot}`, "checking");
   let problem: string | undefined;
-  const source = (await openSource({
-    settings: { ...values, snapshot, cache },
-    snapshotTokenName: names.snapshotTokenFile,
+  const source = open({
     onDownload: bar.show,
     observe(observation) {
       if (observation.kind === "source-failed") problem = observation.problem;
     },
-  }))!;
+  });
   const { signal } = new AbortController();
   const run = async <Result>(work: Promise<Result>): Promise<Result> => {
     const result = await work

@@ -2,10 +2,11 @@
 
 import { SERVING, type Setting } from "../settings/settings.ts";
 
-/** Their rows. */
+/** @internal Their rows. */
 export const DOCS_PAGE_SETTINGS = [
   {
     flag: "docs",
+    isOption: true,
     after: "cors",
     kind: "flag",
     default: "on",
@@ -13,3 +14,9 @@ export const DOCS_PAGE_SETTINGS = [
     commands: SERVING,
   },
 ] as const satisfies readonly Setting[];
+
+/** Options of the library for the API reference. */
+export interface DocsPageOptions {
+  /** Whether an API reference is served at `/docs`, and the OpenAPI document at `/openapi.json`; true when absent. */
+  readonly docs?: boolean;
+}

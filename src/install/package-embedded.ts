@@ -1,7 +1,7 @@
 /** The package's own files where all of them are in the executable; the build puts this in the place of `package.ts`. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { getAsset } from "node:sea";
 import type * as Package from "./package.ts";
 
@@ -21,6 +21,6 @@ export const sampleFolder: typeof Package.sampleFolder = (spare) => {
 
 export const pagesText: typeof Package.pagesText = (name) => getAsset(`pages-${name}.json`, "utf8");
 
-export const workerEntry: typeof Package.workerEntry = (name) => getAsset(name, "utf8");
+export const workerEntry: typeof Package.workerEntry = (thread) => getAsset(basename(thread), "utf8");
 
 export const missingFromBundle: typeof Package.missingFromBundle = () => undefined;

@@ -4,6 +4,7 @@
  */
 
 import { existsSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
@@ -13,9 +14,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const HERE = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href;
 
 const IS_SOURCE = HERE.endsWith(".ts");
-
-/** The threads that have a file of their own. */
-export type WorkerName = "generation-thread" | "serving-thread" | "similar-thread";
 
 function packageFile(path: string): URL {
   return new URL(IS_SOURCE ? `../../${path}` : `../${path}`, HERE);
@@ -47,9 +45,11 @@ export function pagesText(name: string): string {
 /**
  * What a worker is started from: its file, or the text of a program. Node 20 cannot start one from a `.ts` file, so
  * sources have an `.mjs` beside it.
+ *
+ * @param thread where it begins: a path from the folder of sources, without an ending
  */
-export function workerEntry(name: WorkerName): URL | string {
-  return new URL(IS_SOURCE ? `../server/threads/${name}.mjs` : `./${name}.js`, HERE);
+export function workerEntry(thread: string): URL | string {
+  return new URL(IS_SOURCE ? `../${thread}.mjs` : `./${basename(thread)}.js`, HERE);
 }
 
 function isBundled(): boolean {
@@ -61,8 +61,8 @@ function isBundled(): boolean {
 }
 
 /** Where a bundle that an embedder made of the library lacks the file of a worker; undefined in all other cases. */
-export function missingFromBundle(name: WorkerName): string | undefined {
-  const entry = workerEntry(name);
+export function missingFromBundle(thread: string): string | undefined {
+  const entry = workerEntry(thread);
   if (typeof entry === "string" || !isBundled()) return undefined;
   const file = fileURLToPath(entry);
   return existsSync(file) ? undefined : file;

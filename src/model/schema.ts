@@ -111,14 +111,14 @@ export const FIELDS = byTable((table) => listed(ROWS[table]));
 
 const served = byTable((table) => FIELDS[table].filter((field) => field.served));
 
-/** Everything that a reply can carry under `data`. The fields of a found world are the first ones of a world. */
+/** Everything that a reply can carry under `data`, and its table. The fields of a found world are the first ones of a world. */
 export const RESOURCES = {
-  user: { title: "User", fields: served.users },
-  world: { title: "World", fields: served.worlds },
-  foundWorld: { title: "FoundWorld", fields: served.worlds.slice(0, 3) },
-  worldStats: { title: "WorldStats", fields: served["world-stats"] },
-  instance: { title: "Instance", fields: served.instances },
-  platformStats: { title: "PlatformStats", fields: listed(PLATFORM_STATS) },
+  user: { title: "User", table: "users", fields: served.users },
+  world: { title: "World", table: "worlds", fields: served.worlds },
+  foundWorld: { title: "FoundWorld", table: "worlds", fields: served.worlds.slice(0, 3) },
+  worldStats: { title: "WorldStats", table: "world-stats", fields: served["world-stats"] },
+  instance: { title: "Instance", table: "instances", fields: served.instances },
+  platformStats: { title: "PlatformStats", table: undefined, fields: listed(PLATFORM_STATS) },
 } as const;
 
 /** Name of a resource in {@link RESOURCES}. */
@@ -127,13 +127,10 @@ export type ResourceName = keyof typeof RESOURCES;
 /** Every name in {@link RESOURCES}. */
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
 
-/** What one row of a table is as a resource. */
-export const RESOURCE_OF = {
-  users: "user",
-  worlds: "world",
-  "world-stats": "worldStats",
-  instances: "instance",
-} as const satisfies Readonly<Record<TableName, ResourceName>>;
+/** What one row of each table is as a resource. */
+export const RESOURCE_OF = byTable(
+  (table) => RESOURCE_NAMES.find((name) => RESOURCES[name].table === table)!,
+);
 
 /** Whether the values of a type are strings of JSON. */
 export function isString(type: FieldType): boolean {

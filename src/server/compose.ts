@@ -3,13 +3,14 @@
 import type { State } from "../api/answer.ts";
 import { createFixedHeaders } from "../api/headers.ts";
 import { limitText } from "../api/limit-text.ts";
+import type { KeyUse } from "../auth/key-use.ts";
 import type { KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import { createNotices } from "../auth/notices.ts";
+import type { SharedCount } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCounters } from "../observe/metrics/counters.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { SharedLimits } from "../shared-limits/waiting.ts";
 import type { Generation } from "../store/generation.ts";
 import { createSampling } from "../util/sampling.ts";
 import type { ThreadFeatures } from "./features.ts";
@@ -18,10 +19,12 @@ import type { ThreadFeatures } from "./features.ts";
 export interface StateParts {
   readonly counters: Counters;
   /** Limits that are shared with other replicas. */
-  readonly shared: SharedLimits | undefined;
+  readonly shared: SharedCount | undefined;
   readonly keys: KeyRing;
   /** Where this thread counts requests; undefined when nobody asks. */
   readonly requestCounters: RequestCounters | undefined;
+  /** Where it counts the requests of each key, likewise. */
+  readonly keyUse: KeyUse | undefined;
   readonly generation: Generation;
   readonly observe: Observe;
   readonly features: ThreadFeatures;
@@ -29,7 +32,7 @@ export interface StateParts {
 
 /** Puts a state together, which answers as the settings say. */
 export function composeState(settings: Settings, parts: StateParts): State {
-  const { counters, shared, keys, requestCounters, generation, observe, features } = parts;
+  const { counters, shared, keys, requestCounters, keyUse, generation, observe, features } = parts;
   return {
     gate: {
       prefixes: { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix },
@@ -46,6 +49,7 @@ export function composeState(settings: Settings, parts: StateParts): State {
     keepsAccess: createSampling({ every: settings.accessLogSample, slowMs: settings.slowMs }),
     notices: createNotices(observe),
     requestCounters,
+    keyUse,
     generation,
   };
 }

@@ -1,25 +1,26 @@
 /** What keeps a state current: keys, snapshot, counts and shared limits, opened one after the other. */
 
 import type { CountsKeeper } from "../auth/keep-counts.ts";
+import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord, type KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
+import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
 import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { Settings } from "../settings/settings.ts";
-import type { SharedLimitsKeeper, SharedLimitsSettings } from "../shared-limits/keep-shared.ts";
 import type { Generation } from "../store/generation.ts";
-import type { Features } from "./features.ts";
-import { openSource, type SourceOptions } from "./load/open-source.ts";
 import type { SnapshotEvents } from "./load/snapshot-events.ts";
 import { keepSnapshot, type SnapshotKeeper } from "./load/snapshots.ts";
+import type { OpenSource } from "./load/source.ts";
 import { openSearching, type Searching, type SearchingOptions } from "./open-searching.ts";
 
 /** What to open. */
-export interface OpenStateOptions extends SearchingOptions, SourceOptions {
-  readonly settings: Settings;
-  readonly features: Features;
+export interface OpenStateOptions extends SearchingOptions {
   /** Records of keys in place of the keys file. */
   readonly records?: readonly KeyRecord[] | undefined;
+  /** Brings the snapshot, where that is no folder. */
+  readonly source?: OpenSource | undefined;
+  /** Told what share of it was downloaded, from 0 to 1. */
+  readonly onDownload?: (share: number) => void;
   /** Told what share of a snapshot was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
   /** Called when an old generation is no longer needed by anybody. */
@@ -27,7 +28,9 @@ export interface OpenStateOptions extends SearchingOptions, SourceOptions {
   /** Whether other threads count requests too; false when absent. */
   readonly sharedCounters?: boolean;
   /** How limits are shared with other replicas; not at all when absent. */
-  readonly sharedLimits?: SharedLimitsSettings | undefined;
+  readonly sharedLimits?: SharedLimitsPlan | undefined;
+  /** Where each thread that serves counts the requests of each key; nothing is counted when absent. */
+  readonly keyUse?: readonly KeyUse[] | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
 }
@@ -38,16 +41,6 @@ type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
 interface Takers {
   readonly takeKeys: (keys: KeyRing) => void;
   readonly takeGeneration: TakeGeneration;
-}
-
-async function openSharedLimits(
-  { sharedLimits, observe }: OpenStateOptions,
-  counters: Counters,
-): Promise<SharedLimitsKeeper | undefined> {
-  if (sharedLimits === undefined) return undefined;
-  // Imported when it is needed.
-  const { keepSharedLimits } = await import("../shared-limits/keep-shared.ts");
-  return await keepSharedLimits(sharedLimits, counters, observe);
 }
 
 /** Undefined where keys are given, not their file. */
@@ -64,13 +57,13 @@ async function openKeys(
 async function openSaving(
   { settings: { state: file }, observe }: OpenStateOptions,
   counters: Counters,
-  sharedLimits: SharedLimitsKeeper | undefined,
+  sharedLimits: LimitSharing | undefined,
 ): Promise<CountsKeeper | undefined> {
   if (file === undefined) return undefined;
   // Imported when it is needed.
   const { keepCounts } = await import("../auth/keep-counts.ts");
   // Shared windows are those of the server's clock.
-  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.leases.clock[0]!);
+  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
   return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
 }
 
@@ -79,8 +72,8 @@ async function openSnapshots(
   { pending, countSearch, similar, load }: Searching,
   onGeneration: TakeGeneration,
 ): Promise<SnapshotKeeper> {
-  const { settings, onReleased, onProgress, snapshotEvents } = options;
-  const source = await openSource(options);
+  const { settings, onReleased, onProgress, onDownload, snapshotEvents, observe } = options;
+  const source = options.source?.({ observe, onDownload });
   return await keepSnapshot(
     {
       folder: settings.snapshot,
@@ -94,7 +87,7 @@ async function openSnapshots(
       ...(snapshotEvents ? { events: snapshotEvents } : {}),
       pending,
       ...(countSearch ? { countSearch } : {}),
-      observe: options.observe,
+      observe,
     },
     onGeneration,
   );
@@ -106,7 +99,7 @@ export interface Keepers {
   readonly snapshots: SnapshotKeeper;
   readonly saving: CountsKeeper | undefined;
   readonly searching: Searching;
-  readonly sharedLimits: SharedLimitsKeeper | undefined;
+  readonly sharedLimits: LimitSharing | undefined;
 }
 
 /** Opens them one after the other; those before one that fails are closed. */
@@ -115,7 +108,7 @@ export async function openKeepers(
   counters: Counters,
   { takeKeys, takeGeneration }: Takers,
 ): Promise<Keepers> {
-  const sharedLimits = await openSharedLimits(options, counters);
+  const sharedLimits = await options.sharedLimits?.open(counters, options.observe);
   let keys: KeysKeeper | undefined;
   try {
     keys = await openKeys(options, counters, takeKeys);

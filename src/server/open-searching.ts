@@ -10,17 +10,16 @@ import {
 import type { CountSearch } from "../search/cache.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { SimilarSearching } from "../similar/searching.ts";
+import type { Features } from "./features.ts";
 import { createFirstLoader } from "./load/first-loader.ts";
 import type { Loader } from "./load/loader.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
-
-/** Of the memory for results the share of searches for similar names, where there are any. */
-const SIMILAR_SHARE = 1 / 4;
+import type { SimilarSearching } from "./search/similar.ts";
 
 /** What is asked for. */
 export interface SearchingOptions {
   readonly settings: Settings;
+  readonly features: Features;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
@@ -58,23 +57,15 @@ async function chooseLoader(
 
 /** Opens them. */
 export async function openSearching(options: SearchingOptions): Promise<Searching> {
-  const { searchCacheBytes, maxPendingSearches, similar: isSimilar } = options.settings;
+  const { settings, threads = true, observe } = options;
+  const { searchCacheBytes, maxPendingSearches } = settings;
   // Threads that ask for long searches keep the bound, and count what became of searches, themselves.
   const isServing = options.searchesHere !== false;
   const pending = isServing ? createPendingSearches(maxPendingSearches) : UNBOUNDED;
   const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
   const countSearch = requestCounters && searchCounter(requestCounters);
-  const similarBytes = isSimilar ? Math.floor(searchCacheBytes * SIMILAR_SHARE) : 0;
-  // Imported when it is needed, as what loads.
-  const similar = isSimilar
-    ? await (await import("../similar/searching.ts")).createSimilarSearching(
-        options.threads ?? true,
-        similarBytes,
-        pending,
-        options.observe,
-        countSearch,
-      )
-    : undefined;
-  const load = await chooseLoader(options, searchCacheBytes - similarBytes, pending);
+  const given = { threads, cacheBytes: searchCacheBytes, pending, observe, count: countSearch };
+  const similar = await options.features.openSimilar?.(settings, given);
+  const load = await chooseLoader(options, searchCacheBytes - (similar?.cacheBytes ?? 0), pending);
   return { pending, requestCounters, countSearch, similar, load };
 }

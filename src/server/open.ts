@@ -3,10 +3,10 @@
 import type { State } from "../api/answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
 import { createCounters, createSharedCounters } from "../auth/limit.ts";
+import type { LimitSharing } from "../auth/shared.ts";
 import type { Reloaded } from "../model/reload.ts";
 import type { CacheCounts, CachedSearch } from "../search/cache.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { SharedLimitsKeeper } from "../shared-limits/keep-shared.ts";
 import type { Generation } from "../store/generation.ts";
 import { composeState } from "./compose.ts";
 import { type Keepers, type OpenStateOptions, openKeepers } from "./keepers.ts";
@@ -39,7 +39,7 @@ export interface OpenState {
   /** Stops looking at the files. */
   readonly stop: () => void;
   /** Limits that are shared with other replicas. */
-  readonly sharedLimits: SharedLimitsKeeper | undefined;
+  readonly sharedLimits: LimitSharing | undefined;
   /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
   readonly saveCounts: () => Promise<void>;
   /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
@@ -90,6 +90,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     keys: current.keys,
     generation: keepers.snapshots.current(),
     requestCounters: keepers.searching.requestCounters,
+    keyUse: options.searchesHere === false ? undefined : options.keyUse?.[0],
     observe,
     features: options.features,
   });

@@ -2,8 +2,8 @@
 
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import type { Admin, AdminSettings } from "../admin/admin.ts";
 import type { State } from "../api/answer.ts";
+import { createKeyUse } from "../auth/key-use.ts";
 import { mergeNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
@@ -13,7 +13,7 @@ import { createRequestCells } from "../observe/metrics/counters.ts";
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { connectionLimit } from "../util/process/connection-limit.ts";
-import { codeOf, systemErrorText } from "../util/system-error.ts";
+import type { Admin, OpenAdmin } from "./admin.ts";
 import type { OpenStateOptions } from "./keepers.ts";
 import { type OpenState, openState } from "./open.ts";
 
@@ -21,17 +21,12 @@ import { type OpenState, openState } from "./open.ts";
 export interface ServerOptions extends OpenStateOptions {
   readonly http: HttpOptions;
   /** The listener for operators; none when absent. */
-  readonly admin?: AdminSettings | undefined;
+  readonly admin?: OpenAdmin | undefined;
 }
 
 /** A number of threads from the value of its setting. */
 export function threadsFrom(value: Settings["threads"]): number {
   return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : value;
-}
-
-/** The listener for operators cannot listen. */
-export class AdminListenError extends Error {
-  override name = "AdminListenError";
 }
 
 /** A server that accepts requests. */
@@ -68,31 +63,17 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 /** Starts the listener for operators, which tells of all that comes behind it. */
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
-  const { admin: listener, settings, sharedLimits, observe, onProgress } = given;
-  if (listener === undefined) return { options: given };
+  const { admin: open, settings, sharedLimits, observe, onProgress } = given;
+  if (open === undefined) return { options: given };
   const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
-  // Imported when it is needed: most of it is for operators alone.
-  const { startAdmin } = await import("../admin/admin.ts");
-  const admin = await startAdmin({
-    ...listener,
-    settings,
-    servingThreads,
-    sharedLimits,
-    requestCells,
-    observe,
-  }).catch((error: unknown) => {
-    const { host, port } = listener.address;
-    const why =
-      codeOf(error) === "EADDRINUSE"
-        ? "the port is in use; choose another with --admin"
-        : (systemErrorText(error) ?? String(error));
-    throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
-  });
+  const keyUse = createKeyUse(servingThreads, settings.rateWindow);
+  const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, observe });
   observe({ kind: "admin-listening", url: admin.url });
   const options: ServerOptions = {
     ...given,
     requestCells,
+    keyUse,
     snapshotEvents: admin.snapshotEvents,
     onProgress(share) {
       admin.onProgress(share);
@@ -188,13 +169,14 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const { settings, requestCells, observe } = options;
+  const { settings, requestCells, keyUse, observe } = options;
   const task = {
     settings,
     port: settings.port,
     sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
     requestCells,
+    keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   // Imported when it is needed: most servers have one thread.

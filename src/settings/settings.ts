@@ -27,6 +27,7 @@ export type CoreCommand =
   | "check"
   | "diff"
   | "build"
+  | "rollback"
   | "openapi"
   | "completion";
 
@@ -58,6 +59,10 @@ export interface Setting<C extends string = string> {
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
+  /** What is wrong with a text that its kind allows; undefined when it will do. It quotes nothing of it: it may hold a secret. */
+  readonly problem?: (text: string) => string | undefined;
+  /** Whether it is an option of the library, too. */
+  readonly isOption?: true;
   readonly meaning: string;
   readonly commands: readonly C[];
 }
@@ -89,6 +94,25 @@ export const MAX_SNAPSHOT_BYTES = {
   default: "17179869184",
   min: 1,
   meaning: "Maximum uncompressed size of a snapshot, all files together.",
+} as const;
+
+/** The row of all commands that replace a snapshot. */
+export const ALLOW_SHRINK = {
+  flag: "allow-shrink",
+  kind: "flag",
+  meaning:
+    "Accept a new snapshot that has less than half of the users or worlds of the one that it replaces.",
+} as const;
+
+/** The row of all commands that publish versions. */
+export const KEEP = {
+  flag: "keep",
+  kind: "integer",
+  value: "N",
+  default: "3",
+  min: 0,
+  max: 1_000_000,
+  meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
 } as const;
 
 /** The row of all commands whose result can be JSON. */
@@ -154,6 +178,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "rate-limit",
+    isOption: true,
     kind: "integer",
     value: "N",
     default: "1000",
@@ -163,6 +188,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "rate-window",
+    isOption: true,
     kind: "integer",
     value: "SECONDS",
     default: "3600",
@@ -182,6 +208,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "cors",
+    isOption: true,
     kind: "flag",
     default: "on",
     meaning: "Allow web pages from any origin to read the responses.",
@@ -189,6 +216,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "watch",
+    isOption: true,
     kind: "number",
     value: "SECONDS",
     default: "2",
@@ -197,15 +225,25 @@ export const CORE_SETTINGS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  { ...MAX_SNAPSHOT_BYTES, commands: [...SERVING, "check", "diff", "build"] },
   {
-    flag: "allow-shrink",
-    kind: "flag",
-    meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
-    commands: SERVING,
+    ...MAX_SNAPSHOT_BYTES,
+    isOption: true,
+    commands: [...SERVING, "check", "diff", "build", "rollback"],
+  },
+  { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
+  { ...KEEP, commands: ["build"] },
+  {
+    flag: "to",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 1,
+    meaning: "How many versions to go back.",
+    commands: ["rollback"],
   },
   {
     flag: "api-key-prefix",
+    isOption: true,
     kind: "text",
     value: "TEXT",
     default: "svc_sk_",
@@ -214,6 +252,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "cli-token-prefix",
+    isOption: true,
     kind: "text",
     value: "TEXT",
     default: "svcx_",
@@ -222,6 +261,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "search-cache-bytes",
+    isOption: true,
     kind: "integer",
     value: "BYTES",
     default: "67108864",
@@ -231,6 +271,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "max-pending-searches",
+    isOption: true,
     kind: "integer",
     value: "N",
     default: "256",
@@ -242,6 +283,7 @@ export const CORE_SETTINGS = [
   },
   {
     flag: "access-log",
+    isOption: true,
     kind: "flag",
     meaning: "Log every request.",
     commands: SERVING,
@@ -465,6 +507,23 @@ export const CORE_SETTINGS = [
     commands: ["build"],
   },
   {
+    flag: "usage",
+    kind: "text",
+    value: "URL",
+    meaning:
+      "Ask the admin listener at this URL, such as `http://127.0.0.1:8788/`, what became of the requests of each key in this window, and when the last one came.",
+    commands: ["keys list", "keys show"],
+  },
+  {
+    flag: "admin-token-file",
+    kind: "text",
+    needs: "usage",
+    path: "read",
+    value: "FILE",
+    meaning: "File with the bearer token that the admin listener asks for.",
+    commands: ["keys list", "keys show"],
+  },
+  {
     flag: "no-index",
     kind: "flag",
     meaning: "Validate only; skip building the search index.",
@@ -613,7 +672,7 @@ export function problemWith(setting: Setting, value: string): string | undefined
       return readBoolean(value) === undefined ? "must be on or off" : undefined;
     case "text":
     case "list":
-      return value.trim() === "" ? "must not be empty" : undefined;
+      return value.trim() === "" ? "must not be empty" : setting.problem?.(value);
   }
 }
 

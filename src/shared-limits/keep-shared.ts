@@ -6,11 +6,12 @@
 import { randomBytes } from "node:crypto";
 import { type Counters, windowAt } from "../auth/limit.ts";
 import type { Observe } from "../observe/events.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
 import { makeAsk } from "./answers.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { type OpenConnection, openConnection } from "./connection.ts";
 import { type CounterServer, createCounterServer } from "./counter-server.ts";
-import { createLeases, type Leases, readTally, type SharedLimitsFigures } from "./leases.ts";
+import { createLeases, type Leases, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { createSharedLimits, type SharedLimits } from "./waiting.ts";

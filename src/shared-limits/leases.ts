@@ -101,13 +101,6 @@ export interface Tally {
   readonly waited: number;
 }
 
-/** Figures of shared limits since the start. */
-export interface SharedLimitsFigures extends Tally {
-  /** Questions to the server, and those that it did not answer. */
-  readonly asks: number;
-  readonly failures: number;
-}
-
 /** Reads what all threads have counted. */
 export function readTally({ tally }: Leases): Tally {
   const read = (place: number): number => Number(Atomics.load(tally, place));

@@ -1,22 +1,9 @@
 /** What is left of a limit that is shared with other replicas, read without taking anything. */
 
 import { windowAt } from "../auth/limit.ts";
+import type { SharedQuota } from "../auth/shared.ts";
 import { countIn, countOf, whole, windowIn } from "./cells.ts";
 import { type Leases, shareOf } from "./leases.ts";
-
-/** What the next request of a key would be judged by. */
-export interface SharedQuota {
-  /**
-   * - `shared`: by the counter server's count. Permits that other replicas hold are among the used ones.
-   * - `alone`: by this replica's count, since the server cannot be asked.
-   */
-  readonly counted: "shared" | "alone";
-  readonly used: number;
-  /** How many requests would pass here; 0 when the next one would be refused. */
-  readonly remaining: number;
-  /** Epoch seconds at which the window ends. */
-  readonly reset: number;
-}
 
 /** What is held of one key, as `takePermit` and `takeAlone` read it. */
 interface Held {

@@ -1,6 +1,7 @@
 /** The URL of a counter server: what of it may be shown, and what must not. */
 
 import { readFile } from "node:fs/promises";
+import { SettingError } from "../settings/setting-error.ts";
 import type { Settings } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 
@@ -93,19 +94,33 @@ export function placeOf({ path, host, port }: RedisTarget): string {
   return path ?? `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** The file of the password cannot be used. */
-export class PasswordFileError extends RedisUrlError {}
+/** What is wrong with a URL, in words that hold nothing of it; undefined when it will do. */
+export function problemWithRedisUrl(text: string): string | undefined {
+  try {
+    readRedisUrl(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error;
+    return error.message;
+  }
+}
 
-/** Reads a password from the first line of a file. @throws {PasswordFileError} naming the file */
+/** Reads a password from the first line of a file. @throws {SettingError} naming the file */
 async function readPassword(file: string): Promise<string> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    throw new PasswordFileError(`${file}: cannot be read: ${systemErrorText(error) ?? String(error)}`);
+    const why = systemErrorText(error) ?? String(error);
+    throw new SettingError("sharedLimitsPasswordFile", `: ${file}: cannot be read: ${why}`, false);
   }
   const [line = ""] = text.split(/\r?\n/, 1);
-  if (line === "") throw new PasswordFileError(`${file}: the first line must be the password`);
+  if (line === "")
+    throw new SettingError(
+      "sharedLimitsPasswordFile",
+      `: ${file}: the first line must be the password`,
+      false,
+    );
   return line;
 }
 
@@ -113,7 +128,7 @@ async function readPassword(file: string): Promise<string> {
  * Where and how limits are shared.
  *
  * @returns undefined where they are not
- * @throws {PasswordFileError} {@link RedisUrlError} without the URL
+ * @throws {SettingError} when the file of the password cannot be used
  */
 export async function readSharedLimits(settings: Settings) {
   const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;

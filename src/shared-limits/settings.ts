@@ -1,14 +1,17 @@
 /** The settings of shared limits. */
 
 import type { Setting } from "../settings/settings.ts";
+import { problemWithRedisUrl } from "./redis-url.ts";
 
-/** Their rows. */
+/** @internal Their rows. */
 export const SHARED_LIMITS_SETTINGS = [
   {
     flag: "shared-limits",
+    isOption: true,
     after: "rate-window",
     kind: "text",
     value: "URL",
+    problem: problemWithRedisUrl,
     meaning:
       "Share the limits of API keys with other replicas by a Valkey or Redis server (7 or newer) or cluster: `redis:`, " +
       "`rediss:` (TLS) or `unix:`. A password is better in `--shared-limits-password-file` or `ORRERY_SHARED_LIMITS`, " +
@@ -17,6 +20,7 @@ export const SHARED_LIMITS_SETTINGS = [
   },
   {
     flag: "shared-limits-password-file",
+    isOption: true,
     after: "rate-window",
     kind: "text",
     needs: "shared-limits",
@@ -27,6 +31,7 @@ export const SHARED_LIMITS_SETTINGS = [
   },
   {
     flag: "replicas",
+    isOption: true,
     after: "rate-window",
     kind: "integer",
     needs: "shared-limits",
@@ -39,6 +44,7 @@ export const SHARED_LIMITS_SETTINGS = [
   },
   {
     flag: "limits-when-away",
+    isOption: true,
     after: "rate-window",
     kind: "choice",
     needs: "shared-limits",
@@ -50,3 +56,18 @@ export const SHARED_LIMITS_SETTINGS = [
     commands: ["serve"],
   },
 ] as const satisfies readonly Setting[];
+
+/** Options of the library for shared limits. */
+export interface SharedLimitsOptions {
+  /**
+   * Share the limits of API keys with other replicas by a Valkey or Redis server: a `redis:`, `rediss:` or `unix:` URL.
+   * Needs the package `@redis/client`. Not shared when absent.
+   */
+  readonly sharedLimits?: string;
+  /** File with the password for it. */
+  readonly sharedLimitsPasswordFile?: string | URL;
+  /** Replicas that share the limits, which divide them while that server is away; 1 when absent. */
+  readonly replicas?: number;
+  /** What becomes of requests without a permit meanwhile: `"share"`, the default, or `"deny"`. */
+  readonly limitsWhenAway?: "share" | "deny";
+}

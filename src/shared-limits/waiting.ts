@@ -1,6 +1,7 @@
 /** Requests of one thread that wait for permits of their keys, for a short time. */
 
 import type { Quota } from "../auth/limit.ts";
+import type { SharedCount } from "../auth/shared.ts";
 import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./leases.ts";
 
 /** How long a request waits for a permit, in milliseconds. */
@@ -30,14 +31,7 @@ export interface WaitingHost {
 }
 
 /** Counts requests of one thread whose limits are shared with other replicas. */
-export interface SharedLimits {
-  /**
-   * Counts one request.
-   *
-   * @param wall milliseconds since the epoch
-   * @returns the quota, later when the server had to be asked
-   */
-  readonly count: (slot: number, limit: number, wall: number) => Quota | Promise<Quota>;
+export interface SharedLimits extends SharedCount {
   /** To be called when the server has answered. @param sent when it was asked, by the monotonic clock */
   readonly answered: (slot: number, sent: number) => void;
   /** To be called when the server could not be asked. */

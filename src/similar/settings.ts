@@ -2,10 +2,11 @@
 
 import { SERVING, type Setting } from "../settings/settings.ts";
 
-/** Their rows. */
+/** @internal Their rows. */
 export const SIMILAR_SETTINGS = [
   {
     flag: "similar",
+    isOption: true,
     after: "max-pending-searches",
     kind: "flag",
     meaning:
@@ -14,3 +15,12 @@ export const SIMILAR_SETTINGS = [
     commands: SERVING,
   },
 ] as const satisfies readonly Setting[];
+
+/** Options of the library for similar search. */
+export interface SimilarOption {
+  /**
+   * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background after every
+   * load. False when absent.
+   */
+  readonly similar?: boolean;
+}

@@ -7,11 +7,18 @@
 
 import type { Worker } from "node:worker_threads";
 import { Questions } from "../server/search/questions.ts";
+import type { AskSimilar } from "../server/search/similar.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
 import { causeOfDeath, startWorker } from "../util/process/worker-options.ts";
 import { codeOf } from "../util/system-error.ts";
-import type { AskSimilar, FromSimilar, SimilarEngine, SimilarOptions, SimilarTask } from "./engine.ts";
+import {
+  type FromSimilar,
+  SIMILAR_THREAD,
+  type SimilarEngine,
+  type SimilarOptions,
+  type SimilarTask,
+} from "./engine.ts";
 
 /** The first pause, in milliseconds, before a thread that died is started again. */
 const RESTART_MS = 1000;
@@ -64,7 +71,7 @@ export class SimilarThread implements SimilarEngine {
     const began = performance.now();
     const { store, index, cacheBytes } = this.#options;
     const task: SimilarTask = { store, index, cacheBytes };
-    const worker = startWorker("similar-thread", task);
+    const worker = startWorker(SIMILAR_THREAD, task);
     this.#worker = worker;
     let cause = "";
     // With a heap that is too small the next one would die of the same.
@@ -79,7 +86,7 @@ export class SimilarThread implements SimilarEngine {
       }
     });
     worker.on("error", (error) => {
-      cause ||= causeOfDeath("similar-thread", error);
+      cause ||= causeOfDeath(SIMILAR_THREAD, error);
       mayWork = codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY";
     });
     worker.on("exit", (status) => {

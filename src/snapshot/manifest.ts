@@ -1,7 +1,8 @@
 /** The optional manifest: what a snapshot says about its own files. */
 
 import { isUtf8 } from "node:buffer";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { ROW_FILES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isObject, notJson } from "../util/json.ts";
@@ -140,5 +141,15 @@ export function compareWithManifest(
         `files: ${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`,
       );
     }
+  }
+}
+
+/** The manifest in a folder, as far as it is an object; undefined where there is none that can be read. */
+export async function readManifestOf(folder: string): Promise<Record<string, unknown> | undefined> {
+  try {
+    const manifest: unknown = JSON.parse(await readFile(join(folder, MANIFEST), "utf8"));
+    return isObject(manifest) ? manifest : undefined;
+  } catch {
+    return undefined;
   }
 }

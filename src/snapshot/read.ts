@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Transform } from "node:stream";
-import * as zlib from "node:zlib";
+import zlib from "node:zlib";
 import type { Packing, StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
 

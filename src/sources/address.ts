@@ -4,11 +4,6 @@ import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
-/** Whether a text stands for a URL and not for a folder. */
-export function isAddress(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
-}
-
 /** What is wrong with a snapshot's URL, or undefined. The text itself is not quoted, since it may hold a password. */
 export function problemWithAddress(text: string): string | undefined {
   if (!/^https?:/i.test(text)) return "a URL must begin with http:// or https://";

@@ -1,11 +1,13 @@
 /** The settings of snapshots from elsewhere: by URL, out of a database, of another server. */
 
-import { MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
-/** Their rows. */
+/** @internal Their rows. */
 export const SOURCES_SETTINGS = [
   {
     flag: "cache",
+    isOption: true,
     after: "watch",
     kind: "text",
     path: "written",
@@ -16,6 +18,7 @@ export const SOURCES_SETTINGS = [
   },
   {
     flag: "snapshot-token-file",
+    isOption: true,
     after: "watch",
     kind: "text",
     path: "read",
@@ -24,6 +27,8 @@ export const SOURCES_SETTINGS = [
     commands: ["serve", "check"],
   },
   { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
+  { ...ALLOW_SHRINK, commands: ["export", "mirror"] },
+  { ...KEEP, commands: ["export", "mirror"] },
   {
     flag: "postgres",
     kind: "text",
@@ -63,33 +68,19 @@ export const SOURCES_SETTINGS = [
     commands: ["export", "mirror"],
   },
   {
-    flag: "from",
-    kind: "text",
-    value: "URL",
-    required: true,
+    flag: "live-every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
     meaning:
-      "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
-    commands: ["mirror"],
+      "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
+      "files as they are. Default: never.",
+    commands: ["export"],
   },
-  {
-    flag: "token-file",
-    kind: "text",
-    path: "read",
-    value: "FILE",
-    required: true,
-    meaning: "File with an API key or CLI token of the other server.",
-    commands: ["mirror"],
-  },
-  {
-    flag: "requests-per-hour",
-    kind: "integer",
-    value: "N",
-    min: 1,
-    max: 1_000_000_000,
-    meaning:
-      "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
-    commands: ["mirror"],
-  },
+  { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
+  { ...TOKEN_FILE, commands: ["mirror"] },
+  { ...REQUESTS_PER_HOUR, commands: ["mirror"] },
   {
     flag: "users",
     kind: "list",
@@ -107,3 +98,11 @@ export const SOURCES_SETTINGS = [
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
 ] as const satisfies readonly Setting[];
+
+/** Options of the library for snapshots by URL. */
+export interface SourcesOptions {
+  /** Folder for copies of a snapshot by URL; `orrery` in the user's cache folder when absent. */
+  readonly cache?: string | URL;
+  /** File with a bearer token for a snapshot by URL. */
+  readonly snapshotTokenFile?: string | URL;
+}

@@ -7,18 +7,16 @@ import type { Program, World } from "../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
 import { startRequestProgress } from "../cli/request-progress.ts";
 import { refuseAddress } from "../cli/source.ts";
+import { readToken } from "../files/token-file.ts";
 import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
 import { type OpenState, openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
-import type { MirrorNote } from "../sources/mirror/snapshot.ts";
-import { readManifestOf } from "../sources/row-folder.ts";
-import { readToken } from "../sources/token.ts";
-import { explainUpstream, readServer } from "../sources/upstream/cli.ts";
-import { createUpstream } from "../sources/upstream/upstream.ts";
-import { TIMING } from "../sources/url/timing.ts";
-import { isObject } from "../util/json.ts";
+import { explainUpstream, readServer } from "../upstream/cli.ts";
+import { readNote } from "../upstream/mirror-note.ts";
+import { TIMING } from "../upstream/timing.ts";
+import { createUpstream } from "../upstream/upstream.ts";
 import { STOP_SIGNALS } from "../util/process/early-signals.ts";
 import type { Difference } from "./difference.ts";
 import { type Verified, verifySnapshot } from "./verify.ts";
@@ -56,14 +54,6 @@ async function openSnapshot(
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
     throw error;
   }
-}
-
-/** What a mirror wrote into the manifest of what it made. */
-async function readNote(folder: string): Promise<MirrorNote | undefined> {
-  const note = (await readManifestOf(folder))?.mirror;
-  if (!isObject(note) || !Array.isArray(note.searches) || typeof note.totalUsers !== "number")
-    return undefined;
-  return note as unknown as MirrorNote;
 }
 
 function lineOf({ target, what, here, there }: Omit<Difference, "kind">): readonly string[] {

@@ -1,5 +1,7 @@
 /** Answers of the snapshot, and the lists that they are pages of. */
 
+import { createRouter, splitTarget } from "../api/router.ts";
+import { ROUTES } from "../api/routes.ts";
 import type { DirectDoor, DirectReply } from "../http/direct.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { RESOURCES } from "../model/schema.ts";
@@ -7,6 +9,7 @@ import type { Answer, Here, WholeList } from "./difference.ts";
 import type { Probe } from "./plan.ts";
 
 const PAGE = 50;
+const route = createRouter(ROUTES, "");
 
 function answerHere({ status, headers, body }: DirectReply): Answer {
   return { status, header: (name) => headers[name], body: body === "" ? undefined : JSON.parse(body) };
@@ -46,12 +49,10 @@ export function openHere(
       return known;
     },
     async rowOf(target, id) {
-      const [path = ""] = target.split("?");
-      const [, table] = /(worlds|users|instances)(?:\/search|\/popular)?$/.exec(path) ?? [];
+      const { table, fields } = RESOURCES[route(splitTarget(target).path)!.route.reply.schema];
       const { body } = await answer({ target: `/${table}/${id}` });
       const row = (body as { data: Record<string, unknown> }).data;
-      if (path !== "/worlds/search") return row;
-      return Object.fromEntries(RESOURCES.foundWorld.fields.map(({ name }) => [name, row[name]]));
+      return Object.fromEntries(fields.map(({ name }) => [name, row[name]]));
     },
   };
 }

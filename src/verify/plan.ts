@@ -1,5 +1,9 @@
 /** Which requests to compare: some of every kind, drawn by a seed, so that the same seed asks the same of the same snapshot. */
 
+import type { ParameterName, Route } from "../api/handlers/route.ts";
+import { ROUTES } from "../api/routes.ts";
+import { PERIODS } from "../model/model.ts";
+import { RESOURCES } from "../model/schema.ts";
 import { formatUuid } from "../model/uuid.ts";
 import { fold } from "../search/fold.ts";
 import type { Store } from "../store/generation.ts";
@@ -27,45 +31,50 @@ export interface UsersHere {
 const PAGE = 50;
 /** The share of pages in the sample, where there are so many. */
 const PAGES_SHARE = 0.4;
-/** How often each kind is drawn: what no list shows more often. */
-const WEIGHTS = {
-  worldStats: 8,
-  user: 3,
-  world: 1,
-  instance: 1,
-  worldInstances: 2,
-  userWorlds: 2,
-  instancesOfWorld: 1,
-  findWorlds: 3,
-  findUsers: 3,
-  oddPage: 2,
-} as const;
+/** How often an operation is drawn, if more than once a round: what no list shows more often. */
+const WEIGHTS: Readonly<Record<string, number>> = {
+  ...{
+    getWorldStats: 8,
+    getUser: 3,
+    listWorldInstances: 2,
+    listUserWorlds: 2,
+    searchWorlds: 3,
+    searchUsers: 3,
+  },
+};
+const ODD_LIMITS = ["0", "-1", "7", "51", "1e1", "50"];
 
-type Draw = () => string | undefined;
+/** What requests are drawn from. */
+interface Drawing {
+  readonly store: Store;
+  readonly random: Random;
+  readonly usersHere: UsersHere;
+}
 
-function targetOf(path: string, words: Readonly<Record<string, string | number>>): string {
+type Words = Readonly<Record<string, string | number>>;
+
+function targetOf(path: string, words: Words): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(words)) query.set(name, String(value));
-  return `${path}?${query}`;
+  return query.size === 0 ? path : `${path}?${query}`;
 }
 
 /** What every server must refuse, or answer about itself. */
 function fixedProbes(random: Random): Probe[] {
-  const words = new Uint32Array(4).map(() => random.word());
-  const unknown = formatUuid(words, 0);
+  const unknown = formatUuid(
+    new Uint32Array(4).map(() => random.word()),
+    0,
+  );
+  const targets = ROUTES.flatMap(({ path, parameters }) => {
+    if (path.includes(":id")) return [path.replace(":id", unknown)];
+    if (parameters.includes("q")) return [path, `${path}?q=`];
+    if (parameters.includes("worldId")) return [`${path}?worldId=${unknown}`];
+    return parameters.length === 0 ? [path] : [];
+  });
   return [
-    { target: "/stats" },
-    { target: `/worlds/${unknown}` },
-    { target: `/users/${unknown}` },
-    { target: `/instances/${unknown}` },
-    { target: "/worlds/search" },
+    ...targets.map((target) => ({ target })),
     { target: "/stats", authorization: null },
     { target: "/worlds", authorization: "Bearer ?" },
-    { target: `/worlds/${unknown}/stats` },
-    { target: `/worlds/${unknown}/instances` },
-    { target: `/users/${unknown}/worlds` },
-    { target: "/users/search?q=" },
-    { target: `/instances?worldId=${unknown}` },
     { target: targetOf("/worlds", { limit: 1, offset: 1_000_000_000 }) },
   ];
 }
@@ -78,31 +87,37 @@ function shuffle<Item>(items: Item[], random: Random): Item[] {
   return items;
 }
 
+/** The rows that an operation shows, if they stand in a table that has ids. */
+function blockOf(store: Store, { reply }: Route): Block {
+  const { table } = RESOURCES[reply.schema];
+  return table === "users" || table === "worlds" ? store[table] : store.instances;
+}
+
 /** Pages of the whole lists and rankings. */
-function pageProbes({ worlds, instances }: Store, random: Random, most: number): Probe[] {
-  const worldPages = Math.max(1, Math.ceil(worlds.rows / PAGE));
-  const lists = [
-    { path: "/worlds", pages: worldPages },
-    { path: "/instances", pages: Math.max(1, Math.ceil(instances.rows / PAGE)) },
-    ...["all", "week", "month"].map((period) => ({
-      path: `/worlds/popular?period=${period}`,
-      pages: worldPages,
-    })),
-  ];
-  const target = (path: string, page: number): string =>
-    `${path}${path.includes("?") ? "&" : "?"}limit=${PAGE}&offset=${page * PAGE}`;
+function pageProbes({ store, random }: Drawing, most: number): Probe[] {
+  const lists = ROUTES.filter(({ path, parameters, reply }) => {
+    return reply.envelope !== "one" && !path.includes(":id") && !parameters.includes("q");
+  }).flatMap((route) => {
+    const pages = Math.max(1, Math.ceil(blockOf(store, route).rows / PAGE));
+    const words: readonly Words[] = route.parameters.includes("period")
+      ? PERIODS.map((period) => ({ period }))
+      : [{}];
+    return words.map((own) => ({ path: route.path, words: own, pages }));
+  });
+  const targetAt = ({ path, words }: (typeof lists)[number], page: number): string =>
+    targetOf(path, { ...words, limit: PAGE, offset: page * PAGE });
   const count = lists.reduce((sum, { pages }) => sum + pages, 0);
   if (count <= most) {
-    return lists.flatMap(({ path, pages }) =>
-      Array.from({ length: pages }, (_, at) => ({ target: target(path, at) })),
+    return lists.flatMap((list) =>
+      Array.from({ length: list.pages }, (_, page) => ({ target: targetAt(list, page) })),
     );
   }
   const drawn = new Set<string>();
   for (let tries = 0; drawn.size < most && tries < 10 * most; tries++) {
-    const { path, pages } = lists[random.below(lists.length)]!;
-    drawn.add(target(path, random.below(pages)));
+    const list = lists[random.below(lists.length)]!;
+    drawn.add(targetAt(list, random.below(list.pages)));
   }
-  return Array.from(drawn, (drawnTarget) => ({ target: drawnTarget }));
+  return Array.from(drawn, (target) => ({ target }));
 }
 
 /** Part of a text: some code points in a row. */
@@ -113,58 +128,66 @@ function partOf(text: string, random: Random): string {
   return letters.slice(from, from + length).join("");
 }
 
-/** Draws one of each kind; undefined where the snapshot has nothing of it. */
-function drawsOf(store: Store, random: Random, usersHere: UsersHere): Record<keyof typeof WEIGHTS, Draw> {
-  const { worlds, users, instances } = store;
-  const rowOf = (block: Block): number | undefined =>
-    block.rows === 0 ? undefined : random.below(block.rows);
-  const withId = (block: Block, path: (id: string) => string): Draw => {
-    return () => {
-      const row = rowOf(block);
-      return row === undefined ? undefined : path(idText(block, row));
-    };
-  };
-  const page = (): { limit: number; offset: number } => ({
-    limit: 1 + random.below(PAGE),
-    offset: random.below(3),
-  });
+function drawRow({ random }: Drawing, { rows }: Block): number | undefined {
+  return rows === 0 ? undefined : random.below(rows);
+}
 
-  function findUsers(): string | undefined {
-    const row = rowOf(users);
-    if (row === undefined) return undefined;
-    const name = displayNameOf(users, row);
-    if (usersHere.isComplete) return targetOf("/users/search", { q: partOf(name, random), ...page() });
-    if (usersHere.searches.length === 0) return undefined;
-    const q = usersHere.searches[random.below(usersHere.searches.length)]!;
-    // Whoever is found by more of a name is found by less of it, so all of them are here.
-    const folded = fold(name);
-    const at = folded.indexOf(fold(q).trim());
-    const longer = at < 0 ? q : folded.slice(at, at + fold(q).trim().length + random.below(3));
-    return targetOf("/users/search", { q: longer, ...page() });
+function drawId(drawing: Drawing, block: Block): string | undefined {
+  const row = drawRow(drawing, block);
+  return row === undefined ? undefined : idText(block, row);
+}
+
+/** What to search users for, of whom not all may be here. */
+function drawUserQuery({ store: { users }, random, usersHere }: Drawing, row: number): string | undefined {
+  const name = displayNameOf(users, row);
+  const { isComplete, searches } = usersHere;
+  if (isComplete) return partOf(name, random);
+  if (searches.length === 0) return undefined;
+  const q = searches[random.below(searches.length)]!;
+  // Whoever is found by more of a name is found by less of it, so all of them are here.
+  const folded = fold(name);
+  const at = folded.indexOf(fold(q).trim());
+  return at < 0 ? q : folded.slice(at, at + fold(q).trim().length + random.below(3));
+}
+
+function drawQuery(drawing: Drawing, route: Route): string | undefined {
+  const { store, random } = drawing;
+  const block = blockOf(store, route);
+  const row = drawRow(drawing, block);
+  if (row === undefined) return undefined;
+  return block === store.users ? drawUserQuery(drawing, row) : partOf(worldNameOf(block, row), random);
+}
+
+/** Draws a value of each parameter; undefined where the snapshot has none. */
+const DRAWS: Readonly<
+  Record<Exclude<ParameterName, "match">, (drawing: Drawing, route: Route) => string | number | undefined>
+> = {
+  limit: ({ random }) =>
+    random.chance(0.8) ? 1 + random.below(PAGE) : ODD_LIMITS[random.below(ODD_LIMITS.length)],
+  offset: ({ store, random }, route) => random.below(random.chance(0.8) ? 3 : blockOf(store, route).rows + 1),
+  period: ({ random }) => PERIODS[random.below(PERIODS.length)],
+  worldId: (drawing) => drawId(drawing, drawing.store.worlds),
+  q: drawQuery,
+};
+
+/** Draws a request of an operation; undefined where the snapshot has nothing of it. */
+function drawTarget(drawing: Drawing, route: Route): string | undefined {
+  const { store } = drawing;
+  let { path } = route;
+  if (path.includes(":id")) {
+    const id = drawId(drawing, store[path.split("/")[1] as "users" | "worlds" | "instances"]);
+    if (id === undefined) return undefined;
+    path = path.replace(":id", id);
   }
-
-  return {
-    worldStats: withId(worlds, (id) => `/worlds/${id}/stats`),
-    world: withId(worlds, (id) => `/worlds/${id}`),
-    user: withId(users, (id) => `/users/${id}`),
-    instance: withId(instances, (id) => `/instances/${id}`),
-    worldInstances: withId(worlds, (id) => targetOf(`/worlds/${id}/instances`, page())),
-    userWorlds: withId(users, (id) => targetOf(`/users/${id}/worlds`, page())),
-    instancesOfWorld: withId(worlds, (id) => targetOf("/instances", { worldId: id, ...page() })),
-    findUsers,
-    findWorlds() {
-      const row = rowOf(worlds);
-      if (row === undefined) return undefined;
-      return targetOf("/worlds/search", { q: partOf(worldNameOf(worlds, row), random), ...page() });
-    },
-    oddPage() {
-      const limit = ["0", "-1", "7", "51", "1e1", "50"][random.below(6)]!;
-      return targetOf(random.chance(0.5) ? "/worlds" : "/worlds/popular", {
-        limit,
-        offset: random.below(worlds.rows + 1),
-      });
-    },
-  };
+  const words: Record<string, string | number> = {};
+  for (const name of route.parameters) {
+    // Other servers need not know it.
+    if (name === "match") continue;
+    const value = DRAWS[name](drawing, route);
+    if (value === undefined) return undefined;
+    words[name] = value;
+  }
+  return targetOf(path, words);
 }
 
 /**
@@ -174,22 +197,20 @@ function drawsOf(store: Store, random: Random, usersHere: UsersHere): Record<key
  */
 export function planProbes(store: Store, samples: number, seed: number, usersHere: UsersHere): Probe[] {
   const random = createRandom(seed, "verify");
+  const drawing = { store, random, usersHere };
   const probes = new Map<string, Probe>();
   const add = (probe: Probe): void => {
     const key = `${probe.authorization} ${probe.target}`;
     if (probes.size < samples) probes.set(key, probe);
   };
   const fixed = fixedProbes(random);
-  const pages = pageProbes(store, random, Math.ceil(samples * PAGES_SHARE));
+  const pages = pageProbes(drawing, Math.ceil(samples * PAGES_SHARE));
   // Of a small sample a part of each.
   const isSmall = samples < fixed.length + pages.length;
   for (const probe of isSmall ? shuffle([...fixed, ...pages], random) : [...fixed, ...pages]) add(probe);
-  const draws = drawsOf(store, random, usersHere);
-  const kinds = Object.entries(WEIGHTS).flatMap(([kind, weight]) =>
-    Array.from({ length: weight }, () => kind as keyof typeof WEIGHTS),
-  );
+  const turns = ROUTES.flatMap((route) => Array<Route>(WEIGHTS[route.name] ?? 1).fill(route));
   for (let tries = 0; probes.size < samples && tries < 20 * samples; tries++) {
-    const target = draws[kinds[tries % kinds.length]!]();
+    const target = drawTarget(drawing, turns[tries % turns.length]!);
     if (target !== undefined) add({ target });
   }
   return [...probes.values()];

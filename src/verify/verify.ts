@@ -1,10 +1,10 @@
 /** Asks another server for a sample and compares each answer with what a snapshot would answer. */
 
 import type { DirectDoor } from "../http/direct.ts";
-import { runAll } from "../sources/mirror/lists.ts";
-import type { MirrorNote } from "../sources/mirror/snapshot.ts";
-import type { Upstream, UpstreamReply } from "../sources/upstream/upstream.ts";
 import type { Store } from "../store/generation.ts";
+import type { MirrorNote } from "../upstream/mirror-note.ts";
+import { runAll } from "../upstream/run-all.ts";
+import type { Upstream, UpstreamReply } from "../upstream/upstream.ts";
 import { isObject } from "../util/json.ts";
 import { compareAnswers } from "./compare.ts";
 import { type Answer, type Difference, KINDS, type Kind, type Note, tellDifference } from "./difference.ts";

@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
+import { PREPARED_VERSION } from "../../src/snapshot/prepared/layout.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { mustLoad } from "../support/loaded.ts";
 import { need } from "../support/need.ts";
@@ -157,7 +158,7 @@ describe("a prepared snapshot", () => {
     const check = await runWell(["check", to]);
     assert.match(
       check.stdout,
-      new RegExp(`^generation ${id}\n[^]*\nprepared from these files, format version 2\n`),
+      new RegExp(`^generation ${id}\n[^]*\nprepared from these files, format version ${PREPARED_VERSION}\n`),
     );
     const json = JSON.parse((await runWell(["check", to, "--json", "--no-index"])).stdout) as Record<
       string,

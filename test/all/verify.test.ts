@@ -8,7 +8,7 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
-import { createUpstream } from "../../src/sources/upstream/upstream.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
@@ -297,7 +297,7 @@ describe("verifying against a server that is no orrery", () => {
     assert.equal(shown.status, 0, shown.stderr);
     assert.match(shown.stdout, /^compared 200 answers, 0 differences\n/);
     assert.match(shown.stdout, /^notes: headers that the specification does not name$/m);
-    assert.match(shown.stdout, /^ {2}\/stats +etag +here .* there nothing +answers \d+$/m);
+    assert.match(shown.stdout, /^ {2}\/\S+ +etag +here .* there nothing +answers \d+$/m);
   });
 
   it("fails where its data differ", async (t) => {

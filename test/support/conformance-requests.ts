@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
-import { as, at, bearer, checkShape, type Group, goodTarget, one, SHAPES } from "./conformance.ts";
+import { as, at, bearer, checkShape, type Group, goodTarget, one } from "./conformance.ts";
 import type { Got, Step } from "./doors.ts";
 import { madeId, UNKNOWN_ID } from "./snapshot.ts";
 
@@ -121,7 +121,7 @@ export const tokens: Group = (world) => {
           target,
           headers: [as(world, id)],
           status: granted ? 200 : 403,
-          ...(granted ? {} : { error: `Insufficient scope. Required: ${SHAPES[route]!.scope}` }),
+          ...(granted ? {} : { error: `Insufficient scope. Required: ${scope}` }),
         });
       }),
     ];

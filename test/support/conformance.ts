@@ -1,6 +1,9 @@
 /** Worlds, keys and cases of the conformance suite. */
 
 import assert from "node:assert/strict";
+import type { Route } from "../../src/api/handlers/route.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+import { RESOURCES } from "../../src/model/schema.ts";
 import type { DoorName, Got, Step } from "./doors.ts";
 import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
 import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
@@ -147,42 +150,24 @@ export function goodTarget(world: World, route: string): string {
   return at(`${route.replace(":id", id)}${route.endsWith("/search") ? "?q=e" : ""}`);
 }
 
-export const isList = (route: string): boolean =>
-  /^\/(worlds|instances)$|search$|popular$|\/instances$|\/worlds$/.test(route);
+/** The row of the table of operations that has this path. */
+function routeOf(path: string): Route {
+  return ROUTES.find((route) => route.path === path)!;
+}
 
-const WORLD_KEYS = ["id", "name", "description", "ownerId", "isPublic", "createdAt", "updatedAt"];
-const USER_KEYS = ["id", "displayName", "userIconUrl", "createdAt"];
-const INSTANCE_KEYS = ["id", "worldId", "createdAt"];
+export const isList = (path: string): boolean => routeOf(path).reply.envelope !== "one";
 
-/** Fields under `data`, and the scope, of every operation. */
-export const SHAPES: Readonly<Record<string, { keys: string[]; scope: string | null }>> = {
-  "/worlds": { keys: WORLD_KEYS, scope: "read:worlds" },
-  "/worlds/search": { keys: ["id", "name", "description"], scope: "read:worlds" },
-  "/worlds/popular": { keys: WORLD_KEYS, scope: "read:worlds" },
-  "/worlds/:id": { keys: WORLD_KEYS, scope: "read:worlds" },
-  "/worlds/:id/stats": {
-    keys: ["worldId", "totalVisits", "uniqueVisitors", "visitsLast7Days", "visitsLast30Days"],
-    scope: "read:worlds",
-  },
-  "/worlds/:id/instances": { keys: INSTANCE_KEYS, scope: "read:instances" },
-  "/users/search": { keys: USER_KEYS, scope: "read:users" },
-  "/users/:id": { keys: USER_KEYS, scope: "read:users" },
-  "/users/:id/worlds": { keys: WORLD_KEYS, scope: "read:worlds" },
-  "/instances": { keys: INSTANCE_KEYS, scope: "read:instances" },
-  "/instances/:id": { keys: INSTANCE_KEYS, scope: "read:instances" },
-  "/stats": { keys: ["totalUsers", "totalPublicWorlds", "totalPublicInstances"], scope: null },
-};
-
-export function checkShape(route: string): (got: Got) => void {
+export function checkShape(path: string): (got: Got) => void {
   return ({ body }) => {
     const value = JSON.parse(body);
-    const { keys } = SHAPES[route]!;
-    if (!isList(route)) {
+    const { schema, envelope } = routeOf(path).reply;
+    const keys = RESOURCES[schema].fields.map(({ name }) => name);
+    if (envelope === "one") {
       assert.deepEqual(Object.keys(value), ["data"]);
       assert.deepEqual(Object.keys(value.data), keys);
       return;
     }
-    const top = route === "/worlds/popular" ? ["data", "pagination", "period"] : ["data", "pagination"];
+    const top = ["data", "pagination", ...(envelope === "ranking" ? ["period"] : [])];
     assert.deepEqual(Object.keys(value), top);
     assert.deepEqual(Object.keys(value.pagination), ["total", "limit", "offset"]);
     assert.ok(value.data.length > 0, "a list with nothing in it shows nothing");

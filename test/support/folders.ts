@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
+import { FIELDS, type FieldType, type TableName } from "../../src/model/schema.ts";
 
 /** A row as a test writes it; any field may be wrong. */
 export type RawRow = Record<string, unknown>;
@@ -24,18 +25,33 @@ export function id(kind: string, n: number): string {
   return `${kind.repeat(8)}-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 }
 
+/** A value of each type, for fields that a test says nothing of. */
+const SOME: Readonly<Record<FieldType, unknown>> = {
+  id: id("d", 1),
+  text: "some text",
+  boolean: true,
+  count: 31_415_926,
+  time: "2026-05-06T07:08:09.010Z",
+};
+
+/** A row with all fields of its table, in their order. */
+export function filled(table: TableName, row: RawRow): RawRow {
+  const fields = FIELDS[table].map(({ name, type }) => [name, name in row ? row[name] : SOME[type]]);
+  return { ...Object.fromEntries(fields), ...row };
+}
+
 export function user(n: number, more: RawRow = {}): RawRow {
-  return {
+  return filled("users", {
     id: id("a", n),
     displayName: `user ${n}`,
     userIconUrl: `https://icons.example/${n}`,
     createdAt: "2026-01-02T03:04:05.006Z",
     ...more,
-  };
+  });
 }
 
 export function world(n: number, more: RawRow = {}): RawRow {
-  return {
+  return filled("worlds", {
     id: id("b", n),
     name: `world ${n}`,
     description: `about world ${n}`,
@@ -45,29 +61,29 @@ export function world(n: number, more: RawRow = {}): RawRow {
     createdAt: "2026-02-03T04:05:06.007Z",
     updatedAt: "2026-03-04T05:06:07.008Z",
     ...more,
-  };
+  });
 }
 
 export function worldStats(n: number, more: RawRow = {}): RawRow {
-  return {
+  return filled("world-stats", {
     worldId: id("b", n),
     totalVisits: 1004,
     uniqueVisitors: 1003,
     visitsLast7Days: 1001,
     visitsLast30Days: 1002,
     ...more,
-  };
+  });
 }
 
 export function instance(n: number, more: RawRow = {}): RawRow {
-  return {
+  return filled("instances", {
     id: id("c", n),
     worldId: id("b", 1),
     isPublic: true,
     isActive: true,
     createdAt: "2026-04-05T06:07:08.009Z",
     ...more,
-  };
+  });
 }
 
 /** One good row of each file. */

@@ -5,9 +5,10 @@ import { readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Observation } from "../../src/observe/events.ts";
+import type { Source } from "../../src/server/load/source.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
-import { TIMING, type Timing } from "../../src/sources/url/timing.ts";
-import { createUrlSource, type Source, type UrlSourceOptions } from "../../src/sources/url/url.ts";
+import { createUrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
+import { TIMING, type Timing } from "../../src/upstream/timing.ts";
 import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folders.ts";
 import { mustLoad } from "./loaded.ts";
 

@@ -10,8 +10,8 @@ import { FIELDS, TABLES } from "../../src/model/schema.ts";
 import type { CountedMetric, EventRow } from "../../src/observe/event.ts";
 import { EVENTS } from "../../src/observe/events.ts";
 import { METRICS } from "../../src/observe/metrics/table.ts";
-import { PATH_OPTIONS, SETTING_OPTIONS, URL_OPTION } from "../../src/server/open-options.ts";
-import { settingsOf, variableOf } from "../../src/settings/settings.ts";
+import { optionRows } from "../../src/server/open-options.ts";
+import { nameOf, type Setting, settingsOf, variableOf } from "../../src/settings/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
@@ -32,9 +32,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** An option of the library that is a setting of the server. */
-function settingOption(name: string): readonly string[] {
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const setting = PROGRAM.settings.find((row) => row.flag === flag)!;
+function settingOption(setting: Setting): readonly string[] {
+  const name = nameOf(setting.flag);
   const text = defaultText(setting);
   if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
   const value =
@@ -50,8 +49,34 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   integer: "whole number",
 };
 
+/** The recipes of `docs/examples`, in their order on the page: the title of each, and its files. */
+const RECIPES: readonly (readonly [title: string, ...files: readonly string[]])[] = [
+  ["", "options.mjs"],
+  ["node:http", "node-http/app.mjs"],
+  ["Express 5", "express/app.mjs"],
+  ["Fastify 5", "fastify/app.mjs"],
+  ["Hono", "hono/app.mjs"],
+  ["Routes of frameworks with fetch handlers, such as Next", "fetch-route/route.mjs"],
+  ["A worker thread", "worker-thread/app.mjs", "worker-thread/worker.mjs"],
+  ["Vitest", "vitest/stats.test.mjs"],
+  ["Jest", "jest/stats.test.mjs", "jest/jest.config.mjs"],
+  ["A program for bundlers", "bundled.mjs"],
+  ["esbuild", "esbuild/build.mjs"],
+  ["rollup", "rollup/rollup.config.mjs"],
+  ["webpack", "webpack/webpack.config.mjs", "webpack/build.mjs"],
+];
+
+function recipe([title, ...files]: (typeof RECIPES)[number]): string {
+  const texts = files.map((file) => {
+    const code = readFileSync(new URL(`../../docs/examples/${file}`, import.meta.url), "utf8").trim();
+    return `\`${file}\`:\n\n\`\`\`js\n${code}\n\`\`\``;
+  });
+  return [...(title === "" ? [] : [`### ${title}`]), ...texts].join("\n\n");
+}
+
 /** Every generated section by name. */
 export const SECTIONS: Readonly<Record<string, () => string>> = {
+  recipes: () => RECIPES.map(recipe).join("\n\n"),
   routes: () =>
     table(
       ["Path", "Scope", "Parameters", "Answers"],
@@ -151,7 +176,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       [
         ["`snapshot`", "required", "Directory of the snapshot, or the URL of one, which ends with a slash."],
         ["`keys`", "required", "A keys file, by its path or a `file:` URL, or an array of keys."],
-        ...[...PATH_OPTIONS, URL_OPTION, ...SETTING_OPTIONS].map(settingOption),
+        ...optionRows(PROGRAM.settings).map(settingOption),
         [
           "`threads`",
           "`true`",

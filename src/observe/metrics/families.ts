@@ -1,6 +1,5 @@
 /** The metrics as values: what a scrape tells, before it is text. */
 
-import type { SharedLimitsFigures } from "../../shared-limits/leases.ts";
 import type { CountedMetric } from "../event.ts";
 import { mainThread, type RequestCells } from "./counters.ts";
 import { durationSamples } from "./durations.ts";
@@ -19,6 +18,17 @@ import {
 import type { ObservedCounts } from "./observed.ts";
 import { by, type Family, family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
 import { METRICS } from "./table.ts";
+
+/** Figures of shared limits since the start. */
+export interface SharedLimitsFigures {
+  /** Questions to the server, and those that it did not answer. */
+  readonly asks: number;
+  readonly failures: number;
+  /** Requests that waited for it; that were let through while it was away; that were refused then. */
+  readonly waited: number;
+  readonly alone: number;
+  readonly refused: number;
+}
 
 /** What is told of besides counters. Times are seconds since the epoch. */
 export interface Measured {

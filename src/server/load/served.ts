@@ -10,9 +10,9 @@ import {
 } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import type { OpenSimilar, SimilarSearching } from "../../similar/searching.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
+import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
 import { shrunkTables } from "./load-observations.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 

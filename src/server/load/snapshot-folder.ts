@@ -1,10 +1,10 @@
 /** The folder that is loaded: always the same one, or the newest copy of a source. */
 
 import type { Refused } from "../../snapshot/load.ts";
-import { SourceError } from "../../sources/problem.ts";
-import type { Occasion, Source } from "../../sources/url/url.ts";
+import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
+import type { Occasion, Source } from "./source.ts";
 
 /** A folder, and what keeps it current if anything does. */
 export class SnapshotFolder {

@@ -12,16 +12,16 @@ import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
 import { findRenewed } from "../../snapshot/renewed.ts";
-import { SourceError } from "../../sources/problem.ts";
-import type { Source } from "../../sources/url/url.ts";
 import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
+import { SourceError } from "../../util/source-error.ts";
 import { loadedObservation, unchangedObservation } from "./load-observations.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 import { ServedGeneration, type ServedOptions } from "./served.ts";
 import { type SnapshotEvents, tellingOf } from "./snapshot-events.ts";
 import { SnapshotFolder } from "./snapshot-folder.ts";
+import type { Source } from "./source.ts";
 
 /** @internal What to keep current, and who is told. */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {

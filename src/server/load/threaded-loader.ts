@@ -15,7 +15,7 @@ import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
-import { causeOfDeath, startWorker } from "../../util/process/worker-options.ts";
+import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 import { Questions } from "../search/questions.ts";
 import type { SearchBatch, SearchName } from "../search/search-messages.ts";
@@ -67,7 +67,7 @@ class GenerationThread {
     if (problem !== undefined) {
       return Promise.resolve({ ok: false, problems: [problem], fingerprint: undefined, died: true });
     }
-    const worker = startWorker("generation-thread", task);
+    const worker = startWorker(GENERATION_THREAD, task);
     let given = givenIndex(task);
     // Nothing in here may hold the task: it holds the generation before, and this lives as long as the thread.
     return new Promise((resolve) => {
@@ -101,7 +101,7 @@ class GenerationThread {
         resolve({ loaded, index, indexMs });
       });
       worker.on("error", (error) => {
-        cause = causeOfDeath("generation-thread", error);
+        cause = causeOfDeath(GENERATION_THREAD, error);
       });
       worker.on("exit", (status) => {
         signal?.removeEventListener("abort", end);

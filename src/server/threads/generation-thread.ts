@@ -21,7 +21,7 @@ import type { WorldIndex } from "../../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
-import { startWorker } from "../../util/process/worker-options.ts";
+import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/index-loaded.ts";
 import type { Task, ThreadMessage } from "../load/thread-messages.ts";
@@ -47,7 +47,7 @@ interface Ready {
 function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
-    const worker = startWorker("generation-thread", task);
+    const worker = startWorker(GENERATION_THREAD, task);
     worker.once("message", resolve);
     worker.once("error", reject);
     worker.once("exit", (status) => reject(new Error(`exit status ${status}`)));

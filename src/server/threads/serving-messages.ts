@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
+import type { KeyUse } from "../../auth/key-use.ts";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
@@ -10,7 +11,6 @@ import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Leases } from "../../shared-limits/leases.ts";
 import type { Store } from "../../store/generation.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
@@ -20,6 +20,8 @@ export interface StoreToServe {
   readonly questions: MessagePort;
   readonly store: Store;
   readonly index: SearchIndex;
+  /** Whether names that are similar are searched for, too. */
+  readonly hasSimilar: boolean;
 }
 
 /** What a key ring is made of; the ring itself stays in its thread. */
@@ -34,12 +36,14 @@ export interface ServingTask {
   readonly http: HttpOptions;
   /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
   readonly requestCells: RequestCells | undefined;
+  /** Where the requests of each key are counted, by thread, likewise. */
+  readonly keyUse: readonly KeyUse[] | undefined;
   /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
-  /** Permits of shared limits, in shared memory; absent where limits are not shared. */
-  readonly leases: Leases | undefined;
+  /** What it counts with where limits are shared; undefined where they are not. */
+  readonly shared: unknown;
   /** Its number among those that run now. */
   readonly thread: number;
   /** The searches that wait in all threads. */
@@ -53,8 +57,8 @@ export type ToServing =
   | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "keys"; readonly keys: SentKeys }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
-  /** The counter server was asked for permits of a key, or could not be. */
-  | { readonly kind: "permits"; readonly slot: number; readonly sent: number | undefined }
+  /** What shared limits say to it. */
+  | { readonly kind: "shared"; readonly message: unknown }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" }
   | { readonly kind: "stop-listening" }
@@ -66,14 +70,8 @@ export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   | { readonly kind: "stopped-listening" }
-  /** Asks the counter server for permits of a key; `since` as in `gate/shared-asking.ts`. */
-  | {
-      readonly kind: "ask-permits";
-      readonly slot: number;
-      readonly limit: number;
-      readonly want: number;
-      readonly since: number | undefined;
-    }
+  /** To shared limits. */
+  | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };

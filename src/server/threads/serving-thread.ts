@@ -13,14 +13,12 @@ import { watchVitals } from "../../observe/metrics/vitals.ts";
 import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
-import { monotonic, startRealTimer } from "../../shared-limits/monotonic.ts";
-import { createSharedLimits } from "../../shared-limits/waiting.ts";
-import { type AskSimilar, boundedSimilar } from "../../similar/engine.ts";
 import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "../../util/process/collect.ts";
 import { watchEventLoop } from "../../util/process/event-loop.ts";
 import { composeState } from "../compose.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
+import { type AskSimilar, boundedSimilar } from "../search/similar.ts";
 import { createBatchSender } from "./observation-batches.ts";
 import { createAsker } from "./question-port.ts";
 import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
@@ -50,7 +48,7 @@ let tellOfCache = (): void => {};
 /** Lets go of the generation before. */
 let retire = (): void => {};
 
-function take({ questions, store, index }: StoreToServe): Generation {
+function take({ questions, store, index, hasSimilar }: StoreToServe): Generation {
   retire();
   const asker = createAsker(questions);
   ({ retire } = asker);
@@ -64,29 +62,21 @@ function take({ questions, store, index }: StoreToServe): Generation {
   const search = withCache(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  const similar = task.settings.similar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
+  const similar = hasSimilar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
   return createGeneration(reviveStore(store), search, similar);
 }
 
-/** Keys that the main thread was asked to ask for. */
-const asked = new Set<number>();
 const shared =
-  task.leases &&
-  createSharedLimits(task.leases, {
-    mono: monotonic,
-    ask(slot, limit, want, since) {
-      if (since === undefined && asked.has(slot)) return;
-      asked.add(slot);
-      say({ kind: "ask-permits", slot, limit, want, since });
-    },
-    startTimer: startRealTimer,
-  });
+  task.shared === undefined
+    ? undefined
+    : IN_THREADS.countInThread?.(task.shared, (message) => say({ kind: "shared", message }));
 
 const state = composeState(task.settings, {
   counters: task.counters,
   shared,
   keys: new KeyRing(task.keys.byHash, task.keys.previous),
   requestCounters,
+  keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
   observe,
   features: IN_THREADS,
@@ -118,13 +108,9 @@ port.on("message", async (message: ToServing) => {
       await (await listener).stopListening();
       say({ kind: "stopped-listening" });
       break;
-    case "permits": {
-      const { slot, sent } = message;
-      asked.delete(slot);
-      if (sent === undefined) shared?.failed(slot);
-      else shared?.answered(slot, sent);
+    case "shared":
+      shared?.receive(message.message);
       break;
-    }
     case "observed":
       observations.taken();
       break;

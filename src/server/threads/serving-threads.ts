@@ -16,7 +16,7 @@ import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
-import { causeOfDeath, startWorker } from "../../util/process/worker-options.ts";
+import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import type { OpenState } from "../open.ts";
 import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";
 import { takeBatch } from "./observation-batches.ts";
@@ -37,7 +37,7 @@ export class ServingThreadError extends Error {
 }
 
 /** What all threads are started with, but for what changes. */
-type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "leases" | "thread" | "pending">;
+type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
 /** The threads. */
 export interface ServingThreads {
@@ -107,7 +107,10 @@ export async function startServingThreads(
   function toServe(generation: Generation, index: SearchIndex): StoreToServe {
     const { port1, port2 } = new MessageChannel();
     answerFrom(generation, port1);
-    return { store: generation.store, index, questions: port2 };
+    return {
+      ...{ store: generation.store, index, questions: port2 },
+      hasSimilar: generation.similar !== undefined,
+    };
   }
 
   function freeNumber(): number {
@@ -128,17 +131,16 @@ export async function startServingThreads(
         thread: number,
         pending,
         counters: state.gate.counters,
-        leases: sharedLimits?.leases,
+        shared: sharedLimits?.handed,
         keys: toSend(state.gate.keys),
         generation: toServe(state.generation, searchIndex()),
       };
-      const worker = startWorker("serving-thread", task, [task.generation.questions]);
+      const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
       const thread: Thread = { worker, number, stopped: false, drained: false, told: new Map() };
       threads.add(thread);
       let listening = false;
       let cause = "";
-      const onPermits = (slot: number, sent: number | undefined): void =>
-        tell(thread, { kind: "permits", slot, sent });
+      const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
       worker.on("message", (message: FromServing) => {
         switch (message.kind) {
           case "listening":
@@ -154,8 +156,8 @@ export async function startServingThreads(
             takeBatch(message, observe);
             tell(thread, { kind: "observed" });
             break;
-          case "ask-permits":
-            sharedLimits?.ask(message.slot, message.limit, message.want, onPermits, message.since);
+          case "shared":
+            toShared?.(message.message);
             break;
           case "stopped-listening":
             thread.stopped = true;
@@ -171,7 +173,7 @@ export async function startServingThreads(
         }
       });
       worker.on("error", (error) => {
-        cause = causeOfDeath("serving-thread", error);
+        cause = causeOfDeath(SERVING_THREAD, error);
       });
       worker.on("exit", (status) => {
         if (threads.delete(thread)) {

@@ -1,15 +1,22 @@
 /** `orrery mirror`: a snapshot of another server, once or kept up to date. */
 
 import type { World } from "../../cli/command.ts";
-import type { Options } from "../../cli/options.ts";
+import { CommandError, type Options, ProblemsError } from "../../cli/options.ts";
 import { startRequestProgress } from "../../cli/request-progress.ts";
 import { runRounds } from "../../cli/rounds.ts";
 import { HeldError } from "../../files/ownership.ts";
-import { OccupiedError } from "../publish.ts";
-import { explainUpstream, readServer } from "../upstream/cli.ts";
-import { TIMING } from "../url/timing.ts";
+import { OccupiedError } from "../../files/publish.ts";
+import { ShrunkError } from "../../snapshot/shrink-guard.ts";
+import { explainUpstream, readServer } from "../../upstream/cli.ts";
+import { TIMING } from "../../upstream/timing.ts";
+import { BadRowsError } from "../row-folder.ts";
 import type { Bound } from "./bound.ts";
 import { type Mirror, type Mirrored, openMirror } from "./mirror.ts";
+
+/** Whether the place to publish at is to blame. */
+function isOfPlace(error: unknown): boolean {
+  return [OccupiedError, HeldError, ShrunkError].some((kind) => error instanceof kind);
+}
 
 /** The fewest requests that could do, and what they are for. */
 function boundText(bound: Bound): string {
@@ -29,9 +36,16 @@ function lineOf({ generation, isNew, requests, collected }: Mirrored, began: num
   return `${outcome}: ${rows}; ${took}, ${boundText(collected.bound)}; ${seconds} s`;
 }
 
+/** An error as what the command says of it; defects stay what they are. */
+function explain(error: unknown, out: string): unknown {
+  if (error instanceof BadRowsError) return new ProblemsError(error.problems);
+  if (isOfPlace(error)) return new CommandError(`${out}: ${(error as Error).message}`);
+  return explainUpstream(error, out);
+}
+
 /** Whether the next round may well succeed without anybody's help. */
-function isPassing(error: unknown): boolean {
-  return !(error instanceof OccupiedError || error instanceof HeldError);
+function isPassing(error: unknown, out: string): boolean {
+  return !isOfPlace(error) && explain(error, out) !== error;
 }
 
 /** Runs the command. */
@@ -43,10 +57,10 @@ export async function mirror(options: Options<"mirror">, world: World): Promise<
   await runRounds(options, world, {
     explain(error) {
       progress.end();
-      return explainUpstream(error, out);
+      return explain(error, out);
     },
     close: async () => opened?.close(),
-    isPassing: (error) => isPassing(error) && explainUpstream(error, out) !== error,
+    isPassing: (error) => isPassing(error, out),
     async run(signal) {
       const began = performance.now();
       opened ??= await openMirror({
@@ -55,6 +69,8 @@ export async function mirror(options: Options<"mirror">, world: World): Promise<
         searches: [...new Set(options.values.users)],
         perHour: options.values.requestsPerHour,
         maxBytes: options.values.maxSnapshotBytes,
+        keep: options.values.keep,
+        allowShrink: options.values.allowShrink,
         tell(sentence) {
           progress.end();
           world.complain(`orrery: ${sentence}\n`);

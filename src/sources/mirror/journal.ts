@@ -12,8 +12,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { removeLeftovers, replaceFile } from "../../files/atomic.ts";
 import { isObject } from "../../util/json.ts";
+import { SourceError } from "../../util/source-error.ts";
 import { codeOf } from "../../util/system-error.ts";
-import { SourceError } from "../problem.ts";
 
 /** A reply as it is kept. */
 export interface Entry {

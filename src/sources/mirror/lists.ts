@@ -1,6 +1,7 @@
 /** Whole lists of another server: every page once, all of one generation where the server names it. */
 
-import { SourceError } from "../problem.ts";
+import { runAll } from "../../upstream/run-all.ts";
+import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
 import { ChangedError, type Replies } from "./replies.ts";
 import type { Page, Read } from "./rows.ts";
@@ -45,26 +46,6 @@ function problemWith(page: Page<Identified>, first: Page<Identified>, offset: nu
   return page.rows.length === wanted
     ? undefined
     : `a page has ${page.rows.length} rows in place of ${wanted}`;
-}
-
-/** Runs `work` for all items, several at once: the limit decides how many. After the first failure no more begin. */
-export async function runAll<Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<unknown>,
-): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < items.length) {
-      try {
-        await work(items[next++]!);
-      } catch (error) {
-        next = items.length;
-        throw error;
-      }
-    }
-  };
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(8, items.length) }, worker));
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 function createLists(replies: Replies): Lists {

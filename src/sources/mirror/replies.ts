@@ -1,7 +1,7 @@
 /** Replies that a mirror works with: from its journal where they are there, else from the server, and then kept. */
 
-import { SourceError } from "../problem.ts";
-import type { Upstream, UpstreamReply } from "../upstream/upstream.ts";
+import type { Upstream, UpstreamReply } from "../../upstream/upstream.ts";
+import { SourceError } from "../../util/source-error.ts";
 import type { Entry, Journal } from "./journal.ts";
 import type { Read } from "./rows.ts";
 

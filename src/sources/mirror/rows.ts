@@ -5,7 +5,7 @@ import { type NamedField, RESOURCES, type ResourceName } from "../../model/schem
 import { parseTime } from "../../model/time.ts";
 import { parseUuid } from "../../model/uuid.ts";
 import { isObject } from "../../util/json.ts";
-import { SourceError } from "../problem.ts";
+import { SourceError } from "../../util/source-error.ts";
 
 /** A page of a list. */
 export interface Page<Row> {

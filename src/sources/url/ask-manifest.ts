@@ -6,9 +6,9 @@ import { ROW_FILES } from "../../model/model.ts";
 import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import { type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
-import { SourceError } from "../problem.ts";
-import { ask } from "../request.ts";
-import { type Patience, tryAgain } from "./attempts.ts";
+import { type Patience, tryAgain } from "../../upstream/attempts.ts";
+import { ask } from "../../upstream/request.ts";
+import { SourceError } from "../../util/source-error.ts";
 
 const MOST_BYTES = 1_048_576;
 

@@ -2,9 +2,10 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import { MismatchError, SourceError } from "../problem.ts";
-import { type Answer, ask } from "../request.ts";
-import { type Patience, tryAgain } from "./attempts.ts";
+import { type Patience, tryAgain } from "../../upstream/attempts.ts";
+import { MismatchError } from "../../upstream/problem.ts";
+import { type Answer, ask } from "../../upstream/request.ts";
+import { SourceError } from "../../util/source-error.ts";
 
 /** What to download. */
 export interface Wanted {

@@ -5,17 +5,19 @@
  * checked; all together become the copy. Whatever fails leaves the copy as it is.
  */
 
+import { OccupiedError } from "../../files/publish.ts";
+import { readToken } from "../../files/token-file.ts";
 import type { Observe } from "../../observe/events.ts";
+import type { Occasion, Source } from "../../server/load/source.ts";
+import type { Patience } from "../../upstream/attempts.ts";
+import { MismatchError, withoutToken } from "../../upstream/problem.ts";
+import { pauseAfter, TIMING, type Timing, wait } from "../../upstream/timing.ts";
+import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { placeOf } from "../address.ts";
-import { MismatchError, SourceError, withoutToken } from "../problem.ts";
-import { OccupiedError } from "../publish.ts";
-import { readToken } from "../token.ts";
 import { askManifest, readSent, type SentManifest } from "./ask-manifest.ts";
-import type { Patience } from "./attempts.ts";
 import { Copies, type Copy } from "./copies.ts";
 import { download } from "./download.ts";
-import { pauseAfter, TIMING, type Timing, wait } from "./timing.ts";
 
 /** What to follow. */
 export interface UrlSourceOptions {
@@ -33,30 +35,6 @@ export interface UrlSourceOptions {
   readonly observe: Observe;
   /** Shorter in tests. */
   readonly timing?: Timing;
-}
-
-/** Why the source is asked: somebody waits for a first snapshot, the time has come, or somebody wants it now. */
-export type Occasion = "start" | "watch" | "reload";
-
-/** Where a snapshot comes from that is no folder of somebody else's. */
-export interface Source {
-  /**
-   * Brings what the source has now.
-   *
-   * @returns the folder of the newest whole copy, also when the source cannot be used
-   * @throws {SourceError} when there is no copy; the signal's reason
-   */
-  readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
-  /**
-   * Looks whether the copy that would not load is damaged, and brings what is.
-   *
-   * @param folder what would not load
-   * @returns the folder to load instead; undefined when the copy is what the source has
-   * @throws {SourceError} when it is damaged and the source cannot be used; the signal's reason
-   */
-  readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
-  /** Milliseconds since it was last known that the copy is what the source has; 0 while the source can be used. */
-  readonly ageMs: () => number;
 }
 
 /** What names the file of the token where nothing else is said. */

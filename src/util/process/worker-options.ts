@@ -1,10 +1,15 @@
 /** How worker threads are started, and what their deaths mean in words. */
 
+import { basename } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
-import { missingFromBundle, type WorkerName, workerEntry } from "../../install/package.ts";
+import { missingFromBundle, workerEntry } from "../../install/package.ts";
 import { codeOf, damaged, damageOf } from "../system-error.ts";
 import { exposeCollector } from "./collect.ts";
+
+/** Where the core's threads begin: paths from the folder of sources, without endings. */
+export const GENERATION_THREAD = "server/threads/generation-thread";
+export const SERVING_THREAD = "server/threads/serving-thread";
 
 const MEBIBYTE = 2 ** 20;
 
@@ -28,19 +33,20 @@ function workerOptions(task: unknown): WorkerOptions {
 /**
  * Starts a worker thread of the program with a task.
  *
+ * @param thread where it begins, as {@link GENERATION_THREAD}
  * @param transferList what of the task goes over to it
  */
-export function startWorker(name: WorkerName, task: unknown, transferList: Transferable[] = []): Worker {
-  const entry = workerEntry(name);
+export function startWorker(thread: string, task: unknown, transferList: Transferable[] = []): Worker {
+  const entry = workerEntry(thread);
   exposeCollector();
   return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string", transferList });
 }
 
 /** What a thread died of, in words. */
-export function causeOfDeath(name: WorkerName, error: Error): string {
-  const missing = missingFromBundle(name);
+export function causeOfDeath(thread: string, error: Error): string {
+  const missing = missingFromBundle(thread);
   if (missing !== undefined) {
-    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${name}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
+    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
   }
   // Where it comes from is lost on the way here; what is read at run time is caught in the thread.
   if (error instanceof SyntaxError) return damaged(error.message);

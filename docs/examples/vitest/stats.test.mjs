@@ -1,0 +1,11 @@
+import { openOrrery } from "orrery";
+import { afterAll, expect, test } from "vitest";
+import { options } from "../options.mjs";
+
+const orrery = await openOrrery(options);
+afterAll(() => orrery.close());
+
+test("the sample has users", async () => {
+  const { data } = await orrery.client().stats();
+  expect(data.totalUsers).toBeGreaterThan(0);
+});

@@ -1,0 +1,70 @@
+/** Snapshots that are no folder of this machine: what brings them, and how it is found. */
+
+import { isAddress } from "../../files/address.ts";
+import type { Observe } from "../../observe/events.ts";
+import { SettingError } from "../../settings/setting-error.ts";
+import type { Values } from "../../settings/settings.ts";
+
+/** Why the source is asked: somebody waits for a first snapshot, the time has come, or somebody wants it now. */
+export type Occasion = "start" | "watch" | "reload";
+
+/** Where a snapshot comes from that is no folder of somebody else's. */
+export interface Source {
+  /**
+   * Brings what the source has now.
+   *
+   * @returns the folder of the newest whole copy, also when the source cannot be used
+   * @throws {SourceError} when there is no copy; the signal's reason
+   */
+  readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
+  /**
+   * Looks whether the copy that would not load is damaged, and brings what is.
+   *
+   * @param folder what would not load
+   * @returns the folder to load instead; undefined when the copy is what the source has
+   * @throws {SourceError} when it is damaged and the source cannot be used; the signal's reason
+   */
+  readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Milliseconds since it was last known that the copy is what the source has; 0 while the source can be used. */
+  readonly ageMs: () => number;
+}
+
+/** Which source is wanted. */
+export interface SourceQuestion {
+  /** The value of `--snapshot`, or what is checked. */
+  readonly snapshot: string;
+  readonly settings: Values<"serve" | "check">;
+  /** What names the file of the token, for messages. */
+  readonly tokenName: string;
+  /** The value of `XDG_CACHE_HOME`; only asked for where it is needed, since some hosts ask their user first. */
+  readonly cacheHome: () => string | undefined;
+}
+
+/** Who is told of a source. */
+export interface SourceListeners {
+  readonly observe: Observe;
+  /** Told what share was downloaded, from 0 to 1. */
+  readonly onDownload?: ((share: number) => void) | undefined;
+}
+
+/** Opens a source whose settings are right. Nothing is asked for before its first use. */
+export type OpenSource = (listeners: SourceListeners) => Source;
+
+/** Finds what opens a source. @throws {SettingError} when its settings are wrong */
+export type FindSource = (question: SourceQuestion) => Promise<OpenSource>;
+
+/**
+ * Finds the source of a snapshot; undefined where that is a folder.
+ *
+ * @param find absent where no feature brings snapshots
+ * @throws {SettingError}
+ */
+export async function findSource(
+  find: FindSource | undefined,
+  question: SourceQuestion,
+): Promise<OpenSource | undefined> {
+  if (!isAddress(question.snapshot)) return undefined;
+  if (find === undefined)
+    throw new SettingError("snapshot", ": snapshots by URL are not in this program", true);
+  return await find(question);
+}

@@ -1,0 +1,45 @@
+/** The thread that indexes the names of a generation and then answers its searches for similar ones, until it is ended. */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { openSearch } from "../search/search.ts";
+import { runNow } from "../search/work.ts";
+import { answerInSlices } from "../server/search/answer-batches.ts";
+import { reviveStore } from "../store/generation.ts";
+import { beginWork, stepBack, yieldingCpu } from "../util/process/yield-cpu.ts";
+import type { FromSimilar, SimilarTask } from "./engine.ts";
+import { keepSimilar } from "./keep-similar.ts";
+import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
+
+const port = parentPort!;
+const task = workerData as SimilarTask;
+const store = reviveStore(task.store);
+
+function say(message: FromSimilar): void {
+  port.postMessage(message);
+}
+
+/** Undefined when there is more than an index can hold. */
+function indexNames(): SimilarIndex | undefined {
+  beginWork();
+  try {
+    return runNow(yieldingCpu(indexSimilar(store), () => {}));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    say({ kind: "refused", problem: error.message });
+    return undefined;
+  }
+}
+
+stepBack();
+const index = indexNames();
+if (index !== undefined) {
+  const search = keepSimilar(openSimilar(store, index, openSearch(task.index)), task.cacheBytes);
+  port.on(
+    "message",
+    answerInSlices(
+      ({ name, term, page }) => search(name, term, page),
+      (answers) => say({ kind: "answers", answers }),
+    ),
+  );
+  say({ kind: "ready", names: namesIn(index) });
+}

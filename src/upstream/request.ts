@@ -1,0 +1,173 @@
+/**
+ * One request to a source, redirects included: bounded in time, and with its token for its own origin alone.
+ *
+ * Whatever `fetch` throws becomes a {@link SourceError}; what the caller throws while it reads stays what it is.
+ */
+
+import { SourceError } from "../util/source-error.ts";
+import { networkProblem } from "./problem.ts";
+import type { Timing } from "./timing.ts";
+
+const MOST_REDIRECTS = 5;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Other refusals than these, and those of the server's own (5xx), will be the same soon. */
+const PASSING: ReadonlySet<number> = new Set([408, 421, 425, 429]);
+
+/** What to ask for. */
+export interface Question {
+  readonly url: URL;
+  /** Bearer token. */
+  readonly token: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether redirects are followed; true when absent. Where they are not, they are answers like others. */
+  readonly followsRedirects?: boolean;
+  readonly timing: Timing;
+  readonly signal: AbortSignal;
+}
+
+/** The head of an answer that was asked for, and its body as it arrives. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** To be read once, and each chunk used before the next is taken. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Milliseconds that `Retry-After` asks for: seconds or a date; undefined when it does not say. */
+export function retryAfterOf(headers: Headers): number | undefined {
+  const value = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+function refusal(url: URL, { status, headers }: Response): SourceError {
+  const hint = status === 401 || status === 403 ? " (see --snapshot-token-file)" : "";
+  return new SourceError(`${url.href}: the server answered ${status}${hint}`, {
+    isLasting: status < 500 && !PASSING.has(status),
+    retryAfterMs: status === 429 || status === 503 ? retryAfterOf(headers) : undefined,
+    status,
+  });
+}
+
+/** Where a redirect leads. Only the origin of what it names is told: the rest may be a secret. */
+function targetOf(from: URL, asked: URL, headers: Headers): URL {
+  const fail = (what: string): never => {
+    throw new SourceError(`${asked.href}: ${what}`, { isLasting: true });
+  };
+  const location = headers.get("location");
+  if (location === null || !URL.canParse(location, from.href)) return fail("a redirect leads nowhere");
+  const to = new URL(location, from.href);
+  if (!/^https?:$/.test(to.protocol)) return fail(`a redirect leads to a ${to.protocol} URL`);
+  if (from.protocol === "https:" && to.protocol === "http:")
+    return fail(`a redirect leads from https: to ${to.origin}`);
+  if (to.username !== "" || to.password !== "") return fail(`a redirect to ${to.origin} holds a password`);
+  return to;
+}
+
+/** Follows redirects to an answer that is none. */
+async function follow(question: Question, ending: AbortController): Promise<Response> {
+  const asked = question.url;
+  let { url, token } = question;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const late = new SourceError(`${asked.href}: no answer within ${question.timing.headMs / 1000} s`);
+    const timer = setTimeout(() => ending.abort(late), question.timing.headMs);
+    let response: Response;
+    try {
+      response = await fetch(url, {
+        headers: {
+          accept: "*/*",
+          // The bytes of the file are wanted: what the server compresses on the way has other ones.
+          "accept-encoding": "identity",
+          "user-agent": "orrery",
+          ...question.headers,
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        redirect: "manual",
+        signal: ending.signal,
+      });
+    } catch (error) {
+      throw reasonOf(ending, error, `${asked.href}: cannot be reached`);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
+    await response.body?.cancel().catch(() => {});
+    url = targetOf(url, asked, response.headers);
+    // Not sent again either if it leads back: who could lead there knows what to ask for.
+    if (url.origin !== asked.origin) token = undefined;
+  }
+  throw new SourceError(`${asked.href}: more than ${MOST_REDIRECTS} redirects`, { isLasting: true });
+}
+
+/** Why something failed: who asked is no longer interested, a time limit, or the network. */
+function reasonOf({ signal }: AbortController, error: unknown, what: string): unknown {
+  return signal.aborted ? signal.reason : new SourceError(`${what}: ${networkProblem(error)}`);
+}
+
+async function* chunksOf(
+  body: ReadableStream<Uint8Array>,
+  { url, timing }: Question,
+  ending: AbortController,
+): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader();
+  const { progressMs, leastBytes } = timing;
+  const slow = new SourceError(`${url.href}: less than ${leastBytes} bytes in ${progressMs / 1000} s`);
+  let waited = 0;
+  let bytes = 0;
+  for (;;) {
+    const began = performance.now();
+    const timer = setTimeout(() => ending.abort(slow), progressMs - waited);
+    let next: Awaited<ReturnType<typeof reader.read>>;
+    try {
+      next = await reader.read();
+    } catch (error) {
+      throw reasonOf(ending, error, `${url.href}: the connection broke`);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (next.done) return;
+    waited += performance.now() - began;
+    bytes += next.value.length;
+    if (bytes >= leastBytes) {
+      waited = 0;
+      bytes = 0;
+    }
+    yield next.value;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+
+/**
+ * Asks, and has the answer used.
+ *
+ * @param statuses those that the caller knows what to do with
+ * @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws
+ */
+export async function ask<Result>(
+  question: Question,
+  statuses: readonly number[],
+  use: (answer: Answer) => Promise<Result>,
+): Promise<Result> {
+  const { signal } = question;
+  signal.throwIfAborted();
+  const ending = new AbortController();
+  const leave = (): void => ending.abort(signal.reason);
+  signal.addEventListener("abort", leave);
+  let response: Response | undefined;
+  let isWhole = false;
+  try {
+    response = await follow(question, ending);
+    const { status, headers, body } = response;
+    if (!statuses.includes(status)) throw refusal(question.url, response);
+    const chunks = body === null ? nothing() : chunksOf(body, question, ending);
+    const result = await use({ status, headers, chunks });
+    isWhole = true;
+    return result;
+  } finally {
+    signal.removeEventListener("abort", leave);
+    // A body that nobody reads to its end would keep its connection.
+    if (!isWhole) ending.abort();
+  }
+}

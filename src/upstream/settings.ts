@@ -1,0 +1,30 @@
+/** Settings of commands that ask another server of the API; the rows of each are its own. */
+
+/** Where it is, under a flag of the command. */
+export const OTHER_SERVER = {
+  kind: "text",
+  value: "URL",
+  required: true,
+  meaning: "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
+} as const;
+
+/** What it is asked with. */
+export const TOKEN_FILE = {
+  flag: "token-file",
+  kind: "text",
+  path: "read",
+  value: "FILE",
+  required: true,
+  meaning: "File with an API key or CLI token of the other server.",
+} as const;
+
+/** How often it is asked. */
+export const REQUESTS_PER_HOUR = {
+  flag: "requests-per-hour",
+  kind: "integer",
+  value: "N",
+  min: 1,
+  max: 1_000_000_000,
+  meaning:
+    "Most requests in any hour, beside the limit that the other server announces. Default: that limit alone.",
+} as const;
