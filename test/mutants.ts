@@ -158,8 +158,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "names that are the query do not come first",
     file: "src/search/top-documents.ts",
-    text: "for (let at = from; at < equalEnd && to < k; at++)",
-    becomes: "for (let at = equalEnd; at < equalEnd && to < k; at++)",
+    text: "for (let at = from; at < equalEnd && this.room > 0; at++)",
+    becomes: "for (let at = equalEnd; at < equalEnd && this.room > 0; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
   },
   {
@@ -172,8 +172,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "users and worlds share what the cache holds",
     file: "src/search/cache.ts",
-    text: "search.worlds, PREFIXES.worlds)",
-    becomes: "search.worlds, PREFIXES.users)",
+    text: "const key = PREFIXES[name] + term;",
+    becomes: "const key = PREFIXES.users + term;",
     tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
   },
   {

@@ -11,7 +11,7 @@
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { PAD, type Texts } from "./texts.ts";
-import { CHUNK, makePosting, pairOf, REPEATED, type TrigramIndex } from "./trigrams.ts";
+import { CHUNK, makePosting, pairOf, type Range, REPEATED, type TrigramIndex } from "./trigrams.ts";
 
 /** Code units are below this. */
 const UNITS = 65_536;
@@ -46,7 +46,7 @@ export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {
     const count = firsts[high]! - from;
     if (count === 0) continue;
     const keys = { seconds: new Uint16Array(count), followers: new Uint32Array(count) };
-    distribute(texts, low, high, firsts, postings, keys);
+    distribute(texts, [low, high], firsts, postings, keys);
     for (let unit = low; unit < high; unit++) {
       const [start, end] = [firsts[unit]!, firsts[unit + 1]!];
       if (start === end) continue;
@@ -83,8 +83,7 @@ function countUnits({ count, starts, units }: Texts): Uint32Array {
 /** Notes the postings of the code units from one up to another, in order of texts, and what follows each. */
 function distribute(
   { count, starts, units }: Texts,
-  low: number,
-  high: number,
+  [low, high]: Range,
   firsts: Uint32Array,
   postings: Uint32Array,
   { seconds, followers }: Keys,

@@ -74,38 +74,35 @@ function keep(
   { starts, entries }: WordPostings,
   { sorter, kept }: Scratch,
 ): number {
-  if (isList(found)) {
-    const count = keepMarked(found.entries, 0, found.entries.length, any, kept, 0);
-    dropFlags(kept, count, inName);
-    return count;
+  const marked = { kept, count: 0 };
+  if (isList(found)) keepMarked(found.entries, 0, found.entries.length, any, marked);
+  else {
+    for (let at = 0; at < found.length; at++)
+      keepMarked(entries, starts[found[at]!]!, starts[found[at]! + 1]!, any, marked);
   }
-  let count = 0;
-  for (let at = 0; at < found.length; at++) {
-    count = keepMarked(entries, starts[found[at]!]!, starts[found[at]! + 1]!, any, kept, count);
-  }
-  dropFlags(kept, count, inName);
-  if (found.length === 1) return count;
-  sorter.add(kept, 0, count);
+  dropFlags(kept, marked.count, inName);
+  if (isList(found) || found.length === 1) return marked.count;
+  sorter.add(kept, 0, marked.count);
   return sorter.drain(kept);
 }
 
-/** Appends the marked ones of neighbouring entries. @returns how many there are now */
+/** Appends the marked ones of neighbouring entries. */
 function keepMarked(
   entries: Uint32Array,
   from: number,
   to: number,
   any: Uint32Array,
-  kept: Uint32Array,
-  before: number,
-): number {
-  let count = before;
+  marked: { readonly kept: Uint32Array; count: number },
+): void {
+  const { kept } = marked;
+  let { count } = marked;
   for (let at = from; at < to; at++) {
     const entry = entries[at]!;
     // Without a branch, since no processor foresees what is marked.
     kept[count] = entry;
     count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
   }
-  return count;
+  marked.count = count;
 }
 
 /** Leaves entries their flag where the document is in a bitset. Apart, since there are mostly few of them. */

@@ -12,7 +12,13 @@ import { MOST_FOUND_BYTES } from "../store/limits.ts";
 import { endWhere } from "../util/sorted.ts";
 import { bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
 import { addToBits, type DocumentSet, LIST_WORK, type WordPostings } from "./document-sets.ts";
-import { type CountEntriesIn, shortNgrams } from "./short-ngrams.ts";
+import {
+  type ShortNgram,
+  shortNgrams,
+  type WeighedRange,
+  type WeighedTrigrams,
+  weighTrigrams,
+} from "./short-ngrams.ts";
 import { CHUNK, GRAM, NUMBER_SHIFT, type TrigramIndex, textOf } from "./trigrams.ts";
 
 /** N-grams whose documents are kept, in shared memory. */
@@ -79,46 +85,28 @@ const MOST_BYTES = 2 ** 24;
 /** Most n-grams whose documents are kept, beside one for each document. Twice as many are in memory while they are chosen. */
 const MOST_NGRAMS = 2 ** 16;
 
-/** An n-gram and its range of postings in the words. */
-interface Ngram {
-  readonly key: number;
-  readonly from: number;
-  readonly to: number;
-  /** Entries of the words of these postings. */
-  readonly entries: number;
-}
-
-/** To find the documents of an n-gram takes about as long as to pass over so many entries. */
-function workOf({ from, to, entries }: Omit<Ngram, "key">): number {
+/** To find the documents of a range of postings takes about as long as to pass over so many entries. */
+function workOf({ from, to, entries }: WeighedRange): number {
   return entries + LIST_WORK * (to - from);
 }
 
-/** The n-grams of one to three code units that are so much work. */
-function* allNgrams(
-  trigrams: TrigramIndex,
-  entriesIn: CountEntriesIn,
-  least: () => number,
-): Generator<Ngram> {
-  const isWorth = (from: number, to: number): boolean =>
-    workOf({ from, to, entries: entriesIn(from, to) }) >= least();
-  for (let units = 1; units <= GRAM; units++) {
-    for (const { ngram, from, to } of shortNgrams(trigrams, units, isWorth))
-      yield { key: keyOf(ngram), from, to, entries: entriesIn(from, to) };
-  }
-}
-
 /** Bytes of an n-gram's documents, or more: no more than are entries, nor than there are documents. */
-function bytesOf(ngram: Ngram, documents: number): number {
+function bytesOf(ngram: ShortNgram, documents: number): number {
   if (isDense(ngram, documents)) return bitWords(documents) * 2 * Uint32Array.BYTES_PER_ELEMENT;
   return Math.min(ngram.entries, documents) * Uint32Array.BYTES_PER_ELEMENT;
 }
 
-function isDense(ngram: Ngram, documents: number): boolean {
+function isDense(ngram: ShortNgram, documents: number): boolean {
   return workOf(ngram) >= documents * DENSE;
 }
 
 /** The n-grams that are the most work, that first: so many, and as far as there are so many bytes for their documents. */
-function keepMostWork(ngrams: Ngram[], documents: number, most: number, mostBytes: number): Ngram[] {
+function keepMostWork(
+  ngrams: ShortNgram[],
+  documents: number,
+  most: number,
+  mostBytes: number,
+): ShortNgram[] {
   ngrams.sort((a, b) => workOf(b) - workOf(a));
   let bytes = 0;
   const end = ngrams.findIndex((ngram, at) => {
@@ -130,20 +118,21 @@ function keepMostWork(ngrams: Ngram[], documents: number, most: number, mostByte
 
 /** The n-grams that are worth it, as far as they are not too many. The documents of one word are a list already. */
 function chooseNgrams(
-  trigrams: TrigramIndex,
-  entriesIn: CountEntriesIn,
+  weighed: WeighedTrigrams,
   documents: number,
   least: number,
   mostBytes: number,
-): Ngram[] {
+): ShortNgram[] {
   const most = documents + MOST_NGRAMS;
-  let chosen: Ngram[] = [];
+  let chosen: ShortNgram[] = [];
   let bar = least;
-  for (const ngram of allNgrams(trigrams, entriesIn, () => bar)) {
-    if (ngram.to - ngram.from > 1 || isDense(ngram, documents)) chosen.push(ngram);
-    if (chosen.length < most * 2) continue;
-    chosen = keepMostWork(chosen, documents, most, mostBytes);
-    bar = chosen.length === 0 ? Number.POSITIVE_INFINITY : workOf(chosen.at(-1)!);
+  for (let units = 1; units <= GRAM; units++) {
+    for (const ngram of shortNgrams(weighed, units, (range) => workOf(range) >= bar)) {
+      if (ngram.to - ngram.from > 1 || isDense(ngram, documents)) chosen.push(ngram);
+      if (chosen.length < most * 2) continue;
+      chosen = keepMostWork(chosen, documents, most, mostBytes);
+      bar = chosen.length === 0 ? Number.POSITIVE_INFINITY : workOf(chosen.at(-1)!);
+    }
   }
   return keepMostWork(chosen, documents, most, mostBytes);
 }
@@ -152,21 +141,19 @@ function chooseNgrams(
  * Collects the documents of all n-grams that are worth it.
  *
  * @param trigrams of the words whose documents are given
- * @param entriesIn how many documents' entries the words of a range of postings of the trigrams have
  * @param least so much work it takes at least to find them in a search
  * @param mostBytes memory for the documents; about so many
  */
 export function indexNgramDocuments(
   trigrams: TrigramIndex,
   wordPostings: WordPostings,
-  entriesIn: CountEntriesIn,
   least = wordPostings.entries.length < SMALL ? LEAST_IN_SMALL : LEAST,
   mostBytes = Math.min(MOST_BYTES + wordPostings.documents * MOST_BYTES_A_DOCUMENT, MOST_FOUND_BYTES),
 ): NgramDocuments {
   const { documents } = wordPostings;
-  const dense: Ngram[] = [];
-  const sparse: Ngram[] = [];
-  for (const ngram of chooseNgrams(trigrams, entriesIn, documents, least, mostBytes)) {
+  const dense: ShortNgram[] = [];
+  const sparse: ShortNgram[] = [];
+  for (const ngram of chooseNgrams(weighTrigrams(trigrams, wordPostings), documents, least, mostBytes)) {
     if (isDense(ngram, documents)) dense.push(ngram);
     else sparse.push(ngram);
   }
@@ -176,15 +163,16 @@ export function indexNgramDocuments(
   };
 }
 
-function keysOf(ngrams: Ngram[]): Float64Array {
-  ngrams.sort((a, b) => a.key - b.key);
+/** The keys of n-grams; puts these in order of them. */
+function keysOf(ngrams: ShortNgram[]): Float64Array {
+  ngrams.sort((a, b) => keyOf(a.ngram) - keyOf(b.ngram));
   const keys = sharedFloat64(ngrams.length);
-  for (const [at, { key }] of ngrams.entries()) keys[at] = key;
+  for (const [at, { ngram }] of ngrams.entries()) keys[at] = keyOf(ngram);
   return keys;
 }
 
 function buildDense(
-  ngrams: Ngram[],
+  ngrams: ShortNgram[],
   trigrams: TrigramIndex,
   { documents, starts, entries }: WordPostings,
 ): DenseNgrams {
@@ -247,7 +235,7 @@ class ListedWords {
 }
 
 function buildSparse(
-  ngrams: Ngram[],
+  ngrams: ShortNgram[],
   trigrams: TrigramIndex,
   { documents, starts, entries }: WordPostings,
 ): SparseNgrams {

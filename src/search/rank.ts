@@ -134,7 +134,7 @@ export function rankWords(
   if (entries <= FEW)
     return rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
   const total = counter.count(wordPostings, words);
-  let top: number[];
+  let top: Rows;
   try {
     top = topOfCounter(counter, total, nameOrder, term);
   } finally {

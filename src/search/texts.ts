@@ -156,16 +156,19 @@ export function sortTexts(texts: Texts): Uint32Array {
   const order = countUp(texts.count);
   const keys = new Float64Array(texts.count);
   for (let text = 0; text < texts.count; text++) keys[text] = keyAt(texts, text, 0);
-  // Parts that are still to be sorted: from, to, and how many code units are known to be equal. Keys are those of that depth.
-  const parts = [0, texts.count, 0];
-  while (parts.length > 0) {
-    const depth = parts.pop()!;
-    const to = parts.pop()!;
-    const from = parts.pop()!;
-    if (to - from <= SHORT) sortShort(texts, order, from, to, depth);
-    else splitPart(texts, order, keys, from, to, depth, parts);
+  const parts: Part[] = [{ from: 0, to: texts.count, depth: 0 }];
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    if (part.to - part.from <= SHORT) sortShort(texts, order, part);
+    else splitPart(texts, order, keys, part, parts);
   }
   return order;
+}
+
+/** Texts that are still to be sorted, of which so many code units are known to be equal. Keys are those of that depth. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+  readonly depth: number;
 }
 
 /** Splits a part by a key into what is below, equal and above, and notes these down; equal ones get their next keys. */
@@ -173,10 +176,8 @@ function splitPart(
   texts: Texts,
   order: Uint32Array,
   keys: Float64Array,
-  from: number,
-  to: number,
-  depth: number,
-  parts: number[],
+  { from, to, depth }: Part,
+  parts: Part[],
 ): void {
   const pivot = pivotOf(keys, from, to);
   let below = from;
@@ -187,15 +188,15 @@ function splitPart(
     else if (key > pivot) swap(order, keys, at, --above);
     else at++;
   }
-  if (below - from > 1) parts.push(from, below, depth);
-  if (to - above > 1) parts.push(above, to, depth);
+  if (below - from > 1) parts.push({ from, to: below, depth });
+  if (to - above > 1) parts.push({ from: above, to, depth });
   if (above - below < 2) return;
   if (endsIn(pivot)) {
     order.subarray(below, above).sort();
     return;
   }
   for (let at = below; at < above; at++) keys[at] = keyAt(texts, order[at]!, depth + KEY_UNITS);
-  parts.push(below, above, depth + KEY_UNITS);
+  parts.push({ from: below, to: above, depth: depth + KEY_UNITS });
 }
 
 function swap(order: Uint32Array, keys: Float64Array, a: number, b: number): void {
@@ -217,7 +218,7 @@ function pivotOf(keys: Float64Array, from: number, to: number): number {
   return median(median(any(), any(), any()), median(any(), any(), any()), median(any(), any(), any()));
 }
 
-function sortShort(texts: Texts, order: Uint32Array, from: number, end: number, depth: number): void {
+function sortShort(texts: Texts, order: Uint32Array, { from, to: end, depth }: Part): void {
   for (let at = from + 1; at < end; at++) {
     const text = order[at]!;
     let to = at;

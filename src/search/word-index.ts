@@ -18,7 +18,6 @@ import { BitsetPool } from "./bitset.ts";
 import { createScratch, type Scratch, type WordPostings } from "./document-sets.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
 import { indexNgramDocuments, type NgramDocuments } from "./ngram-documents.ts";
-import { countEntriesIn } from "./short-ngrams.ts";
 import { isWhiteSpace, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 import type { TrigramIndex } from "./trigrams.ts";
 import { WordDictionary } from "./word-dictionary.ts";
@@ -108,8 +107,7 @@ export class WordIndexBuilder {
     const trigrams = indexTrigrams(words, mostTrigrams);
     const wordPostings = this.#invert(words.count);
     const byDocument = this.#listByDocument();
-    const entriesIn = countEntriesIn(trigrams, wordPostings);
-    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, entriesIn, least);
+    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, least);
     return { trigrams, wordPostings, ngramDocuments, byDocument };
   }
 
