@@ -12,8 +12,8 @@
  * each FILE: JSON or NDJSON with objects that have a name and a description.
  */
 
-import { drawWorldTexts } from "../src/generate/names.ts";
 import { createRandom } from "../src/generate/random.ts";
+import { drawWorldTexts } from "../src/generate/text.ts";
 import { fold } from "../src/search/fold.ts";
 import { type Corpus, type Described, localCorpora, readCorpus } from "./support/corpus.ts";
 import { readOptions } from "./support/options.ts";

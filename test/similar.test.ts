@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { drawDisplayName } from "../src/generate/names.ts";
 import { createRandom } from "../src/generate/random.ts";
+import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { ListedResults } from "../src/search/query/result-set.ts";
 import { runNow } from "../src/search/shared/work.ts";
