@@ -65,8 +65,8 @@ export function keepAliveLines(timeout: number): string {
 }
 
 /**
- * Most bytes of a response that is put together in {@link scratch}. Of longer
- * ones the copy no longer costs less than memory of their own.
+ * Most bytes of a response that is put together in {@link scratch}. Copying a
+ * longer one costs as much as memory of its own.
  */
 const SCRATCH_BYTES = 262_144;
 
