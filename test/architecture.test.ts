@@ -92,7 +92,7 @@ const MOST: Readonly<Record<string, number>> = {
   root: 900,
   model: 1200,
   observe: 2600,
-  search: 5800,
+  search: 5450,
   server: 3700,
   settings: 1400,
   "shared-limits": 2800,
