@@ -3,10 +3,10 @@
 import { readFile } from "node:fs/promises";
 import type { World } from "../../cli/command.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "../../cli/options.ts";
-import { runRounds } from "../../cli/rounds.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { OccupiedError } from "../publish.ts";
+import { runRounds } from "../rounds.ts";
 import { BadRowsError } from "../row-folder.ts";
 import { type Exported, type ExportOptions, exportOnce, type Prepare } from "./export.ts";
 import { MissingPackageError } from "./postgres.ts";
