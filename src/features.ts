@@ -7,13 +7,13 @@ import { DASHBOARD } from "./admin/dashboard-source.ts";
 import { readAdmin } from "./admin/read-admin.ts";
 import { ADMIN_SETTINGS } from "./admin/settings.ts";
 import type { PagesSource } from "./api/pages/file.ts";
-import type { CommandFeatures, Program } from "./cli/command.ts";
+import type { CommandRow, Program } from "./cli/command.ts";
 import { CORE_COMMANDS } from "./cli/commands.ts";
 import { openPages, REFERENCE } from "./docs-page/reference.ts";
 import { DOCS_PAGE_SETTINGS, type DocsPageOptions } from "./docs-page/settings.ts";
 import { GENERATE_COMMANDS } from "./generate/commands.ts";
 import { GENERATE_SETTINGS } from "./generate/settings.ts";
-import type { ThreadFeatures } from "./server/features.ts";
+import type { Features, ThreadFeatures } from "./server/features.ts";
 import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
 import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions } from "./shared-limits/settings.ts";
@@ -55,8 +55,8 @@ export const IN_THREADS: ThreadFeatures = {
   openPages,
 };
 
-const FEATURES: CommandFeatures = {
-  readAdmin,
+/** @internal All that they add to a server. */
+export const FEATURES: Features = {
   findSource: findUrlSource,
   openPages,
   openSimilar: openSimilarSearching,
@@ -71,11 +71,19 @@ export interface OpenOptions
     SimilarOption,
     SourcesOptions {}
 
+/** @internal The settings of all commands. */
+export const TABLE: readonly Setting[] = /* @__PURE__ */ placed<Setting>(
+  CORE_SETTINGS,
+  SETTINGS,
+  ({ flag }) => flag,
+);
+
 /** @internal The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */
 export const PROGRAM: Program = {
-  settings: /* @__PURE__ */ placed<Setting>(CORE_SETTINGS, SETTINGS, ({ flag }) => flag),
-  commands: /* @__PURE__ */ placed(CORE_COMMANDS, COMMANDS, ({ name }) => name),
+  settings: TABLE,
+  commands: /* @__PURE__ */ placed<CommandRow>(CORE_COMMANDS, COMMANDS, ({ name }) => name),
   features: FEATURES,
+  readAdmin,
 };
 
 /** @internal Where threads begin that features start; see `startWorker`. */

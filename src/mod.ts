@@ -22,7 +22,7 @@
 
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
 import { type Client, createClient } from "./client/mod.ts";
-import { type OpenOptions, PROGRAM } from "./features.ts";
+import { FEATURES, type OpenOptions, TABLE } from "./features.ts";
 import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createLocalFetch, LOCAL_ORIGIN } from "./http/local.ts";
@@ -131,17 +131,16 @@ function nameOption(error: unknown): never {
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const { settings, keys, threads, observe } = checkOptions(options, PROGRAM.settings);
+  const { settings, keys, threads, observe } = checkOptions(options, TABLE);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
-  const { features } = PROGRAM;
-  const source = await findSource(features.findSource, {
-    ...{ snapshot: settings.snapshot, settings, tokenName: 'option "snapshotTokenFile"' },
+  const source = await findSource(FEATURES.findSource, {
+    ...{ snapshot: settings.snapshot, settings, nameOf: (name) => `option "${name}"` },
     cacheHome: () => process.env.XDG_CACHE_HOME,
   }).catch(nameOption);
   const opening = openState({
-    ...{ features, settings, source },
+    ...{ features: FEATURES, settings, source },
     records: keys?.map(recordOf),
-    sharedLimits: await features.shareLimits?.(settings).catch(nameOption),
+    sharedLimits: await FEATURES.shareLimits?.(settings).catch(nameOption),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   });

@@ -47,7 +47,7 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
     const options = serving(["--cache", folder, ...args], environment);
     const { values: settings, names } = options;
     const open = await findSource({
-      ...{ snapshot: NOWHERE, settings, tokenName: names.snapshotTokenFile, cacheHome: () => undefined },
+      ...{ snapshot: NOWHERE, settings, nameOf: () => names.snapshotTokenFile, cacheHome: () => undefined },
     });
     return open({ observe: observeNothing }).refresh("start", new AbortController().signal);
   },

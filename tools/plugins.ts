@@ -100,15 +100,16 @@ export const serverAlone: Plugin = {
   },
 };
 
-/** Leaves all commands out of the library, which names them with the features but runs none. */
+/** What commands alone need is no part of the library, which names it with the features: in its place stand empty lists. */
 export const withoutCommands: Plugin = {
   name: "without-commands",
   setup: ({ onLoad }) =>
-    onLoad({ filter: /\/src\/[^/]+\/commands\.ts$/ }, ({ path }) => {
-      const [, name] = /^export const (\w+_COMMANDS)\b/m.exec(readFileSync(path, "utf8")) ?? [];
-      if (name === undefined) throw new Error(`${path} has no commands`);
-      return { contents: `export const ${name} = [];` };
-    }),
+    onLoad({ filter: /\/src\/(.+\/commands|admin\/read-admin)\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8")
+        .match(/(?<=^export (const|async function) )\w+/gm)!
+        .map((name) => `export const ${name} = [];`)
+        .join("\n"),
+    })),
 };
 
 /** Leaves these commands out of the program of all others. */

@@ -45,8 +45,11 @@ export interface CommandRow<C extends Command = Command> {
 /** Rows of commands, each with the options of its own. */
 export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<One> }[C][];
 
-/** What features add to commands. */
-export interface CommandFeatures extends Features {
+/** What the program consists of: the tables of the core and of all features. */
+export interface Program {
+  readonly settings: readonly Setting[];
+  readonly commands: readonly CommandRow[];
+  readonly features: Features;
   /**
    * Reads what starts the listener for operators; undefined where it is off.
    *
@@ -56,11 +59,4 @@ export interface CommandFeatures extends Features {
     options: Options<"serve" | "demo">,
     always: boolean,
   ) => Promise<OpenAdmin | undefined>;
-}
-
-/** What the program consists of: the tables of the core and of all features. */
-export interface Program {
-  readonly settings: readonly Setting[];
-  readonly commands: readonly CommandRow[];
-  readonly features: CommandFeatures;
 }

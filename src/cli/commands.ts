@@ -4,9 +4,10 @@
  */
 
 import type { CoreCommand } from "../settings/settings.ts";
-import type { CommandRow, CommandRows } from "./command.ts";
+import type { CommandRows } from "./command.ts";
 
-const ROWS: CommandRows<CoreCommand> = [
+/** Every command of the core. */
+export const CORE_COMMANDS: CommandRows<CoreCommand> = [
   {
     name: "serve",
     usage: "--snapshot DIR|URL --keys FILE",
@@ -121,6 +122,3 @@ const ROWS: CommandRows<CoreCommand> = [
       (await import("./completion.ts")).completion(options, world, commands, settings),
   },
 ];
-
-/** Every command of the core. */
-export const CORE_COMMANDS: readonly CommandRow[] = ROWS;

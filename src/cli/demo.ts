@@ -34,7 +34,7 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 
 /** Runs the command. */
 export async function demo(options: Options<"demo">, world: World, program: Program): Promise<void> {
-  const admin = await program.features.readAdmin?.(options, true);
+  const admin = await program.readAdmin?.(options, true);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
   const console = await openConsole(values.logFile, values.logFormat);

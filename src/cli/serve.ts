@@ -8,7 +8,6 @@ import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
 import { AdminListenError } from "../server/admin.ts";
-import { findSource } from "../server/load/source.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { SettingError } from "../settings/setting-error.ts";
@@ -31,6 +30,7 @@ import {
   UsageError,
 } from "./options.ts";
 import { startProgress } from "./progress.ts";
+import { sourceOf } from "./source.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
@@ -173,12 +173,7 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
   const observe = openLog(options, console);
   readPrefixes(options);
   const { features } = program;
-  const source = await findSource(features.findSource, {
-    ...{ snapshot: values.snapshot, settings: values, tokenName: names.snapshotTokenFile },
-    cacheHome: () => world.environment.XDG_CACHE_HOME,
-  }).catch((error: unknown) => {
-    throw nameSetting(error, names);
-  });
+  const source = await sourceOf(values.snapshot, values, names, world, program);
   checkSharing(options);
   await checkCountsFile(options);
   const started: ServerOptions = {
@@ -187,7 +182,7 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
     sharedLimits: await features.shareLimits?.(values).catch((error: unknown) => {
       throw nameSetting(error, names);
     }),
-    admin: await features.readAdmin?.(options, false),
+    admin: await program.readAdmin?.(options, false),
     http: httpFrom(values),
     observe,
     writeAccess: accessWriter(console),

@@ -1,7 +1,8 @@
 /** Snapshots by URL on the command line. */
 
 import { isAddress } from "../files/address.ts";
-import { findSource } from "../server/load/source.ts";
+import { findSource, type OpenSource } from "../server/load/source.ts";
+import type { Values } from "../settings/settings.ts";
 import { SourceError } from "../util/source-error.ts";
 import type { Program, World } from "./command.ts";
 import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
@@ -10,6 +11,22 @@ import { startProgress } from "./progress.ts";
 /** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
 export function refuseAddress(name: string, snapshot: string): void {
   if (isAddress(snapshot)) throw new UsageError(`${name}: is a URL; only serve and check take one`);
+}
+
+/** Finds what brings a snapshot; undefined where it is a folder. @throws {UsageError} when the URL will not do */
+export function sourceOf(
+  snapshot: string,
+  settings: Values<"serve" | "check">,
+  names: Readonly<Record<string, string>>,
+  { environment }: World,
+  { features }: Program,
+): Promise<OpenSource | undefined> {
+  return findSource(features.findSource, {
+    ...{ snapshot, settings, nameOf: (name) => names[name]! },
+    cacheHome: () => environment.XDG_CACHE_HOME,
+  }).catch((error: unknown) => {
+    throw nameSetting(error, names);
+  });
 }
 
 /** A folder to read, and what else to read when it would not load. */
@@ -28,15 +45,10 @@ export interface Fetched {
 export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,
   world: World,
-  { features }: Program,
+  program: Program,
 ): Promise<Fetched> {
   const snapshot = positionals[0]!;
-  const open = await findSource(features.findSource, {
-    ...{ snapshot, settings: values, tokenName: names.snapshotTokenFile },
-    cacheHome: () => world.environment.XDG_CACHE_HOME,
-  }).catch((error: unknown) => {
-    throw nameSetting(error, { ...names, snapshot: "URL" });
-  });
+  const open = await sourceOf(snapshot, values, { ...names, snapshot: "URL" }, world, program);
   if (open === undefined) return { folder: snapshot, repair: async () => undefined };
   const bar = startProgress(world, `downloading ${snapshot}`, "checking");
   let problem: string | undefined;

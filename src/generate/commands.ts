@@ -1,8 +1,9 @@
 /** The command that makes snapshots up. */
 
-import type { CommandRow, CommandRows } from "../cli/command.ts";
+import type { CommandRows } from "../cli/command.ts";
 
-const ROWS: CommandRows<"generate"> = [
+/** Every one. */
+export const GENERATE_COMMANDS: CommandRows<"generate"> = [
   {
     name: "generate",
     after: "build",
@@ -12,6 +13,3 @@ const ROWS: CommandRows<"generate"> = [
     run: async (options, world) => (await import("./command.ts")).generate(options, world),
   },
 ];
-
-/** Every one. */
-export const GENERATE_COMMANDS: readonly CommandRow[] = ROWS;

@@ -1,8 +1,9 @@
 /** The commands that bring snapshots from elsewhere. */
 
-import type { CommandRow, CommandRows } from "../cli/command.ts";
+import type { CommandRows } from "../cli/command.ts";
 
-const ROWS: CommandRows<"export" | "mirror"> = [
+/** Every one. */
+export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
   {
     name: "export",
     after: "build",
@@ -20,6 +21,3 @@ const ROWS: CommandRows<"export" | "mirror"> = [
     run: async (options, world) => (await import("./mirror/command.ts")).mirror(options, world),
   },
 ];
-
-/** Every one. */
-export const SOURCES_COMMANDS: readonly CommandRow[] = ROWS;

@@ -1,8 +1,9 @@
 /** The command that compares a snapshot with another server. */
 
-import type { CommandRow, CommandRows } from "../cli/command.ts";
+import type { CommandRows } from "../cli/command.ts";
 
-const ROWS: CommandRows<"verify"> = [
+/** Every one. */
+export const VERIFY_COMMANDS: CommandRows<"verify"> = [
   {
     name: "verify",
     after: "build",
@@ -12,6 +13,3 @@ const ROWS: CommandRows<"verify"> = [
     run: async (options, world, program) => (await import("./command.ts")).verify(options, world, program),
   },
 ];
-
-/** Every one. */
-export const VERIFY_COMMANDS: readonly CommandRow[] = ROWS;

@@ -34,8 +34,8 @@ export interface SourceQuestion {
   /** The value of `--snapshot`, or what is checked. */
   readonly snapshot: string;
   readonly settings: Values<"serve" | "check">;
-  /** What names the file of the token, for messages. */
-  readonly tokenName: string;
+  /** The name of a setting in messages. */
+  readonly nameOf: (setting: string) => string;
   /** The value of `XDG_CACHE_HOME`; only asked for where it is needed, since some hosts ask their user first. */
   readonly cacheHome: () => string | undefined;
 }

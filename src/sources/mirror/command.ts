@@ -2,13 +2,13 @@
 
 import type { World } from "../../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../../cli/options.ts";
-import { startRequestProgress } from "../../cli/request-progress.ts";
-import { runRounds } from "../../cli/rounds.ts";
 import { HeldError } from "../../files/ownership.ts";
 import { OccupiedError } from "../../files/publish.ts";
 import { ShrunkError } from "../../snapshot/shrink-guard.ts";
 import { explainUpstream, readServer } from "../../upstream/cli.ts";
+import { startRequestProgress } from "../../upstream/request-progress.ts";
 import { TIMING } from "../../upstream/timing.ts";
+import { runRounds } from "../rounds.ts";
 import { BadRowsError } from "../row-folder.ts";
 import type { Bound } from "./bound.ts";
 import { type Mirror, type Mirrored, openMirror } from "./mirror.ts";

@@ -3,11 +3,11 @@
 import { readFile } from "node:fs/promises";
 import type { World } from "../../cli/command.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "../../cli/options.ts";
-import { runRounds } from "../../cli/rounds.ts";
 import { OccupiedError } from "../../files/publish.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { ShrunkError } from "../../snapshot/shrink-guard.ts";
 import { systemErrorText } from "../../util/system-error.ts";
+import { runRounds } from "../rounds.ts";
 import { BadRowsError } from "../row-folder.ts";
 import {
   type Exported,

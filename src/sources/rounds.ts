@@ -1,10 +1,10 @@
 /** Commands that publish a snapshot once, or again and again (`--every`), until a signal stops them. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { World } from "../cli/command.ts";
+import { CommandError, type Options } from "../cli/options.ts";
 import { formatTime } from "../model/time.ts";
 import { STOP_SIGNALS } from "../util/process/early-signals.ts";
-import type { World } from "./command.ts";
-import { CommandError, type Options } from "./options.ts";
 
 /** What is done in each round. */
 export interface Rounds {

@@ -1,7 +1,7 @@
 /** The progress of many requests to a server that limits them. */
 
-import type { World } from "./command.ts";
-import { startProgress } from "./progress.ts";
+import type { World } from "../cli/command.ts";
+import { startProgress } from "../cli/progress.ts";
 
 /** A time to wait, for people. */
 export function durationText(ms: number): string {

@@ -1,0 +1,96 @@
+/**
+ * A feature is removed by deleting its folder and the lines of `features.ts` that name it: the other sources still
+ * compile, and the server still answers as it should.
+ */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { CORE_COMMANDS } from "../../src/cli/commands.ts";
+import { PROGRAM } from "../../src/features.ts";
+import { CORE_SETTINGS } from "../../src/settings/settings.ts";
+import { temporaryFolder } from "../support/folders.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources", "verify"];
+
+/** Tests of the core alone, with those of their parts that are run. */
+const CORE_TESTS = [
+  ["--test-name-pattern=the ask door", "test/conformance.test.ts"],
+  ["test/http.test.ts", "test/answer.test.ts"],
+];
+
+/** `features.ts` without a feature: its imports, and whatever else names what they import. */
+function without(text: string, feature: string): string {
+  let left = text;
+  for (const [line, names] of text.matchAll(
+    new RegExp(`^import \\{([^}]*)\\} from "\\./${feature}/.*\\n`, "gm"),
+  )) {
+    left = left.replace(line, "");
+    for (const name of names!.split(",").map((part) => part.replace("type ", "").trim())) {
+      const named = `(\\w+: |\\.\\.\\.)?\\b${name}\\b`;
+      left = left.replace(new RegExp(`${named},|,\\s*${named}(?= \\{)|${named}`, "g"), "");
+    }
+  }
+  return left;
+}
+
+/** A tree without a feature. */
+function treeWithout(folder: string, feature: string): string {
+  for (const name of ["src", "test", "data", "package.json", "tsconfig.json"])
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  rmSync(join(folder, "src", feature), { recursive: true });
+  const list = join(folder, "src/features.ts");
+  writeFileSync(list, without(readFileSync(list, "utf8"), feature));
+  const { exclude } = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as { exclude: string[] };
+  writeFileSync(
+    join(folder, "tsconfig.src.json"),
+    JSON.stringify({ extends: "./tsconfig.json", include: ["src"], exclude }),
+  );
+  return folder;
+}
+
+/** Runs Node. @returns what it printed, where it failed */
+async function run(folder: string, args: readonly string[]): Promise<string | undefined> {
+  const env = { ...process.env };
+  delete env.NODE_TEST_CONTEXT;
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  return status === 0 ? undefined : printed;
+}
+
+describe("without a feature", () => {
+  for (const feature of FEATURES) {
+    it(`${feature}: the rest compiles and serves`, async (t) => {
+      const folder = treeWithout(temporaryFolder(t), feature);
+      const left = readFileSync(join(folder, "src/features.ts"), "utf8");
+      assert.ok(!left.includes(`./${feature}/`) && left.includes("PROGRAM"), left);
+      assert.equal(
+        await run(folder, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.src.json"]),
+        undefined,
+      );
+      for (const tests of CORE_TESTS)
+        assert.equal(await run(folder, ["--import=tsx", "--test", ...tests]), undefined);
+    });
+  }
+});
+
+it("every row of a feature has a place in the tables", () => {
+  const { settings, commands } = PROGRAM;
+  assert.equal(new Set<object>([...settings, ...commands]).size, settings.length + commands.length);
+  const own = settings.filter((row) => !CORE_SETTINGS.some((one) => one === row));
+  assert.equal(own.length, settings.length - CORE_SETTINGS.length);
+  for (const { after } of own) assert.ok(!after || CORE_SETTINGS.some(({ flag }) => flag === after), after);
+  for (const { after } of commands)
+    assert.ok(!after || CORE_COMMANDS.some(({ name }) => name === after), after);
+});
