@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
-import { loggedPath } from "../src/observe/access-log.ts";
+import { readClients } from "../src/model/client-address.ts";
+import type { Ask, Reply } from "../src/model/message.ts";
+import { AccessLog, loggedPath } from "../src/observe/access-log.ts";
 import type { Observation } from "../src/observe/events.ts";
+import { createLog } from "../src/observe/log/log.ts";
 import { cleanUp, serve, type TestServer, TOKENS } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 
@@ -142,6 +145,76 @@ describe("the access log", () => {
     await until(() => accesses(server).length === targets.length + 2, "a line for each");
     assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
     await server.stop();
+  });
+});
+
+describe("fields that are asked for", () => {
+  it("are the query and the User-Agent, without tokens and control characters", async () => {
+    const server = await serve({ accessLog: true, accessLogFields: ["query", "userAgent"] });
+    const sent = async (target: string, agent?: string): Promise<Access> => {
+      const header = agent === undefined ? "" : `User-Agent: ${agent}\r\n`;
+      const count = accesses(server).length;
+      await exchange(server.port, `GET ${target} HTTP/1.1\r\nHost: x\r\n${header}Connection: close\r\n\r\n`);
+      return accesses(server)[count]!;
+    };
+    const one = await sent(`${BASE}/worlds?limit=5&q=a%20b`, "crawler/1.0 (+https://example.com)");
+    assert.deepEqual([one.query, one.userAgent], ["limit=5&q=a%20b", "crawler/1.0 (+https://example.com)"]);
+    const two = await sent(`${BASE}/worlds`);
+    assert.ok(!("query" in two || "userAgent" in two));
+    assert.ok(!("query" in (await sent(`${BASE}/worlds?`, ""))));
+    const agent = 'a "b" \\ \u00e9\u009b\tx svc_sk_canary/svcx_canary more';
+    const three = await sent(`/x?a=1&token=svc_sk_canary&b=svcx_canary#canary`, agent);
+    assert.equal(three.query, "a=1&token=svc_sk_***&b=svcx_***");
+    assert.match(three.userAgent!, /^a "b" \\ %C3%A9%C2%9B%09x svc_sk_\*\*\* more$/);
+    const four = await sent(`/svc%5fsk_canary?x=%73vc_sk_canary&y=${"z".repeat(5000)}`, "u".repeat(5000));
+    assert.equal(four.path, "/***");
+    assert.match(four.query!, /^\*\*\*&y=z+\.\.\.$/);
+    assert.deepEqual([four.query!.length, four.userAgent!.length], [515, 515]);
+    assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
+    await server.stop();
+  });
+});
+
+describe("a line of the access log", () => {
+  const whole: Reply = { status: 200, headers: "", body: "{}", route: "/worlds/:id", keyId: "key_1" };
+  const headers = (more: Record<string, string>) => ({ get: (name: string) => more[name] ?? null });
+  const ask: Ask = {
+    method: "GET",
+    target: `${BASE}/worlds/1`,
+    authorization: undefined,
+    ifNoneMatch: undefined,
+    ifMatch: undefined,
+    now: 0,
+    peer: { remoteAddress: "127.0.0.1" },
+  };
+  const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const cases: readonly [Partial<Ask>, Partial<Reply>, sample: number][] = [
+    [{}, {}, 1],
+    [
+      { target: `${BASE}/worlds/"\\%22\u00e9?q="&x=svc_sk_y` },
+      { keyId: 'k"\u2028\n', status: 404, fault: "worldMissing" },
+      1,
+    ],
+    [{ headers: headers({ traceparent: trace, "user-agent": 'x "y" \\', "x-request-id": "mine" }) }, {}, 100],
+    [{ target: "", method: "", peer: undefined }, { route: "", keyId: "" }, 1],
+  ];
+
+  it("has the bytes of the object that stands for it", () => {
+    for (const [asked, replied, sample] of cases) {
+      const [lines, objects]: string[][] = [[], []];
+      const log = createLog("info", { write: (line: string) => objects!.push(line) });
+      const options = { observe: log, prefixes: PREFIXES, keeps: () => sample, clientOf: readClients([]) };
+      const fields = ["query", "userAgent"];
+      const write = (line: string): unknown => lines!.push(line);
+      for (const one of [
+        { ...options, fields, write },
+        { ...options, fields },
+      ])
+        new AccessLog(one).record({ ...ask, ...asked }, { ...whole, ...replied });
+      const same = (line = ""): string => line.replace(/"(time|id)":"(?!mine)[^"]*"/g, "");
+      assert.equal(same(lines![0]), same(objects![0]));
+      assert.equal(JSON.parse(lines![0]!).event, "request");
+    }
   });
 });
 

@@ -255,7 +255,7 @@ describe("the busiest keys", () => {
       Array.from({ length: 300 }, (_, at) => record(at, at === 7 ? 9 : null)),
       counters,
     );
-    const gate = { keys: ring, counters, defaultLimit: 1000 };
+    const gate = { keys: ring, counters, defaultLimit: 1000, use: [] };
     const use = (at: number, times: number, now = NOW): void => {
       for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
     };
@@ -263,7 +263,7 @@ describe("the busiest keys", () => {
     // Of the window before: none of this one.
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
-    const busiest = busiestKeys(gate, NOW, undefined, 10);
+    const busiest = busiestKeys(gate, NOW, 10);
     const expected = random
       .map((used, at) => ({ id: `key-${at}`, used }))
       .sort((a, b) => b.used - a.used || (a.id < b.id ? -1 : 1));
@@ -274,13 +274,21 @@ describe("the busiest keys", () => {
     assert.deepEqual(busiest[0], {
       id: busiest[0]!.id,
       name: busiest[0]!.id.replace("key-", "Key "),
+      kind: "api",
       used: 52,
       limit: 1000,
       remaining: 948,
       resetEpochSeconds: 10_800,
+      passed: 0,
+      refused: { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 },
+      lastUsedAt: null,
     });
     assert.deepEqual(busiestKeys(gate, NOW + 3_600_000), []);
-    assert.equal(busiestKeys(gate, NOW, () => 5)[0]!.remaining, 5, "where a counter server knows");
+    assert.equal(
+      busiestKeys({ ...gate, remainingOf: () => 5 }, NOW)[0]!.remaining,
+      5,
+      "where a counter server knows",
+    );
   });
 
   test("are none that were deleted, and reading counts nothing", () => {
@@ -290,7 +298,7 @@ describe("the busiest keys", () => {
     countRequest(counters, 0, 5, NOW);
     countRequest(counters, 1, 5, NOW);
     assert.deepEqual(
-      busiestKeys({ keys: left, counters, defaultLimit: 5 }, NOW).map(({ id, used }) => [id, used]),
+      busiestKeys({ keys: left, counters, defaultLimit: 5, use: [] }, NOW).map(({ id, used }) => [id, used]),
       [["key-1", 1]],
     );
     assert.equal(readCounts(counters, NOW).usedBy(1), 1);

@@ -2,13 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countEntriesIn } from "../src/search/index/entry-counts.ts";
-import { indexNgramDocuments } from "../src/search/index/ngram-documents.ts";
-import { WordIndexBuilder } from "../src/search/index/word-index.ts";
-import { findNgramDocuments } from "../src/search/query/ngram-documents.ts";
-import { sizeOf } from "../src/search/shared/document-set.ts";
-import { mostOfTable } from "../src/search/shared/top-table.ts";
-import type { WordIndex } from "../src/search/shared/word-index.ts";
+import { sizeOf } from "../src/search/document-sets.ts";
+import { findNgramDocuments, indexNgramDocuments } from "../src/search/ngram-documents.ts";
+import { type WordIndex, WordIndexBuilder } from "../src/search/word-index.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const random = createRandom(4, "words");
@@ -21,14 +17,13 @@ function wordsOf(documents: number, words: number, least: number): WordIndex {
     builder.beginDocument();
     for (let word = 0; word < words; word++) builder.addField(someWord(120), false);
   }
-  return builder.finish(least).words;
+  return builder.finish(least);
 }
 
 test("the documents of short n-grams take no more memory than is given for them: those of the most work are kept", () => {
   const { trigrams, wordPostings } = wordsOf(500, 20, 64);
-  const entriesIn = countEntriesIn(trigrams, wordPostings);
   const bytesOf = (mostBytes?: number): { bytes: number; keys: number[]; sizes: (number | undefined)[] } => {
-    const kept = indexNgramDocuments(trigrams, wordPostings, entriesIn, 64, mostBytes);
+    const kept = indexNgramDocuments(trigrams, wordPostings, 64, mostBytes);
     const { dense, sparse } = kept;
     const sizes = ["a", "b", "ab", "abc", "hh"].map((ngram) => {
       const found = findNgramDocuments(kept, ngram);
@@ -45,32 +40,4 @@ test("the documents of short n-grams take no more memory than is given for them:
   assert.equal(some.sizes[0], all.sizes[0]);
   assert.equal(some.sizes[3], undefined);
   assert.equal(bytesOf(0).keys.length, 0);
-});
-
-test("the weight of postings is told by sums that these share, too", () => {
-  const { trigrams, wordPostings } = wordsOf(50, 30, 64);
-  const { length } = trigrams.postings;
-  const each = countEntriesIn(trigrams, wordPostings);
-  for (const mostSums of [length - 1, 100, 1]) {
-    const shared = countEntriesIn(trigrams, wordPostings, mostSums);
-    for (const [from, to] of [
-      [0, length],
-      [1, length - 1],
-      [17, 18],
-      [length >> 1, length],
-      [5, 5],
-    ] as const) {
-      // A word of this test is in one document, or very few.
-      const [wanted, told] = [each(from, to), shared(from, to)];
-      assert.ok(
-        told <= wanted && told >= to - from && wanted - told <= (to - from) / 2,
-        `${told} of ${wanted}`,
-      );
-    }
-  }
-});
-
-test("the table of best results has as many n-grams as documents warrant, however many postings there are", () => {
-  assert.equal(mostOfTable(16_000, 1000), 1000);
-  assert.equal(mostOfTable(2 ** 31, 1000), 4000 + 2 ** 14);
 });

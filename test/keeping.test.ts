@@ -9,7 +9,7 @@ import { createCounters } from "../src/auth/limit.ts";
 import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { indexTrigrams } from "../src/search/index/trigrams.ts";
+import { indexTrigrams } from "../src/search/index-trigrams.ts";
 import { indexLoaded } from "../src/server/load/index-loaded.ts";
 import type { Loader } from "../src/server/load/loader.ts";
 import { createLocalLoader } from "../src/server/load/local-loader.ts";

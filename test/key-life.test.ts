@@ -11,6 +11,7 @@ import { createCounters } from "../src/auth/limit.ts";
 import { findKey, judgeKey } from "../src/auth/token.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { CommandError, UsageError } from "../src/cli/options.ts";
+import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside } from "./support/inside.ts";
@@ -142,6 +143,26 @@ describe("keys rotate", () => {
     assert.equal(verdict(file, TOKEN, end - 1), ID);
     assert.equal(verdict(file, TOKEN, end), "apiKeyExpired");
     assert.equal(verdict(file, token, end), ID);
+  });
+
+  it("gives another token of the same key: the count of the window goes on with either", async (t) => {
+    const { file, keys } = keysFile(t, { limit: 5 });
+    const orrery = await openOrrery({ snapshot: "data/sample", keys: file, watch: 0, threads: false });
+    t.after(() => orrery.close());
+    const ask = async (token: string): Promise<string | undefined> => {
+      const { status, headers } = await orrery.ask({
+        target: "/api/public/v1/stats",
+        authorization: `Bearer ${token}`,
+      });
+      return `${status} ${headers["x-ratelimit-remaining"]}`;
+    };
+    assert.equal(await ask(TOKEN), "200 4");
+    const token = (await keys("rotate", ID)).stdout.trim();
+    await orrery.reload();
+    assert.deepEqual([await ask(token), await ask(TOKEN)], ["200 3", "200 2"]);
+    await keys("update", ID, "--limit", "4");
+    await orrery.reload();
+    assert.deepEqual([await ask(TOKEN), await ask(token), await ask(TOKEN)], ["200 0", "429 0", "429 0"]);
   });
 
   it("takes 24 hours when nothing is said, keeps earlier tokens for their time, and ends all with 0", async (t) => {

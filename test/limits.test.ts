@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import { indexTrigrams } from "../src/search/index/trigrams.ts";
-import { WordDictionary } from "../src/search/index/word-dictionary.ts";
-import { WordIndexBuilder } from "../src/search/index/word-index.ts";
-import { NUMBER_SHIFT } from "../src/search/shared/posting.ts";
-import { TextsBuilder } from "../src/search/shared/texts.ts";
-import { mostOfTable, TABLE_K } from "../src/search/shared/top-table.ts";
+import { indexTrigrams } from "../src/search/index-trigrams.ts";
+import { TextsBuilder } from "../src/search/texts.ts";
+import { NUMBER_SHIFT } from "../src/search/trigrams.ts";
 import { indexUsers } from "../src/search/users.ts";
+import { WordDictionary } from "../src/search/word-dictionary.ts";
+import { WordIndexBuilder } from "../src/search/word-index.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { enlarge, TextColumn } from "../src/store/bytes.ts";
 import { ArrivingIds } from "../src/store/ids.ts";
@@ -55,7 +54,6 @@ test("the limits are within what numbers and arrays can hold", () => {
   // A word and an entry for each, and the index of the second plus one.
   assert.ok(MOST_OCCURRENCES * 2 < WORD);
   assert.ok(MOST_FOUND_BYTES / Uint32Array.BYTES_PER_ELEMENT < WORD);
-  assert.ok(mostOfTable(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) * TABLE_K < WORD);
 });
 
 describe("columns and tables", () => {

@@ -9,7 +9,7 @@ import { OBSERVATIONS } from "./support/observations.ts";
 
 function logged(level: string, isTTY: boolean): string[] {
   const lines: string[] = [];
-  const observe = createLog(level, { isTTY, write: (text: string) => lines.push(text) });
+  const observe = createLog(level, { isPretty: isTTY, write: (text: string) => lines.push(text) });
   for (const observation of OBSERVATIONS) observe(observation);
   return lines;
 }
@@ -67,7 +67,7 @@ describe("the log", () => {
 
   it("gives a terminal a line for each problem, and names keys and reasons in words", () => {
     const lines: string[] = [];
-    const observe = createLog("info", { isTTY: true, write: (text: string) => lines.push(text) });
+    const observe = createLog("info", { isPretty: true, write: (text: string) => lines.push(text) });
     const problems = ["users.ndjson:1: id: is missing", "worlds.ndjson:2: not valid\u001b JSON"];
     observe({ kind: "snapshot-refused", problems, serving: "gen-1" });
     const [first, ...below] = lines[0]!.split("\n");
@@ -81,7 +81,7 @@ describe("the log", () => {
 
   it("shows a terminal no control characters", () => {
     const lines: string[] = [];
-    const observe = createLog("info", { isTTY: true, write: (text: string) => lines.push(text) });
+    const observe = createLog("info", { isPretty: true, write: (text: string) => lines.push(text) });
     observe({ kind: "keys-refused", problem: "\u001b[2J\u009b2J\n" });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
     assert.doesNotMatch(lines[0]!.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);

@@ -93,8 +93,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "hashes are compared by their case",
     file: "src/auth/keys.ts",
-    text: "byHash.set(record.sha256.toLowerCase(), {",
-    becomes: "byHash.set(record.sha256, {",
+    text: "byHash.set(record.sha256.toLowerCase(), key);",
+    becomes: "byHash.set(record.sha256, key);",
     tests: [["test/gate.test.ts", "is found by a hash in upper case"]],
   },
   {
@@ -150,16 +150,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a snapshot may lose most of its users",
-    file: "src/server/load/snapshots.ts",
-    text: "options.allowShrink ? []",
+    file: "src/snapshot/refusals.ts",
+    text: "allowShrink ? []",
     becomes: "true ? []",
     tests: [["test/threads.test.ts", "is refused, and the log says how to allow it"]],
   },
   {
     breaks: "names that are the query do not come first",
-    file: "src/search/query/top-documents.ts",
-    text: "for (let at = from; at < equalEnd && to < k; at++)",
-    becomes: "for (let at = equalEnd; at < equalEnd && to < k; at++)",
+    file: "src/search/top-documents.ts",
+    text: "for (let at = from; at < equalEnd && this.room > 0; at++)",
+    becomes: "for (let at = equalEnd; at < equalEnd && this.room > 0; at++)",
     tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
   },
   {
@@ -172,8 +172,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "users and worlds share what the cache holds",
     file: "src/search/cache.ts",
-    text: "search.worlds, PREFIXES.worlds)",
-    becomes: "search.worlds, PREFIXES.users)",
+    text: "const key = PREFIXES[name] + term;",
+    becomes: "const key = PREFIXES.users + term;",
     tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
   },
   {
@@ -217,8 +217,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "if ((await fingerprintOf(folder, files)) !== fingerprint) return changed;\n  if (finish === undefined",
-    becomes: "if (finish === undefined",
+    text: "!(isSound && manifest) && ",
+    becomes: "false && ",
     tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
   },
   {
@@ -293,7 +293,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "worlds of one name stay in the order of the ranking before",
-    file: "src/search/index/renumber.ts",
+    file: "src/search/renumber.ts",
     text: "if (to - from > 1) byName.subarray(from, to).sort();",
     becomes: "",
     tests: [

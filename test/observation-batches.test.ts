@@ -56,7 +56,7 @@ describe("observations of a thread", () => {
 
   it("are told of one by one, and what was dropped at the end", () => {
     const seen: Observation[] = [];
-    takeBatch({ observations: [request], dropped: 7 }, (observation) => seen.push(observation));
+    takeBatch({ lines: "", observations: [request], dropped: 7 }, (observation) => seen.push(observation));
     assert.deepEqual(seen, [request, { kind: "log-lines-dropped", count: 7 }]);
   });
 });

@@ -45,9 +45,9 @@ function defaultOf(flag: string): string {
 /** A value for each setting that is not its default. */
 function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.settings)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
-  if (choices && kind !== "list") return choices.find((choice) => choice !== usual)!;
+  if (choices) return choices.find((choice) => kind === "list" || choice !== usual)!;
   if (flag === "shared-limits") return "redis://a.example";
-  return flag === "scope" ? "read:users" : "2001";
+  return flag === "trusted-proxies" ? "::1" : "2001";
 }
 
 describe("values", () => {
@@ -249,6 +249,22 @@ describe("lists", () => {
     for (const empty of ["", ",", "a,", "a,,b"]) {
       assert.equal(problem("keys create", [...made, "--scope", empty]), "--scope: must not be empty");
     }
+  });
+
+  it("say which of their words is wrong", () => {
+    const serve = (...args: string[]) => problem("serve", ["--snapshot", "s", "--keys", "k", ...args]);
+    assert.equal(
+      serve("--trusted-proxies", "loopback, 10.0.0.0/8,10.0.0.0/33"),
+      '--trusted-proxies: must be an address, a range such as 10.0.0.0/8, or loopback, is "10.0.0.0/33"',
+    );
+    assert.equal(
+      serve("--access-log", "--access-log-fields", "query,agent"),
+      '--access-log-fields: must be one of query, userAgent, is "agent"',
+    );
+    assert.match(
+      String(serve("--log-format", "text")),
+      /^--log-format: must be one of auto, json, pretty, is "text"/,
+    );
   });
 });
 

@@ -12,6 +12,7 @@ import {
   readlinkSync,
   realpathSync,
   renameSync,
+  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -19,16 +20,18 @@ import {
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { currentVersion, OccupiedError, publishVersion, versionsOf } from "../src/sources/publish.ts";
+import { findEarlier, keepEarlier } from "../src/files/earlier.ts";
+import { currentVersion, OccupiedError, type PublishOptions, publishVersion } from "../src/files/publish.ts";
+import { versionsOf } from "../src/files/versions.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 /** Publishes a version of one file. */
-async function publish(dir: string, text: string): Promise<string> {
-  const done = await publishVersion(dir, async (folder) => {
+async function publish(dir: string, text: string, options?: PublishOptions): Promise<string> {
+  const fill = async (folder: string): Promise<string> => {
     await writeFile(join(folder, "file"), text);
     return folder;
-  });
-  return done!;
+  };
+  return (await publishVersion(dir, fill, options))!;
 }
 
 const textAt = (dir: string): string => readFileSync(join(dir, "file"), "utf8");
@@ -169,6 +172,20 @@ describe("publishing", () => {
     assert.deepEqual(readdirSync(versionsOf(dir)).sort(), [KILLED, link.split("/")[1]].sort());
   });
 
+  it("keeps as many earlier versions as it is told to, and drops one that is replaced", async (test) => {
+    const dir = join(temporaryFolder(test), "snapshot");
+    const texts = (): string[] =>
+      readdirSync(versionsOf(dir))
+        .sort()
+        .map((name) => textAt(join(versionsOf(dir), name)));
+    for (const text of ["1", "2", "3", "4", "5"]) await publish(dir, text, { keep: 3 });
+    assert.deepEqual(texts(), ["2", "3", "4", "5"]);
+    for (const text of ["5 live", "5 live again"]) await publish(dir, text, { keep: 3, replaces: true });
+    assert.deepEqual([texts(), textAt(dir)], [["2", "3", "4", "5 live again"], "5 live again"]);
+    await publish(dir, "6", { keep: 0 });
+    assert.deepEqual(texts(), ["6"]);
+  });
+
   it("by many at once leaves a whole version, the last one's, and at most another", async (test) => {
     const dir = join(temporaryFolder(test), "snapshot");
     for (let round = 0; round < 5; round++) {
@@ -177,5 +194,72 @@ describe("publishing", () => {
     }
     await publish(dir, "last");
     assert.equal(readdirSync(versionsOf(dir)).length, 2);
+  });
+});
+
+describe("an earlier version", () => {
+  const NAMES = ["file", "more"];
+
+  it("is published again, one that is older after it, and then there is none", async (test) => {
+    const dir = join(temporaryFolder(test), "snapshot");
+    for (const text of ["1", "2", "3"]) await publish(dir, text, { keep: 3 });
+    for (const [text, older] of [
+      ["2", 1],
+      ["1", 0],
+    ] as const) {
+      const found = await findEarlier(dir, 1, NAMES);
+      assert.ok(typeof found === "object" && found.older === older);
+      await found.publish();
+      assert.equal(textAt(dir), text);
+    }
+    assert.equal(await findEarlier(dir, 1, NAMES), 0);
+    await publish(dir, "4", { keep: 3 });
+    assert.equal(readdirSync(versionsOf(dir)).length, 4, "what was rolled back is kept as well");
+    const first = await findEarlier(dir, 3, NAMES);
+    assert.ok(typeof first === "object");
+    assert.deepEqual([textAt(first.folder), await findEarlier(dir, 4, NAMES)], ["1", 3]);
+  });
+
+  it("of a plain folder is links to its files, which take the place of those that are there", async (test) => {
+    const dir = join(temporaryFolder(test), "snapshot");
+    mkdirSync(dir);
+    const put = async (text: string, more: boolean): Promise<void> => {
+      await keepEarlier(dir, NAMES, 2);
+      for (const [name, isThere] of [["more", more] as const, ["file", true] as const]) {
+        writeFileSync(join(dir, "new"), text);
+        if (isThere) renameSync(join(dir, "new"), join(dir, name));
+        else rmSync(join(dir, name), { force: true });
+      }
+    };
+    for (const [text, more] of [
+      ["1", false],
+      ["2", true],
+      ["3", false],
+      ["4", true],
+    ] as const)
+      await put(text, more);
+    rmSync(join(dir, "new"), { force: true });
+    assert.equal(readdirSync(versionsOf(dir)).length, 2);
+    const rollBack = async (steps: number): Promise<unknown> => {
+      const found = await findEarlier(dir, steps, NAMES);
+      if (typeof found === "number") return found;
+      await found.publish();
+      return [textAt(dir), readdirSync(dir), found.older];
+    };
+    assert.deepEqual(await rollBack(1), ["3", ["file"], 1]);
+    assert.deepEqual(await rollBack(1), ["2", ["file", "more"], 0]);
+    assert.equal(readFileSync(join(dir, "more"), "utf8"), "2");
+    assert.equal(await rollBack(1), 0);
+    assert.equal(readdirSync(versionsOf(dir)).length, 3, "nothing is lost");
+    await keepEarlier(dir, NAMES, 0);
+    assert.ok(!existsSync(versionsOf(dir)));
+  });
+
+  it("is looked for where something was published alone", async (test) => {
+    const parent = temporaryFolder(test);
+    await assert.rejects(findEarlier(parent, 1, NAMES), OccupiedError);
+    await assert.rejects(findEarlier(join(parent, "none"), 1, NAMES), /ENOENT/);
+    symlinkSync(".", join(parent, "link"));
+    await assert.rejects(findEarlier(join(parent, "link"), 1, NAMES), OccupiedError);
   });
 });

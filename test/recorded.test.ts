@@ -54,7 +54,7 @@ it("log lines of every event are those recorded, for machines and for people", (
         const same = line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "TIME").replace(String(process.pid), "PID");
         recording.add(observation.kind, same);
       };
-      createLog("info", { isTTY, write })(observation);
+      createLog("info", { isPretty: isTTY, write })(observation);
     }
   }
   recording.check();

@@ -3,13 +3,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { BitsetLoan } from "../src/search/query/bitset-pool.ts";
-import { intersect } from "../src/search/query/intersect.ts";
-import { createScratch } from "../src/search/query/scratch.ts";
-import { unite } from "../src/search/query/unite.ts";
-import { type DocumentSet, sizeOf } from "../src/search/shared/document-set.ts";
-import type { WordPostings } from "../src/search/shared/word-postings.ts";
-import { runNow } from "../src/search/shared/work.ts";
+import { BitsetLoan } from "../src/search/bitset.ts";
+import {
+  createScratch,
+  type DocumentSet,
+  sizeOf,
+  unite,
+  type WordPostings,
+} from "../src/search/document-sets.ts";
+import { intersect } from "../src/search/intersect.ts";
+import { runNow } from "../src/search/work.ts";
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;

@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import fc from "fast-check";
-import type { OpenWorldIndex } from "../src/search/query/find-worlds.ts";
-import type { ResultSet } from "../src/search/query/result-set.ts";
-import { runNow, type Work } from "../src/search/shared/work.ts";
+import type { ResultSet } from "../src/search/result-set.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { runNow, type Work } from "../src/search/work.ts";
+import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 import { part, untilCovered } from "./support/long.ts";

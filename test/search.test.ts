@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { indexTrigrams } from "../src/search/index/trigrams.ts";
-import type { OpenWorldIndex } from "../src/search/query/find-worlds.ts";
-import { findTerm } from "../src/search/query/term.ts";
-import { TextsBuilder } from "../src/search/shared/texts.ts";
-import { runNow } from "../src/search/shared/work.ts";
-import { indexNames, indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { indexTrigrams } from "../src/search/index-trigrams.ts";
+import { findTerm } from "../src/search/terms.ts";
+import { TextsBuilder } from "../src/search/texts.ts";
+import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
+import { runNow } from "../src/search/work.ts";
+import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../src/search/worlds.ts";
 import { createRandom } from "../src/util/random.ts";
 import { part } from "./support/long.ts";
 import {
@@ -24,17 +23,15 @@ import {
 } from "./support/search-scan.ts";
 
 test("users are found as a scan finds them, in every script", () => {
-  const { found, known } = checkUserSearch(
-    (names) => openUsers(indexUsers(names.length, (row) => names[row]!, 2)),
-    { mostNames: 150, numRuns: part(300) },
-  );
+  const found = checkUserSearch((names) => openUsers(indexUsers(names.length, (row) => names[row]!)), {
+    mostNames: 150,
+    numRuns: part(300),
+  });
   assert.ok(found > part(15_000), `${found} found`);
-  assert.ok(known > part(3000), `${known} known beforehand`);
 });
 
 test("worlds are found as a scan finds them, in every script", () => {
   let found = 0;
-  let known = 0;
   const someWorld = fc.record({ name: someText, description: someText });
   fc.assert(
     fc.property(
@@ -75,13 +72,7 @@ test("worlds are found as a scan finds them, in every script", () => {
           const naive = scan(worlds.length, classAt).map((place) => ranking[place]!);
           const message = JSON.stringify({ term, worlds });
           checkResults(runNow(searchWorlds(index, term)), naive, message);
-          known += checkPages(
-            (page) => searchWorlds(index, term, page),
-            index.topTable,
-            term,
-            naive,
-            message,
-          );
+          checkPages((page) => searchWorlds(index, term, page), naive, message);
           found += naive.length;
         }
       },
@@ -89,7 +80,6 @@ test("worlds are found as a scan finds them, in every script", () => {
     { numRuns: part(200) },
   );
   assert.ok(found > part(12_000), `${found} found`);
-  assert.ok(known > part(3000), `${known} known beforehand`);
 });
 
 test("an emoji is not found in its neighbours, however many there are", () => {
@@ -140,50 +130,11 @@ describe("many results", () => {
     assert.ok(byScan[0]!.length > 30_000 && byScan.every(({ length }) => length > 0));
     const builder = new TextsBuilder();
     for (const name of names) builder.add(name);
-    const texts = builder.finish();
-    const trigrams = indexTrigrams(texts);
-    const index = openUsers(indexNames(trigrams));
-    let known = 0;
+    const index = openUsers({ trigrams: indexTrigrams(builder.finish()) });
     for (const [at, term] of TERMS.entries()) {
       checkResults(runNow(searchUsers(index, term)), byScan[at]!, term);
-      known += checkPages((page) => searchUsers(index, term, page), index.topTable, term, byScan[at]!, term);
+      checkPages((page) => searchUsers(index, term, page), byScan[at]!, term);
     }
-    // The first pages of all terms that are no longer than lists are in order.
-    assert.equal(known, TERMS.filter(({ length }) => length <= trigrams.depth).length * 3);
-  });
-
-  test("of n-grams behind which but one code unit follows are those of the n-gram without it", () => {
-    // What is equal to an n-gram, or to that without its last code unit, comes first, and only there.
-    const names = Array.from({ length: 3000 }, (_, at) =>
-      at % 500 === 499 ? "guest-" : at % 500 === 498 ? "guest" : `${"xyz".slice(at % 4)}guest-${at % 7}${at}`,
-    );
-    const users = openUsers(indexUsers(names.length, (row) => names[row]!, 32));
-    const rows = Uint32Array.from(names, (_, row) => row);
-    const worlds = openWorlds(
-      indexWorlds(
-        rows,
-        (row) => names[row]!,
-        (row) => `guest-${row % 7}1`,
-        64,
-      ),
-    );
-    for (const { topTable } of [users, worlds]) {
-      assert.ok(new Set(topTable.starts).size < topTable.starts.length - 10, "many share what they found");
-    }
-    const terms = ["xyzguest-12", "guest-3", "zguest", "est-5"].flatMap((text) =>
-      Array.from({ length: text.length }, (_, at) => text.slice(0, at + 1)),
-    );
-    let known = 0;
-    for (const term of terms) {
-      const byName = scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
-      known += checkPages((page) => searchUsers(users, term, page), users.topTable, term, byName, term);
-      const byBoth = scan(names.length, (at) => {
-        if (names[at]!.includes(term)) return classOf(names[at]!, term);
-        return `guest-${at % 7}1`.includes(term) ? 3 : -1;
-      });
-      known += checkPages((page) => searchWorlds(worlds, term, page), worlds.topTable, term, byBoth, term);
-    }
-    assert.ok(known > 100, `${known} known beforehand`);
   });
 
   test("of searches that take turns, and of one that is given up, do not mix", () => {
@@ -224,7 +175,7 @@ describe("many results", () => {
       };
       const naive = scan(worlds.length, classAt);
       checkResults(runNow(searchWorlds(index, query)), naive, query);
-      checkPages((page) => searchWorlds(index, query, page), index.topTable, query, naive, query);
+      checkPages((page) => searchWorlds(index, query, page), naive, query);
     }
   }
 

@@ -3,11 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { reorderTexts, sortTexts } from "../src/search/index/sort-texts.ts";
-import { WordDictionary } from "../src/search/index/word-dictionary.ts";
-import { WordIndexBuilder } from "../src/search/index/word-index.ts";
-import { lengthOf, type Texts, TextsBuilder } from "../src/search/shared/texts.ts";
-import { isWhiteSpace, WHITE_SPACE } from "../src/search/shared/white-space.ts";
+import {
+  isWhiteSpace,
+  lengthOf,
+  reorderTexts,
+  sortTexts,
+  type Texts,
+  TextsBuilder,
+  WHITE_SPACE,
+} from "../src/search/texts.ts";
+import { WordDictionary } from "../src/search/word-dictionary.ts";
+import { WordIndexBuilder } from "../src/search/word-index.ts";
 
 /** Texts that share much: few characters, NUL, halves of pairs' range, and long common beginnings. */
 const texts = fc
@@ -107,7 +113,7 @@ test("the words of an index are those that splitting gives, in order, with their
           }
         }
       }
-      const { wordPostings, trigrams } = builder.finish().words;
+      const { wordPostings, trigrams } = builder.finish();
       const words = [...expected.keys()].sort();
       assert.deepEqual(toStrings(trigrams.texts), words);
       for (const [word, text] of words.entries()) {

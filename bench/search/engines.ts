@@ -6,9 +6,9 @@
 
 import { createRequire } from "node:module";
 import { fold } from "../../src/search/fold.ts";
-import type { ResultSet } from "../../src/search/query/result-set.ts";
-import { runNow } from "../../src/search/shared/work.ts";
+import type { ResultSet } from "../../src/search/result-set.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { runNow } from "../../src/search/work.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 
 /** What is searched: names alone, or names and descriptions. */

@@ -7,12 +7,17 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { addKey } from "../../src/auth/keys-file.ts";
+import { CORE_DEFAULTS } from "../../src/settings/settings.ts";
+import { type ExportOptions, exportLive, exportOnce } from "../../src/sources/postgres/export.ts";
+import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
+import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { startNginx } from "../../test/support/nginx.ts";
 import { fillSql, type Postgres, startPostgres } from "../../test/support/postgres.ts";
 import { get, type Program, start } from "../../test/support/process.ts";
 import { demand } from "./need.ts";
-import { machine, markdown, spread, whole } from "./output.ts";
+import { fixed, machine, markdown, spread, whole } from "./output.ts";
 
 /** What is inserted: a user, or an instance, which costs no work on the other tables. */
 const ROWS = {
@@ -32,6 +37,59 @@ async function when<Value>(programs: readonly Program[], look: () => Value | und
     for (const { child, stderr } of programs) if (child.exitCode !== null) throw new Error(stderr());
     await sleep(POLL_MS);
   }
+}
+
+/** What the newest line of an event says in a server's log; an empty record where there is none. */
+function newest({ stderr }: Program, event: string): Readonly<Record<string, number>> {
+  const lines = stderr().split("\n").slice(0, -1);
+  const line = lines.findLast((text) => text.includes(`"event":"${event}"`));
+  return line === undefined ? {} : (JSON.parse(line) as Record<string, number>);
+}
+
+/** Where the time goes of one way from a commit to a server, in seconds. */
+interface Parts {
+  readonly total: number;
+  readonly download: number;
+  readonly read: number;
+  readonly pack: number;
+  readonly index: number;
+  readonly load: number;
+}
+
+function partsOf(server: Program, total: number): Parts {
+  const { ms: download = 0 } = newest(server, "source-downloaded");
+  const { ms = 0, readMs = 0, packMs = 0, indexMs = 0 } = newest(server, "snapshot-loaded");
+  const [read, pack, index, load] = [readMs, packMs, indexMs, ms].map((one) => one / 1000) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { total, download: download / 1000, read, pack, index, load };
+}
+
+/** Seconds of one whole export and one of instances alone: copying with hashing, checking, and the rest, which publishes. */
+async function measureExport(url: string, out: string): Promise<string[][]> {
+  const common: ExportOptions = {
+    ...{
+      from: readPostgresUrl(url),
+      queries: DEFAULT_QUERIES,
+      gzip: false,
+      onlyChanges: false,
+    },
+    ...{ out, maxBytes: CORE_DEFAULTS.maxSnapshotBytes, signal: new AbortController().signal },
+  };
+  const began = performance.now();
+  const { copyMs, checkMs, published } = await exportOnce(common);
+  const ms = performance.now() - began;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(ROWS.instances);
+  await client.end();
+  const live = performance.now();
+  await exportLive(common, published!);
+  const liveMs = performance.now() - live;
+  return [[...[copyMs, checkMs, ms - copyMs - checkMs, ms, liveMs].map((one) => fixed(one / 1000, 2))]];
 }
 
 /** Seconds from the commit of a row until the slowest of the servers serves it. */
@@ -54,7 +112,13 @@ async function untilServed(
   return (performance.now() - committed) / 1000;
 }
 
-async function measure(users: number, flags: readonly string[], rounds: number): Promise<string[]> {
+/** The cells of a way's table, and of what an export takes. */
+interface Measured {
+  readonly ways: string[][];
+  readonly exports: string[][];
+}
+
+async function measure(users: number, flags: readonly string[], rounds: number): Promise<Measured> {
   // Read by nginx's own user.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "orrery-bench-fresh-")));
   const ends: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
@@ -98,15 +162,29 @@ async function measure(users: number, flags: readonly string[], rounds: number):
       const found = served.map(({ stdout }) => LISTENING.exec(stdout())?.[1]);
       return found.every((each) => each !== undefined) ? (found as string[]) : undefined;
     });
-    const cells: string[] = [];
+    const ways: string[][] = [];
     for (const table of ["users", "instances"] as const) {
-      const seconds: number[] = [];
+      const parts: Parts[] = [];
       for (let round = 0; round < rounds; round++) {
-        seconds.push(await untilServed(database, table, urls, token));
+        const total = await untilServed(database, table, urls, token);
+        // The line of the load follows what it brought.
+        await sleep(100);
+        parts.push(partsOf(served[0]!, total));
       }
-      cells.push(spread(seconds, 1));
+      const of = (key: keyof Parts): string =>
+        spread(
+          parts.map((each) => each[key]),
+          1,
+        );
+      const name = flags.join(" ") || "rows";
+      const keys = ["total", "download", "load", "read", "pack", "index"] as const;
+      ways.push([whole(users), name, table, ...keys.map(of)]);
     }
-    return [whole(users), flags.map((flag) => `\`${flag}\``).join(" ") || "rows", ...cells];
+    if (flags.length > 0) return { ways, exports: [] };
+    exporting.child.kill("SIGTERM");
+    await exporting.ended;
+    const exports = await measureExport(database.url("orrery"), out);
+    return { ways, exports: exports.map((cells) => [whole(users), ...cells]) };
   } finally {
     for (const end of ends) await end();
   }
@@ -115,13 +193,20 @@ async function measure(users: number, flags: readonly string[], rounds: number):
 /** Prints the seconds from a commit to both servers, by size and by what is published. */
 export async function printFreshness(sizes: readonly number[], rounds: number): Promise<void> {
   demand("postgresql", "nginx");
-  const table: string[][] = [];
+  const ways: string[][] = [];
+  const exports: string[][] = [];
   for (const users of sizes) {
-    for (const flags of [[], ["--build"]]) {
-      table.push(await measure(users, flags, rounds));
-      console.error(`${users} users ${flags.join("")}: done`);
+    for (const flags of [[], ["--live-every", "1"], ["--build"]]) {
+      const measured = await measure(users, flags, rounds);
+      ways.push(...measured.ways);
+      exports.push(...measured.exports);
+      console.error(`${users} users ${flags.join(" ")}: done`);
     }
   }
-  console.log(`${machine()}. All on one machine; medians of ${rounds} (lowest–highest).\n`);
-  console.log(markdown(["users", "export", "a new user, s", "a new instance, s"], table, 2));
+  console.log(`${machine()}. All on one machine; medians of ${rounds} (lowest–highest); seconds.\n`);
+  const parts = ["from commit to served", "download", "load", "read", "pack", "index"];
+  console.log(markdown(["users", "export --every 1", "a new row in", ...parts], ways, 3));
+  console.log(
+    markdown(["users", "copy and hash", "check", "publish", "whole export", "instances alone"], exports),
+  );
 }

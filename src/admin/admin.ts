@@ -15,6 +15,7 @@ import type { AdminAddress } from "./address.ts";
 import { createExplainer } from "./explain.ts";
 import type { SearchExplanation } from "./explanation.ts";
 import { History } from "./history.ts";
+import { answerKeys } from "./keys-reply.ts";
 import { LimitsHistory } from "./limits.ts";
 import { listenForAdmin } from "./listener.ts";
 import { metricsRow } from "./metrics.ts";
@@ -133,7 +134,7 @@ function createFollowing({ settings, sharedLimits, requestCells }: AdminOptions)
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, token, observe, servingThreads, requestCells: cells } = options;
+  const { address, token, observe, servingThreads, keyUse, requestCells: cells } = options;
   const following = createFollowing(options);
   const { history, readiness, problems, observed } = following;
   const eventLoop = watchEventLoop(watchVitals(countersOf(cells, mainThread(cells))));
@@ -167,6 +168,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ...following,
     opened: () => opened,
     servingThreads,
+    keyUse,
     searchCacheBytes: options.settings.searchCacheBytes,
     windowSeconds: options.settings.rateWindow,
     askThreads: () => askThreads(),
@@ -175,6 +177,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const rows = adminRows({
     readiness: () => readiness.readiness(),
     status: createStatus(sources),
+    keys: (ask) => answerKeys(ask, sources),
     timeline: () => timeline.reply(),
     explain: (ask) => explain(ask),
     reload: createReload(() => opened, history, readiness),

@@ -1,10 +1,10 @@
 /** What a search of an explanation finds: all of it, counted by rank class, without any cache. */
 
 import { fold } from "../search/fold.ts";
-import type { ResultSet } from "../search/query/result-set.ts";
+import type { ResultSet } from "../search/result-set.ts";
 import type { Searches } from "../search/search.ts";
-import { WHITE_SPACE } from "../search/shared/white-space.ts";
-import type { Work } from "../search/shared/work.ts";
+import { WHITE_SPACE } from "../search/texts.ts";
+import type { Work } from "../search/work.ts";
 import type { Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import type { ClassExplanation } from "./explanation.ts";

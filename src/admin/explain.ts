@@ -11,7 +11,7 @@ import { ROUTES } from "../api/routes.ts";
 import type { Prefixes } from "../auth/token.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import { BASE_PATH } from "../model/model.ts";
-import { pageOf } from "../search/query/result-set.ts";
+import { pageOf } from "../search/result-set.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
 import type { CacheQuestion } from "../server/threads/thread-figures.ts";

@@ -98,7 +98,7 @@ export class ReadinessKeeper implements SnapshotEvents {
     const { ageSeconds, createdAt } = this;
     const generation = served?.id ?? null;
     const loadedAt = served?.loadedAt ?? null;
-    return { status: this.#status(), generation, loadedAt, createdAt, ageSeconds };
+    return { status: this.#status(), generation, loadedAt, ageSeconds, createdAt };
   }
 
   /** The status in a sentence. */

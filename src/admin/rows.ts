@@ -10,6 +10,7 @@ import type { Readiness, ReloadReply, Status, TimelineReply } from "./status.ts"
 export interface Administered {
   readonly readiness: () => Readiness;
   readonly status: () => Promise<Status>;
+  readonly keys: (ask: AdminAsk) => AdminReply;
   readonly timeline: () => TimelineReply;
   readonly explain: (ask: AdminAsk) => Promise<AdminReply>;
   /** Undefined when a load is under way already. */
@@ -37,11 +38,12 @@ async function reloadReply({ readiness, reload }: Administered, { query }: Admin
 
 /** Makes the table. */
 export function adminRows(administered: Administered): readonly AdminRow[] {
-  const { readiness, status, timeline, explain } = administered;
+  const { readiness, status, keys, timeline, explain } = administered;
   return [
     { method: "GET", path: "/livez", isOpen: true, answer: () => LIVE },
     { method: "GET", path: "/readyz", isOpen: true, answer: () => readyReply(readiness()) },
     { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
+    { method: "GET", path: "/keys", isCostly: true, answer: keys },
     { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline()) },
     { method: "GET", path: "/explain", isCostly: true, answer: explain },
     { method: "POST", path: "/reload", isAction: true, answer: (ask) => reloadReply(administered, ask) },

@@ -1,9 +1,10 @@
 /** Makes the reply of `/status` from what the server knows. */
 
+import type { KeyUse } from "../auth/key-use.ts";
 import { packageJson } from "../install/package.ts";
 import type { OpenState } from "../server/open.ts";
 import type { ThreadFigures } from "../server/threads/thread-figures.ts";
-import { busiestKeys } from "./busiest.ts";
+import { busiestKeys, type KeyFigures } from "./busiest.ts";
 import type { History } from "./history.ts";
 import type { LimitsHistory } from "./limits.ts";
 import type { Problems } from "./problems.ts";
@@ -42,6 +43,8 @@ export interface StatusSources {
   readonly servingThreads: number;
   readonly searchCacheBytes: number;
   readonly windowSeconds: number;
+  /** Where each thread that serves counts the requests of keys. */
+  readonly keyUse: readonly KeyUse[];
   /** The main thread first. */
   readonly askThreads: () => Promise<readonly AskedThread[]>;
 }
@@ -59,17 +62,29 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-function keysStatus({ history, opened, windowSeconds }: StatusSources): KeysStatus {
+/** What keys are reported from; undefined until the first snapshot is loaded. */
+export function keyFigures({
+  opened,
+  keyUse: use,
+}: Pick<StatusSources, "opened" | "keyUse">): KeyFigures | undefined {
   const now = opened();
-  const gate = now?.state.gate;
-  const shared = now?.sharedLimits;
+  if (now === undefined) return undefined;
+  const { keys, counters, defaultLimit } = now.state.gate;
+  const shared = now.sharedLimits;
   const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
+  return { keys, counters, defaultLimit, use, remainingOf };
+}
+
+function keysStatus(sources: StatusSources): KeysStatus {
+  const { history, opened, windowSeconds } = sources;
+  const now = opened();
+  const figures = keyFigures(sources);
   return {
-    total: gate?.keys.size ?? 0,
+    total: figures?.keys.size ?? 0,
     loadedAt: history.keysLoadedAt,
     problem: now?.keysProblem() ?? null,
     windowSeconds,
-    busiest: gate ? busiestKeys(gate, Date.now(), remainingOf) : [],
+    busiest: figures ? busiestKeys(figures, Date.now()) : [],
   };
 }
 

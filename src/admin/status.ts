@@ -8,6 +8,8 @@
  * Long: it is one reply, which readers want to see as a whole.
  */
 
+import type { Refusal } from "../auth/key-use.ts";
+
 /** Whether the server should be sent requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
   /**
@@ -21,10 +23,10 @@ export interface Readiness {
   readonly generation: string | null;
   /** When the generation began to be served. */
   readonly loadedAt: string | null;
-  /** The moment of its data, as `createdAt` in the manifest of the snapshot; null where that does not tell it. */
-  readonly createdAt: string | null;
   /** Seconds since the last load, or look, that found the snapshot to be the one that is served. */
   readonly ageSeconds: number | null;
+  /** The moment of its data, as `createdAt` in the manifest of the snapshot; null where that does not tell it. */
+  readonly createdAt: string | null;
 }
 
 /** What the generation holds: visible rows by table. */
@@ -118,17 +120,39 @@ export interface RequestsStatus {
   readonly routes: readonly RouteStatus[];
 }
 
-/** A key and what is left of its window. */
+/** A key, what is left of its window, and what became of its requests in it. */
 export interface KeyStatus {
   readonly id: string;
   readonly name: string;
-  /** Requests that were counted in the window that runs now; with shared limits those of this replica. */
+  readonly kind: "api" | "cli";
+  /**
+   * Requests that were counted against the limit in the window that runs now, those of before a restart with `--state`
+   * included; with shared limits those of this replica. Of a CLI token those that passed.
+   */
   readonly used: number;
-  readonly limit: number;
-  /** With shared limits of all replicas, as the counter server last said. */
-  readonly remaining: number;
+  /** Null of a CLI token, which has none. */
+  readonly limit: number | null;
+  /** With shared limits of all replicas, as the counter server last said; null of a CLI token. */
+  readonly remaining: number | null;
   /** When the window ends, in seconds since the epoch. */
   readonly resetEpochSeconds: number;
+  /** Requests of the window that were let in since the start, of this replica. */
+  readonly passed: number;
+  /** Those that were refused, by reason. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
+  readonly refused: Readonly<Record<Refusal, number>>;
+  /** When its last request came, refused or not, to the second; null when none came since the start. */
+  readonly lastUsedAt: string | null;
+}
+
+/** The reply of `GET /keys`: what became of the requests of one key, or of a page of all. */
+export interface KeysReply {
+  /** Requests are counted since then, and no longer than for the window that runs. */
+  readonly startedAt: string;
+  /** Length of a window. */
+  readonly windowSeconds: number;
+  readonly keys: readonly KeyStatus[];
+  /** To be asked for as `after` for more keys; null when these were the last. */
+  readonly next: number | null;
 }
 
 /** The keys. */
@@ -141,7 +165,7 @@ export interface KeysStatus {
   readonly problem: string | null;
   /** Length of a window. */
   readonly windowSeconds: number;
-  /** API keys that counted most requests in the window that runs now, most first; at most 20. */
+  /** API keys and CLI tokens with most requests in the window that runs now, refused ones included, most first; at most 20. */
   readonly busiest: readonly KeyStatus[];
 }
 

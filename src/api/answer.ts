@@ -8,16 +8,17 @@
  */
 
 import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
+import { countBusy, countUse, type KeyUse } from "../auth/key-use.ts";
 import type { Notices } from "../auth/notices.ts";
 import type { Body } from "../model/body.ts";
+import type { ClientOf } from "../model/client-address.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { BASE_PATH } from "../model/model.ts";
-import { observeAccess } from "../observe/access-log.ts";
+import type { AccessLog } from "../observe/access-log.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCounters } from "../observe/metrics/counters.ts";
 import type { Generation } from "../store/generation.ts";
-import type { Keeps } from "../util/sampling.ts";
 import { judgeConditions } from "./conditions.ts";
 import type { Call, Outcome, Route } from "./handlers/route.ts";
 import {
@@ -38,14 +39,16 @@ export interface State {
   readonly gate: Gate;
   readonly headers: FixedHeaders;
   readonly observe: Observe;
-  /** Whether every request is observed. */
-  readonly accessLog: boolean;
+  /** Where requests come from, for the log. */
+  readonly clientOf: ClientOf;
+  /** Absent where requests are not logged. */
+  readonly accessLog?: AccessLog | undefined;
   /** Answers requests for pages beside the API; absent where there are none. */
   readonly pages?: PageServer | undefined;
-  /** Which requests the access log keeps; all when absent. */
-  readonly keepsAccess?: Keeps | undefined;
   /** Receives refused keys and addresses, for the log; absent where there is none. */
   readonly notices?: Notices | undefined;
+  /** Where this thread counts the requests of each key; absent when nobody asks. */
+  readonly keyUse?: KeyUse | undefined;
   /** Where adapters count requests; absent when nobody asks for metrics. */
   readonly requestCounters?: RequestCounters | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
@@ -62,11 +65,14 @@ export function isServed(target: string, { pages }: State): boolean {
 
 /** Answers one request. Never throws and never rejects. */
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
-  if (!state.accessLog) return flow(ask, state);
-  const { observe, gate, keepsAccess: keeps } = state;
-  const observed = observeAccess(ask, { observe, prefixes: gate.prefixes, keeps });
+  const { accessLog } = state;
+  if (accessLog === undefined) return flow(ask, state);
+  const began = performance.now();
   const reply = flow(ask, state);
-  return reply instanceof Promise ? reply.then(observed) : observed(reply);
+  if (!(reply instanceof Promise)) return accessLog.record(ask, reply, began);
+  // Once a connection is gone its address is, too.
+  const peer = { remoteAddress: ask.peer?.remoteAddress };
+  return reply.then((later) => accessLog.record({ ...ask, peer }, later, began));
 }
 
 function flow(ask: Ask, state: State): Reply | Promise<Reply> {
@@ -117,14 +123,15 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice({ peer, now }: Ask, { gate, notices }: State, refused: Admission): void {
+function notice(ask: Ask, { gate, notices, clientOf }: State, refused: Admission): void {
+  const { now } = ask;
   const { fault, quota, keyId, slot } = refused;
   if (quota !== undefined) {
     if (fault !== "rateLimited") return;
     const name = gate.keys.bySlot[slot]?.name ?? "";
     notices?.limited({ keyId, name, limit: quota.limit, reset: quota.reset }, now);
   } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
-    const client = peer?.remoteAddress;
+    const client = clientOf(ask);
     if (client !== undefined) notices?.badTokens({ client, count: 1, fault }, now);
   }
 }
@@ -138,6 +145,7 @@ function run(
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {
+  if (state.keyUse) countUse(state.keyUse, admission.slot, admission.fault, ask.now);
   if (admission.fault) {
     if (state.notices) notice(ask, state, admission);
     return refuse(ask, state, admission.fault, operation.path, admission);
@@ -177,7 +185,10 @@ function conclude(
   admission: Admission,
   outcome: Outcome,
 ): Reply {
-  if ("fault" in outcome) return refuse(ask, state, outcome.fault, path, admission);
+  if ("fault" in outcome) {
+    if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.slot);
+    return refuse(ask, state, outcome.fault, path, admission);
+  }
   const { etag } = generation;
   const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
   if (status === 412) return refuse(ask, state, "snapshotChanged", path, admission, etag);

@@ -30,7 +30,7 @@ export interface Admission {
   readonly quota: Quota | undefined;
   /** Id of the key, valid or not, or "" when none was found. */
   readonly keyId: string;
-  /** Place of the key in the counters, or -1 when none was found that is valid. */
+  /** Place of the key in the counters, valid or not, or -1 when none was found. */
   readonly slot: number;
 }
 
@@ -72,7 +72,7 @@ export function admitChosen(
 
 function admitKey(gate: Gate, key: Key, scope: Scope | null, now: number): Admission | Promise<Admission> {
   const invalid = judgeKey(key, now);
-  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: -1 };
+  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: key.slot };
   if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
   const limit = key.limit ?? gate.defaultLimit;
   const quota =

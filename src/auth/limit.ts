@@ -72,7 +72,7 @@ export function createCounters(windowSeconds: number): Counters {
 }
 
 /** How many keys threads can count for; memory that no key uses is never touched. */
-const MOST_SHARED = 1_048_576;
+export const MOST_SHARED = 1_048_576;
 
 /** Counters that several threads use: handed to another thread they are the same counters. */
 export function createSharedCounters(windowSeconds: number): Counters {

@@ -1,30 +1,51 @@
 /** `orrery build`: a snapshot prepared for a fast start. */
 
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { keepEarlier } from "../files/earlier.ts";
 import { claimFolder } from "../files/folders.ts";
+import { versionsOf } from "../files/versions.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
-import { PREPARED } from "../snapshot/files.ts";
+import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
+import { refuseShrunk, ShrunkError } from "../snapshot/shrink-guard.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { World } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
 
+/** What a build makes; the first is always there. */
+export const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
+
 /** Runs the command. */
 export async function build(options: Options<"build">, world: World): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
-  const to = options.values.out;
+  const { out: to, keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
   const cannotWrite = (error: unknown): never => {
-    const why = error instanceof OvertakenError ? error.message : systemErrorText(error);
+    const isTold = error instanceof OvertakenError || error instanceof ShrunkError;
+    const why = isTold ? error.message : systemErrorText(error);
     if (why === undefined) throw error;
     throw new CommandError(`${to}: ${why}`);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
   const bar = startProgress(world, "reading");
   const result = await buildPrepared(from, to, {
-    maxBytes: options.values.maxSnapshotBytes,
+    maxBytes,
     manifest: options.values.manifest,
+    judge: async (visible) => {
+      const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
+      await refuseShrunk(visible, { current: isThere && to, allowShrink, maxBytes });
+    },
+    // A folder whose neighbours cannot be written, such as a mount, is built into all the same.
+    ready: async () => {
+      await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {
+        const why = systemErrorText(error);
+        if (why === undefined) throw error;
+        world.complain(`orrery: the version before is not kept: ${versionsOf(to)}: ${why}\n`);
+      });
+    },
     onProgress: bar.show,
   })
     .catch(cannotWrite)

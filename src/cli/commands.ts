@@ -100,6 +100,13 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     run: async (options, world) => (await import("./build.ts")).build(options, world),
   },
   {
+    name: "rollback",
+    usage: "DIR",
+    positionals: ["DIR"],
+    summary: "Publish an earlier version again of what export, mirror or build published.",
+    run: async (options, world) => (await import("./rollback.ts")).rollback(options, world),
+  },
+  {
     name: "openapi",
     usage: "",
     positionals: [],

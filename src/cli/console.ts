@@ -14,12 +14,14 @@ import { CLEAR_LINE } from "./progress.ts";
 /** The outputs of a server. */
 export interface Console {
   /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
-  readonly log: LogSink & { readonly isTTY: boolean };
+  readonly log: LogSink;
+  /** Whether standard error is a terminal and the log goes there. */
+  readonly isTerminal: boolean;
   /** Replaces the status line, given with what clears it; {@link CLEAR_LINE} alone takes it away. For terminals. */
   readonly status: (text: string) => void;
   /** Prints to standard output, below what standard error said. */
   readonly announce: (text: string) => Promise<void>;
-  /** Whether both are the same terminal, where nothing needs saying twice. */
+  /** Whether people read the log on the terminal of standard output, where nothing needs saying twice. */
   readonly isOneTerminal: boolean;
   /** Opens the file of the log again; resolves with why it could not. Undefined when the log goes to standard error. */
   readonly reopenLog: (() => Promise<string | undefined>) | undefined;
@@ -65,21 +67,25 @@ async function openFile(file: string): Promise<LogFile> {
  * Opens the process's outputs as a server's.
  *
  * @param logFile where the log goes instead of standard error
+ * @param format of the log; `auto` is pretty on a terminal
  * @throws {CommandError} when that cannot be opened
  */
-export async function openConsole(logFile?: string): Promise<Console> {
+export async function openConsole(logFile?: string, format = "auto"): Promise<Console> {
   const file = logFile === undefined ? undefined : await openFile(logFile);
   const errors = createSink(2);
   const output = createSink(1);
   const { write, status } = keepStatusBelow(errors.write);
+  const isTerminal = file === undefined && errors.isTTY;
+  const isPretty = format === "pretty" || (format === "auto" && isTerminal);
   return {
-    log: file ?? { isTTY: errors.isTTY, write, onDropped: errors.onDropped },
+    log: { isPretty, ...(file ?? { write, onDropped: errors.onDropped }) },
+    isTerminal,
     status,
     async announce(text) {
       if (errors.isTTY) await errors.flush(EXIT_PATIENCE_MS);
       output.write(text);
     },
-    isOneTerminal: file === undefined && isOneTerminal(),
+    isOneTerminal: isTerminal && isPretty && isOneTerminal(),
     reopenLog: file?.reopen,
     async flush() {
       await Promise.all(

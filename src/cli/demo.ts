@@ -12,7 +12,7 @@ import { systemErrorText } from "../util/system-error.ts";
 import type { Program, World } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { CommandError, type Options, readPrefixes } from "./options.ts";
-import { listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
+import { accessWriter, listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
 import { reportUnknownVariables } from "./variables.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
@@ -37,7 +37,7 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
-  const console = await openConsole(values.logFile);
+  const console = await openConsole(values.logFile, values.logFormat);
   const observe = openLog(options, console);
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, program.settings, observe);
@@ -45,7 +45,10 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
   const server = await start(
-    { settings, features: program.features, admin, http: httpFrom(values), observe },
+    {
+      ...{ settings, features: program.features, admin, http: httpFrom(values), observe },
+      writeAccess: accessWriter(console),
+    },
     options.names,
     world,
     console,

@@ -5,6 +5,7 @@ import type { KeyRecord } from "../auth/keys.ts";
 import { readRecord, readRecords } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
+import { askUsage, type KeyUsage } from "./ask-usage.ts";
 import { formatColumns } from "./columns.ts";
 import type { World } from "./command.ts";
 import { withKeysFile } from "./keys.ts";
@@ -43,13 +44,27 @@ function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: KeyState): s
 const limitText = ({ kind, limit }: KeyRecord): string =>
   kind === "cli" ? "none" : limit === null ? "default" : String(limit);
 
-function listText(records: readonly KeyRecord[], now: number): string {
+/** What a server says of keys, by id; undefined when none was asked. */
+type Usages = ReadonlyMap<string, KeyUsage> | undefined;
+
+/** Requests that passed, were refused, and the last one, for people. A server may not know a key yet. */
+function usageCells(usage: KeyUsage | undefined): [passed: string, refused: string, lastUsed: string] {
+  if (usage === undefined) return ["unknown", "unknown", "unknown"];
+  const reasons = Object.entries(usage.refused).filter(([, times]) => times > 0);
+  const refused = reasons.map(([reason, times]) => `${times} ${reason}`).join(", ");
+  return [String(usage.passed), refused || "0", usage.lastUsedAt ?? "not since the start"];
+}
+
+function listText(records: readonly KeyRecord[], now: number, usages: Usages): string {
   const rows = records.map((record) => {
     const state = stateOf(record, now);
     const { id, kind, expiresAt, name } = record;
-    return [id, kind, state.state, limitText(record), expiresAt ?? "never", scopesText(record, state), name];
+    const usage = usages ? usageCells(usages.get(id)) : [];
+    const scopes = scopesText(record, state);
+    return [id, kind, state.state, limitText(record), expiresAt ?? "never", ...usage, scopes, name];
   });
-  return formatColumns([["id", "kind", "state", "limit", "expires", "scopes", "name"], ...rows]);
+  const usage = usages ? ["passed", "refused", "last used"] : [];
+  return formatColumns([["id", "kind", "state", "limit", "expires", ...usage, "scopes", "name"], ...rows]);
 }
 
 /** The previous tokens of a key that still work, by their ends; never by their hashes. */
@@ -58,7 +73,7 @@ function previousEnds({ previous = [] }: KeyRecord, now: number): string[] {
 }
 
 /** A key for programs. */
-function keyJson(record: KeyRecord, now: number) {
+function keyJson(record: KeyRecord, now: number, usages: Usages) {
   const { state, scopes, unknownScopes } = stateOf(record, now);
   const { id, kind, name, limit, expiresAt, createdAt } = record;
   return {
@@ -74,28 +89,34 @@ function keyJson(record: KeyRecord, now: number) {
     createdAt,
     previous: previousEnds(record, now).map((end) => ({ expiresAt: end })),
     unknownFields: unknownFieldsOf(record),
+    ...(usages ? { usage: usages.get(id) ?? null } : {}),
   };
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** `keys list` */
-export async function listKeys({ values }: Options<"keys list">, world: World): Promise<void> {
+export async function listKeys(options: Options<"keys list">, world: World): Promise<void> {
+  const { values } = options;
   const records = await withKeysFile(() => readRecords(values.keys));
+  const usages = await askUsage(
+    options,
+    records.map(({ id }) => id),
+  );
   const now = Date.now();
   for (const warning of unknownFieldWarnings(records)) {
     world.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
   }
-  world.print(
-    values.json ? json({ keys: records.map((record) => keyJson(record, now)) }) : listText(records, now),
-  );
+  const keys = (): object[] => records.map((record) => keyJson(record, now, usages));
+  world.print(values.json ? json({ keys: keys() }) : listText(records, now, usages));
 }
 
 /** One key for people, a field a line. */
-function showText(record: KeyRecord, now: number): string {
+function showText(record: KeyRecord, now: number, usages: Usages): string {
   const state = stateOf(record, now);
   const ends = previousEnds(record, now);
   const unknown = unknownFieldsOf(record);
+  const [passed, refused, lastUsed] = usageCells(usages?.get(record.id));
   return formatColumns([
     ["id", record.id],
     ["kind", record.kind],
@@ -107,12 +128,21 @@ function showText(record: KeyRecord, now: number): string {
     ["expires", record.expiresAt ?? "never"],
     ...ends.map((end) => ["previous token", `works until ${end}`]),
     ...(unknown.length > 0 ? [["unknown fields", unknown.join(", ")]] : []),
+    ...(usages
+      ? [
+          ["passed", passed],
+          ["refused", refused],
+          ["last used", lastUsed],
+        ]
+      : []),
   ]);
 }
 
 /** `keys show` */
-export async function showKey({ values, positionals }: Options<"keys show">, world: World): Promise<void> {
+export async function showKey(options: Options<"keys show">, world: World): Promise<void> {
+  const { values, positionals } = options;
   const record = await withKeysFile(() => readRecord(values.keys, positionals[0]!));
+  const usages = await askUsage(options, [record.id]);
   const now = Date.now();
-  world.print(values.json ? json(keyJson(record, now)) : showText(record, now));
+  world.print(values.json ? json(keyJson(record, now, usages)) : showText(record, now, usages));
 }

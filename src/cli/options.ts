@@ -135,7 +135,10 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   for (const text of texts) {
     const problem = problemWith(setting, text);
     if (problem === undefined) continue;
-    const is = setting.kind === "text" || setting.kind === "list" ? "" : `, is ${shown(text)}`;
+    const isText = setting.kind === "text" || setting.kind === "list";
+    // An empty text has nothing to show.
+    const isShown = !setting.isSecret && (!isText || text.trim() !== "");
+    const is = isShown ? `, is ${shown(text)}` : "";
     throw new UsageError(`${name}: ${problem}${is}`);
   }
 }

@@ -38,6 +38,11 @@ export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal
   return createLog(options.values.logLevel, log, new Set(isOneTerminal ? (["listening"] as const) : []));
 }
 
+/** What takes lines of the access log; undefined where people read it, who get them like others. */
+export function accessWriter({ log }: Console): ServerOptions["writeAccess"] {
+  return log.isPretty ? undefined : (lines) => log.write(lines, true);
+}
+
 /** Starts a server, or says in one line (or a line a problem) why not. @param names of its settings, for messages */
 export async function start(
   options: ServerOptions,
@@ -45,7 +50,7 @@ export async function start(
   { columns }: World,
   console: Console,
 ): Promise<RunningServer> {
-  const place = { isTerminal: console.log.isTTY, complain: console.status, columns };
+  const place = { isTerminal: console.isTerminal, complain: console.status, columns };
   const download = startProgress(place, `downloading ${options.settings.snapshot}`, "checking");
   const bar = startProgress(place, `loading ${options.settings.snapshot}`);
   let isOver = false;
@@ -164,7 +169,7 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
 /** Runs the command. */
 export async function serve(options: Options<"serve">, world: World, program: Program): Promise<void> {
   const { values, names } = options;
-  const console = await openConsole(values.logFile);
+  const console = await openConsole(values.logFile, values.logFormat);
   const observe = openLog(options, console);
   readPrefixes(options);
   const { features } = program;
@@ -180,6 +185,7 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
     admin: await program.readAdmin?.(options, false),
     http: httpFrom(values),
     observe,
+    writeAccess: accessWriter(console),
   };
   const signals = takeSignals(world, observe, console);
   reportUnknownVariables(world.environment, program.settings, observe);

@@ -28,6 +28,11 @@ export interface NewFile {
   readonly discard: () => Promise<void>;
 }
 
+/** A new name beside a file, under which the one is made that is to take its place. */
+export function temporaryOf(file: string): string {
+  return `${file}.${randomBytes(8).toString("hex")}.tmp`;
+}
+
 /** The file that a temporary file is to become; undefined for the name of any other file. */
 export function targetOfTemporary(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1];
@@ -65,7 +70,7 @@ export async function writeNewFile(
   contents: Contents,
   { mode, keepsOwner = false }: NewFileOptions = {},
 ): Promise<NewFile> {
-  const temporary = `${file}.${randomBytes(8).toString("hex")}.tmp`;
+  const temporary = temporaryOf(file);
   const discard = (): Promise<void> => rm(temporary, { force: true }).catch(() => {});
   try {
     const handle = await open(temporary, "wx+", mode);

@@ -25,20 +25,24 @@ export async function behindLinks(file: string): Promise<string> {
   }
 }
 
+/** So many characters can a pattern look at. */
+const PATTERN_LENGTH = 64;
+
 /**
  * Whether a regular file begins with other bytes. An empty one does not, and neither does a missing one.
  *
  * @throws errors of the file system, but not that the file is missing
  */
-export async function isForeign(file: string, beginning: string): Promise<boolean> {
+export async function isForeign(file: string, beginning: string | RegExp): Promise<boolean> {
   try {
     // Opening a pipe would tell its writer that somebody reads it.
     if (!(await stat(file)).isFile()) return false;
     const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
-      const length = Buffer.byteLength(beginning);
+      const length = typeof beginning === "string" ? Buffer.byteLength(beginning) : PATTERN_LENGTH;
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, 0);
-      return bytesRead > 0 && buffer.toString("utf8", 0, bytesRead) !== beginning;
+      const text = buffer.toString("utf8", 0, bytesRead);
+      return bytesRead > 0 && !(typeof beginning === "string" ? text === beginning : beginning.test(text));
     } finally {
       await handle.close();
     }

@@ -10,6 +10,7 @@
 
 import type { RowFile } from "../model/model.ts";
 import { createRowRandom, drawUuid, type Random } from "../util/random.ts";
+import { endWhere } from "../util/sorted.ts";
 import { createHeads, type Heads, LAST_MOMENT } from "./heads.ts";
 import { drawDisplayName, drawWorldTexts } from "./names.ts";
 import { asciiBytes, type RowBytes } from "./row-bytes.ts";
@@ -215,14 +216,7 @@ function statsTable(plan: Plan): Table {
 
 /** The first world whose sum of pulls is above the mark. */
 function findPulled(pull: Float64Array, mark: number): number {
-  let low = 0;
-  let high = pull.length - 1;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (pull[middle]! <= mark) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return endWhere(0, pull.length - 1, (world) => pull[world]! <= mark);
 }
 
 const OF_WORLD = asciiBytes('","worldId":"');

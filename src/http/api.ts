@@ -4,7 +4,6 @@ import { answer, type State } from "../api/answer.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../api/headers.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Peer, Reply } from "../model/message.ts";
-import { observeRefusal } from "../observe/access-log.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../observe/metrics/counters.ts";
 import type { HttpApp } from "./server.ts";
 
@@ -21,6 +20,16 @@ function bareReply(fault: FaultName, isHead: boolean): Reply {
   };
 }
 
+/** Stands for a request whose head could not be read. */
+const NOT_READ: Ask = {
+  method: "",
+  target: "",
+  authorization: undefined,
+  ifNoneMatch: undefined,
+  ifMatch: undefined,
+  now: 0,
+};
+
 /** What an {@link HttpApp} says of requests. */
 export type ApiApp = Omit<HttpApp, "observe" | "collectGarbage">;
 
@@ -32,10 +41,7 @@ export function createApiApp(state: State): ApiApp {
     const reply = bareReply(fault, ask?.method === "HEAD");
     // A request was counted when it began.
     if (counters !== undefined && ask === undefined) countRefused(counters, "", reply.status, fault);
-    if (!state.accessLog) return reply;
-    const { observe, gate, keepsAccess: keeps } = state;
-    const lines = observeRefusal(fault, reply, peer, ask, { observe, prefixes: gate.prefixes, keeps });
-    return { ...reply, headers: reply.headers + lines };
+    return state.accessLog?.record(ask ?? { ...NOT_READ, peer }, reply) ?? reply;
   }
 
   const app = { answer: (ask: Ask) => answer(ask, state), refuse };

@@ -1,51 +1,78 @@
-/** The access log: what a request came to, as one observation, and the id by which its answer and that line can be matched. */
+/** The access log: a line a request, or an object for those who embed, and the id by which its answer and that line can be matched. */
 
 import { randomBytes } from "node:crypto";
 import { splitTarget } from "../api/router.ts";
-import type { FaultName } from "../model/fault.ts";
-import type { Ask, Peer, Reply } from "../model/message.ts";
+import type { ClientOf } from "../model/client-address.ts";
+import type { Ask, Reply } from "../model/message.ts";
 import { requestIdOf, traceOf } from "../model/request-ids.ts";
 import type { Keeps } from "../util/sampling.ts";
-import type { Observation, Observe } from "./events.ts";
+import type { Observe } from "./events.ts";
+import { timeNow } from "./log/log.ts";
 
-type RequestObservation = Extract<Observation, { kind: "request" }>;
+type Prefixes = Readonly<Record<"api" | "cli", string>>;
 
-/** Where accesses are reported to, and what tokens begin with, so that none is. */
-export interface AccessLog {
+/** How accesses are logged. */
+export interface AccessLogOptions {
+  /** Receives an object a request, unless there is `write`. */
   readonly observe: Observe;
-  readonly prefixes: Readonly<Record<"api" | "cli", string>>;
-  /** Which of them; all when absent. */
-  readonly keeps?: Keeps | undefined;
+  /** Takes the lines of requests instead, each with its end. */
+  readonly write?: ((line: string) => void) | undefined;
+  /** Beginnings of tokens, so that none is logged. */
+  readonly prefixes: Prefixes;
+  readonly keeps: Keeps;
+  readonly clientOf: ClientOf;
+  /** Fields that are written where they are asked for: `query`, `userAgent`. */
+  readonly fields: readonly string[];
 }
 
 /** Ids of requests: unlike those of other runs, and in order within one thread. */
 const RUN = randomBytes(4).toString("hex");
+/** All numbers of two digits. */
+const LOW = Array.from({ length: 36 * 36 }, (_, n) => n.toString(36).padStart(2, "0"));
 let requests = 0;
+let high = "";
 
 function nextId(): string {
-  return `${RUN}-${(++requests).toString(36)}`;
+  const low = ++requests % LOW.length;
+  if (low === 0 || high === "") high = `${RUN}-${Math.floor(requests / LOW.length).toString(36)}`;
+  return high + LOW[low]!;
 }
 
-/** The id that a request brought, or a new one. */
-function idFor(headers: Ask["headers"], prefixes: AccessLog["prefixes"]): string {
-  return requestIdOf(headers, prefixes) ?? nextId();
-}
-
-/** Longest path and method that are logged, in characters. */
-const MAX_PATH = 512;
+/** Longest texts of a client that are logged, and longest method, in characters. */
+const MAX_TEXT = 512;
 const MAX_METHOD = 32;
 
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
-const NOT_VISIBLE_ASCII = /[^\x21-\x7e]/g;
+const ESCAPES = /%([\da-f]{2})/gi;
 
-/** A segment of a path without what may be a token: from a prefix on nothing is left. */
-function redacted(segment: string, prefixes: AccessLog["prefixes"]): string {
-  let text = segment;
+/** Texts that are logged as they are, also in JSON, unless they hold a token: visible ASCII without `"`, `#`, `%` and a backslash. */
+const PLAIN = /^[!$&-[\]-~]*$/;
+
+function holdsToken(text: string, { api, cli }: Prefixes): boolean {
+  return text.includes(api) || text.includes(cli);
+}
+
+/** A part of a text without what may be a token: after a prefix nothing is left, and where escapes hide one nothing at all. */
+function redacted(part: string, prefixes: Prefixes): string {
+  let text = part;
   for (const prefix of [prefixes.api, prefixes.cli]) {
     const at = text.indexOf(prefix);
     if (at >= 0) text = `${text.slice(0, at + prefix.length)}***`;
   }
-  return text;
+  if (text !== part || !part.includes("%")) return text;
+  const plain = part.replace(ESCAPES, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return holdsToken(plain, prefixes) ? "***" : part;
+}
+
+/** A client's text as it may be logged: no token, visible ASCII and spaces alone, of bounded length. @param separator of parts */
+function loggedText(text: string, separator: string, prefixes: Prefixes): string {
+  const safe = text
+    .split(separator)
+    .map((part) => redacted(part, prefixes))
+    .join(separator)
+    .slice(0, MAX_TEXT + 1)
+    .replace(/[^ -~]/g, encodeUnit);
+  return safe.length > MAX_TEXT ? `${safe.slice(0, MAX_TEXT)}...` : safe;
 }
 
 /**
@@ -54,18 +81,18 @@ function redacted(segment: string, prefixes: AccessLog["prefixes"]): string {
  *
  * @param route pattern that it matched, or ""
  */
-export function loggedPath(target: string, route: string, prefixes: AccessLog["prefixes"]): string {
-  const { path } = splitTarget(target.replace(SCHEME_AND_AUTHORITY, ""));
+export function loggedPath(target: string, route: string, prefixes: Prefixes): string {
+  const { path } = splitTarget(target.startsWith("/") ? target : target.replace(SCHEME_AND_AUTHORITY, ""));
   // A route without a parameter is matched by one path only.
   if (route !== "" && !route.includes(":")) return path;
-  const safe = path
-    .split("#", 1)[0]!
-    .split("/")
-    .map((segment) => redacted(segment, prefixes))
-    .join("/")
-    .slice(0, MAX_PATH + 1)
-    .replace(NOT_VISIBLE_ASCII, encodeUnit);
-  return safe.length > MAX_PATH ? `${safe.slice(0, MAX_PATH)}...` : safe;
+  if (path.length <= MAX_TEXT && PLAIN.test(path) && !holdsToken(path, prefixes)) return path;
+  return loggedText(path.split("#", 1)[0]!, "/", prefixes).replaceAll(" ", "%20");
+}
+
+/** The query of a target likewise; undefined where there is none. */
+function loggedQuery(target: string, prefixes: Prefixes): string | undefined {
+  const query = splitTarget(target).query.split("#", 1)[0]!;
+  return query === "" ? undefined : loggedText(query, "&", prefixes).replaceAll(" ", "%20");
 }
 
 function encodeUnit(unit: string): string {
@@ -73,32 +100,105 @@ function encodeUnit(unit: string): string {
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
 }
 
-function requestIdHeader(id: string): string {
-  return `X-Request-Id: ${id}\r\n`;
+/** A text in JSON. */
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/**
- * Begins to observe a request.
- *
- * @returns what observes its reply, and gives it back with the id in its headers, whether it is kept or not
- */
-export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply {
-  const { headers } = ask;
-  const id = idFor(headers, log.prefixes);
-  const began = performance.now();
-  // Once a connection is gone its address is, too.
-  const client = ask.peer?.remoteAddress;
-  return (reply) => {
-    const { route, status, keyId, body, fault } = reply;
-    const ms = Math.round((performance.now() - began) * 1000) / 1000;
-    const sample = log.keeps?.(status, ms) ?? 1;
-    const withId: Reply = { ...reply, headers: reply.headers + requestIdHeader(id), etag: undefined };
-    if (sample === 0) return withId;
-    const observation: RequestObservation = {
+function withId(reply: Reply, id: string): Reply {
+  const { status, headers, body, route, keyId, fault, quota } = reply;
+  const lines = `${headers}X-Request-Id: ${id}\r\n`;
+  return { status, headers: lines, body, route, keyId, fault, etag: undefined, quota };
+}
+
+/** A field of a line that is left out where it has no value. */
+function optional(name: string, value: string | undefined): string {
+  return value === undefined ? "" : `,"${name}":${quoted(value)}`;
+}
+
+/** Of each line between its time and the request's id. */
+const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
+
+/** The access log of one thread. */
+export class AccessLog {
+  readonly #options: AccessLogOptions;
+  readonly #hasQuery: boolean;
+  readonly #hasAgent: boolean;
+
+  constructor(options: AccessLogOptions) {
+    this.#options = options;
+    this.#hasQuery = options.fields.includes("query");
+    this.#hasAgent = options.fields.includes("userAgent");
+  }
+
+  /**
+   * Logs a request.
+   *
+   * @param began when it came, by the monotonic clock; absent where it was refused at once
+   * @returns the reply with the id in its headers, whether the line is kept or not
+   */
+  record(ask: Ask, reply: Reply, began?: number): Reply {
+    const { keeps, prefixes, write } = this.#options;
+    const ms = began === undefined ? 0 : Math.round((performance.now() - began) * 1000) / 1000;
+    const id = requestIdOf(ask.headers, prefixes) ?? nextId();
+    const sample = keeps(reply.status, ms);
+    if (sample > 0) {
+      if (write === undefined) this.#observe(ask, reply, id, ms, sample);
+      else write(this.#line(ask, reply, id, ms, sample));
+    }
+    return withId(reply, id);
+  }
+
+  #query({ target }: Ask): string | undefined {
+    return this.#hasQuery ? loggedQuery(target, this.#options.prefixes) : undefined;
+  }
+
+  #userAgent({ headers }: Ask): string | undefined {
+    const text = this.#hasAgent ? headers?.get("user-agent") : undefined;
+    return text ? loggedText(text, " ", this.#options.prefixes) : undefined;
+  }
+
+  /** The line as text at once: an object in between would cost as much again. */
+  #line(
+    ask: Ask,
+    { route, status, body, keyId, fault }: Reply,
+    id: string,
+    ms: number,
+    sample: number,
+  ): string {
+    const { clientOf, prefixes } = this.#options;
+    const trace = traceOf(ask.headers);
+    return (
+      `{"level":"info","time":"${timeNow()}${AFTER_TIME}${id}","method":${quoted(ask.method.slice(0, MAX_METHOD))},"path":` +
+      quoted(loggedPath(ask.target, route, prefixes)) +
+      optional("query", this.#query(ask)) +
+      `,"route":"${route}","status":${status},"bytes":${body.length},"ms":${ms},"keyId":${quoted(keyId)}` +
+      optional("client", clientOf(ask)) +
+      optional("fault", fault) +
+      optional("userAgent", this.#userAgent(ask)) +
+      (trace === undefined ? "" : `,"traceId":"${trace.traceId}","parentId":"${trace.parentId}"`) +
+      (sample === 1 ? "" : `,"sample":${sample}`) +
+      ',"msg":"request"}\n'
+    );
+  }
+
+  #observe(
+    ask: Ask,
+    { route, status, body, keyId, fault }: Reply,
+    id: string,
+    ms: number,
+    sample: number,
+  ): void {
+    const { clientOf, prefixes, observe } = this.#options;
+    const query = this.#query(ask);
+    const client = clientOf(ask);
+    const userAgent = this.#userAgent(ask);
+    observe({
       kind: "request",
       id,
       method: ask.method.slice(0, MAX_METHOD),
-      path: loggedPath(ask.target, route, log.prefixes),
+      path: loggedPath(ask.target, route, prefixes),
+      ...(query === undefined ? {} : { query }),
       route,
       status,
       bytes: body.length,
@@ -106,45 +206,9 @@ export function observeAccess(ask: Ask, log: AccessLog): (reply: Reply) => Reply
       keyId,
       ...(client === undefined ? {} : { client }),
       ...(fault === undefined ? {} : { fault }),
-      ...traceOf(headers),
+      ...(userAgent === undefined ? {} : { userAgent }),
+      ...traceOf(ask.headers),
       ...(sample === 1 ? {} : { sample }),
-    };
-    log.observe(observation);
-    return withId;
-  };
-}
-
-/**
- * Observes what was refused before it became a request.
- *
- * @param heard method and target, where the parser came that far
- * @returns the header line with the id
- */
-export function observeRefusal(
-  fault: FaultName,
-  { status, body }: Pick<Reply, "status" | "body">,
-  peer: Peer | undefined,
-  heard: Pick<Ask, "method" | "target" | "headers"> | undefined,
-  log: AccessLog,
-): string {
-  const id = idFor(heard?.headers, log.prefixes);
-  const sample = log.keeps?.(status, 0) ?? 1;
-  if (sample === 0) return requestIdHeader(id);
-  const client = peer?.remoteAddress;
-  log.observe({
-    kind: "request",
-    id,
-    method: heard?.method.slice(0, MAX_METHOD) ?? "",
-    path: heard === undefined ? "" : loggedPath(heard.target, "", log.prefixes),
-    route: "",
-    status,
-    bytes: body.length,
-    ms: 0,
-    keyId: "",
-    ...(client === undefined ? {} : { client }),
-    fault,
-    ...traceOf(heard?.headers),
-    ...(sample === 1 ? {} : { sample }),
-  });
-  return requestIdHeader(id);
+    });
+  }
 }

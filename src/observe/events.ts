@@ -144,6 +144,8 @@ export const CORE_EVENTS = {
     method: string;
     /** Without query and without anything that may be a token. */
     path: string;
+    /** Where it is asked for and the target has one; tokens in it are masked. */
+    query?: string;
     /** Path pattern of the operation, or "". */
     route: string;
     status: number;
@@ -152,10 +154,12 @@ export const CORE_EVENTS = {
     ms: number;
     /** "" when no key was found. */
     keyId: string;
-    /** Address of the peer; absent without a connection. */
+    /** Address of the client, which a trusted proxy names, or of the peer; absent without a connection. */
     client?: string;
     /** Name of the error that was answered. */
     fault?: string;
+    /** Where it is asked for and sent. */
+    userAgent?: string;
     /** Of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
     traceId?: string;
     parentId?: string;
@@ -178,7 +182,7 @@ export const CORE_EVENTS = {
     level: "warn",
     text: ({ fault }) => `bad tokens from one address, the last one: ${FAULTS[fault].message}`,
     meaning:
-      "An address (`client`; of IPv6 a network of 64 bits) sent ten tokens or more within a minute that are unknown, malformed, disabled or expired; `count` says how many since its last line, of which there is one a minute at most, `fault` the error that the last one was answered with. Behind a proxy it is the proxy's.",
+      "An address (`client`; of IPv6 a network of 64 bits) sent ten tokens or more within a minute that are unknown, malformed, disabled or expired; `count` says how many since its last line, of which there is one a minute at most, `fault` the error that the last one was answered with. Behind a proxy it is the proxy's, unless `--trusted-proxies` names that.",
   }),
   "state-restored": event<{ file: string; keys: number; reset: number }>({
     level: "info",

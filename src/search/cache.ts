@@ -2,8 +2,8 @@
 
 import type { Observe } from "../observe/events.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
-import { pageOf, type ResultSet } from "./query/result-set.ts";
-import { createResultCache } from "./result-cache.ts";
+import { createResultCache, type ResultCache } from "./result-cache.ts";
+import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
 /** What became of the searches of a generation, and what the cache holds. */
@@ -59,22 +59,112 @@ export interface UncachedSearch {
 /** In front of the terms of each search. */
 const PREFIXES = { users: "u ", worlds: "w " } as const;
 
-type FindPage = Search["users"];
-type Answer = ReturnType<FindPage>;
+type Answer = ReturnType<Search["users"]>;
 
 /** @internal What a search that was not answered came to. */
 export function whyBusy(caller: Caller): SearchOutcome {
   return caller.isGone() ? "dropped" : "busy";
 }
 
-function pageOrBusy(results: ResultSet | Busy, page: PageOf): Found | Busy {
-  return results === BUSY ? BUSY : pageOf(results, page);
-}
-
 /** A search whose result comes later, and who waits for it. */
 interface UnderWay {
   readonly result: Promise<ResultSet | Busy>;
   readonly callers: Caller[];
+}
+
+/** A search that is not in the cache. */
+interface Asked {
+  readonly name: "users" | "worlds";
+  readonly key: string;
+  readonly term: string;
+  readonly page: PageOf;
+  readonly caller: Caller;
+}
+
+/** Both searches of a generation, their cache, and those that wait. */
+class CachedSearches {
+  readonly #find: UncachedSearch;
+  readonly cache: ResultCache;
+  readonly #keepsResults: boolean;
+  readonly #pending: PendingSearches;
+  readonly #count: CountSearch | undefined;
+  /**
+   * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait in the
+   * queue of the first.
+   */
+  readonly #underWay = new Map<string, UnderWay>();
+  hits = 0;
+  joined = 0;
+  misses = 0;
+
+  constructor(find: UncachedSearch, maxBytes: number, pending: PendingSearches, count?: CountSearch) {
+    this.#find = find;
+    this.cache = createResultCache(maxBytes);
+    this.#keepsResults = maxBytes > 0;
+    this.#pending = pending;
+    this.#count = count;
+  }
+
+  find(name: Asked["name"], term: string, page: PageOf, caller: Caller): Answer {
+    const key = PREFIXES[name] + term;
+    const known = this.cache.find(key, page);
+    if (known !== undefined) {
+      this.hits++;
+      this.#count?.(name, "cached");
+      return known;
+    }
+    const asked = { name, key, term, page, caller };
+    const coming = this.#underWay.size > 0 ? this.#underWay.get(`${caller.key} ${key}`) : undefined;
+    return coming === undefined ? this.#search(asked) : this.#join(coming, asked);
+  }
+
+  /** Counts a search by its outcome. @returns the page that was asked for */
+  #pageOf(results: ResultSet | Busy, { name, page, caller }: Asked, outcome: SearchOutcome): Found | Busy {
+    this.#count?.(name, results === BUSY ? whyBusy(caller) : outcome);
+    return results === BUSY ? BUSY : pageOf(results, page);
+  }
+
+  #search(asked: Asked): Answer {
+    const { name, key, term, page, caller } = asked;
+    this.misses++;
+    const callers = [caller];
+    const isGone = (): boolean => callers.every((one) => one.isGone());
+    const found = this.#find[name](term, page, { key: caller.key, isGone });
+    if (found instanceof Promise) {
+      const result = this.#keepsResults ? this.#share(asked, found, callers) : found;
+      return result.then((results) => this.#pageOf(results, asked, "searched"));
+    }
+    if (found !== BUSY) this.cache.keep(key, found, page);
+    return this.#pageOf(found, asked, "searched");
+  }
+
+  /** Lets others of the same key wait for a result, and keeps it. */
+  #share({ key, page, caller }: Asked, found: Promise<ResultSet | Busy>, callers: Caller[]): typeof found {
+    const joint = `${caller.key} ${key}`;
+    const result = found
+      .then((results) => {
+        if (results !== BUSY) this.cache.keep(key, results, page);
+        return results;
+      })
+      .finally(() => {
+        if (this.#underWay.get(joint)?.result === result) this.#underWay.delete(joint);
+      });
+    this.#underWay.set(joint, { result, callers });
+    return result;
+  }
+
+  #join({ result, callers }: UnderWay, asked: Asked): Answer {
+    const { name, term, page, caller } = asked;
+    const leave = this.#pending.enter(caller.key);
+    if (leave === undefined) return this.#pageOf(BUSY, asked, "busy");
+    this.joined++;
+    callers.push(caller);
+    return result.finally(leave).then((results) => {
+      // The result may hold another page: the first of all that wait asks for this one.
+      if (results !== BUSY && results.has(page)) return this.#pageOf(results, asked, "joined");
+      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.find(name, term, page, caller);
+    });
+  }
 }
 
 /**
@@ -91,81 +181,11 @@ export function withCache(
   pending: PendingSearches = UNBOUNDED,
   count?: CountSearch,
 ): CachedSearch {
-  const cache = createResultCache(maxBytes);
-  /**
-   * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait in the
-   * queue of the first.
-   */
-  const underWay = new Map<string, UnderWay>();
-  let hits = 0;
-  let joined = 0;
-  let misses = 0;
-
-  function cached(name: "users" | "worlds", find: FindResults, prefix: string): FindPage {
-    /** Counts a search by its outcome; returns what it found. */
-    function counted<What>(found: What | Busy, caller: Caller, outcome: SearchOutcome): What | Busy {
-      count?.(name, found === BUSY ? whyBusy(caller) : outcome);
-      return found;
-    }
-
-    function search(key: string, term: string, page: PageOf, caller: Caller): Answer {
-      misses++;
-      const callers = [caller];
-      const found = find(term, page, { key: caller.key, isGone: () => callers.every((one) => one.isGone()) });
-      if (found === BUSY) return counted(BUSY, caller, "busy");
-      if (!(found instanceof Promise)) {
-        cache.keep(key, found, page);
-        return counted(pageOf(found, page), caller, "searched");
-      }
-      if (maxBytes === 0)
-        return found.then((results) => counted(pageOrBusy(results, page), caller, "searched"));
-      const joint = `${caller.key} ${key}`;
-      const result = found
-        .then((results) => {
-          if (results !== BUSY) cache.keep(key, results, page);
-          return results;
-        })
-        .finally(() => {
-          if (underWay.get(joint)?.result === result) underWay.delete(joint);
-        });
-      underWay.set(joint, { result, callers });
-      return result.then((results) => counted(pageOrBusy(results, page), caller, "searched"));
-    }
-
-    function join(
-      { result, callers }: UnderWay,
-      term: string,
-      page: PageOf,
-      caller: Caller,
-    ): Busy | Promise<Found | Busy> {
-      const leave = pending.enter(caller.key);
-      if (leave === undefined) return counted(BUSY, caller, "busy");
-      joined++;
-      callers.push(caller);
-      return result.finally(leave).then((results) => {
-        // What came may be another page; of all who wait for this one the first asks for it.
-        if (results !== BUSY && results.has(page)) return counted(pageOf(results, page), caller, "joined");
-        return caller.isGone() ? counted(BUSY, caller, "busy") : findPage(term, page, caller);
-      });
-    }
-
-    function findPage(term: string, page: PageOf, caller: Caller): Answer {
-      const key = prefix + term;
-      const known = cache.find(key, page);
-      if (known !== undefined) {
-        hits++;
-        return counted(known, caller, "cached");
-      }
-      const coming = underWay.size > 0 ? underWay.get(`${caller.key} ${key}`) : undefined;
-      return coming === undefined ? search(key, term, page, caller) : join(coming, term, page, caller);
-    }
-    return findPage;
-  }
-
+  const all = new CachedSearches(search, maxBytes, pending, count);
   return {
-    users: cached("users", search.users, PREFIXES.users),
-    worlds: cached("worlds", search.worlds, PREFIXES.worlds),
-    holds: (table, term, page) => cache.holds(PREFIXES[table] + term, page),
-    counts: () => ({ hits, joined, misses, ...cache.size() }),
+    users: (term, page, caller) => all.find("users", term, page, caller),
+    worlds: (term, page, caller) => all.find("worlds", term, page, caller),
+    holds: (table, term, page) => all.cache.holds(PREFIXES[table] + term, page),
+    counts: () => ({ hits: all.hits, joined: all.joined, misses: all.misses, ...all.cache.size() }),
   };
 }

@@ -3,7 +3,7 @@
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
 import type { Found, PageOf } from "../store/generation.ts";
-import { pageOf, type ResultSet } from "./query/result-set.ts";
+import { pageOf, type ResultSet } from "./result-set.ts";
 
 /** Bytes that an entry costs beside its rows and its JSON; measured roughly. */
 const ENTRY_BYTES = 200;

@@ -2,12 +2,10 @@
 
 import type { PageOf, Store } from "../store/generation.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { ResultSet } from "./query/result-set.ts";
-import type { NameIndex } from "./shared/name-index.ts";
-import type { Work } from "./shared/work.ts";
-import type { WorldIndex } from "./shared/world-index.ts";
-import { indexUsers, openUsers, searchUsers } from "./users.ts";
-import { indexWorlds, openWorlds, rankWorldsAnew, searchWorlds } from "./worlds.ts";
+import type { ResultSet } from "./result-set.ts";
+import { indexUsers, type NameIndex, openUsers, searchUsers } from "./users.ts";
+import type { Work } from "./work.ts";
+import { indexWorlds, openWorlds, rankWorldsAnew, searchWorlds, type WorldIndex } from "./worlds.ts";
 
 /** What is indexed of a store. All of it lies in shared memory and can be handed to other threads. */
 export interface SearchIndex {

@@ -3,36 +3,32 @@
  *
  * Their words are indexed by trigrams. Documents are numbered in order of the
  * all-time ranking, so document order is popularity order.
+ *
+ * A query is split into terms: the documents of a single one are found and
+ * ranked at once, those of several are intersected first. What is short is done
+ * without a pause and without the bitsets that long searches borrow.
  */
 
 import type { PageOf } from "../store/generation.ts";
+import { BitsetLoan } from "./bitset.ts";
+import { findAll, LONG, withoutContained } from "./conjunction.ts";
+import { AT_ONCE, countEntries, unite } from "./document-sets.ts";
 import { fold } from "./fold.ts";
-import type { CountEntriesIn } from "./index/entry-counts.ts";
-import { SMALL } from "./index/frequent.ts";
-import { orderNames } from "./index/name-order.ts";
-import { renumber, renumberNames, renumberWords } from "./index/renumber.ts";
-import { buildTopTable, emptyTopTable, findTopAgain } from "./index/top-table.ts";
-import { WordIndexBuilder } from "./index/word-index.ts";
-import { BitsetLoan } from "./query/bitset-pool.ts";
-import {
-  findWorlds,
-  type OpenWorldIndex,
-  openWorldIndex,
-  rankFound,
-  rankShort,
-} from "./query/find-worlds.ts";
-import { findNameRange } from "./query/name-order.ts";
-import type { ResultSet } from "./query/result-set.ts";
-import { findKnown, wordsAt } from "./query/term.ts";
-import { TextsBuilder } from "./shared/texts.ts";
-import { mostOfTable, TABLE_PAGE, type TopTable } from "./shared/top-table.ts";
-import { runNow, type Work } from "./shared/work.ts";
-import type { WorldIndex } from "./shared/world-index.ts";
+import { sizeOfRange } from "./locate.ts";
+import { type NameOrder, orderNames } from "./name-order.ts";
+import { type Asked, rank, rankList, rankWords } from "./rank.ts";
+import { renumber, renumberNames, renumberWords } from "./renumber.ts";
+import type { ResultSet } from "./result-set.ts";
+import { type FoundTerm, findTerm, gatherDocuments } from "./terms.ts";
+import { TextsBuilder, WHITE_SPACE } from "./texts.ts";
+import { type OpenWordIndex, openWords, type WordIndex, WordIndexBuilder } from "./word-index.ts";
+import type { Work } from "./work.ts";
 
-/** The top-k worlds of an n-gram are found beforehand when its words have so many postings together. */
-const FREQUENT = 64;
-/** The same in a small index. */
-const FREQUENT_IN_SMALL = 1024;
+/** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
+export interface WorldIndex {
+  readonly words: WordIndex;
+  readonly nameOrder: NameOrder;
+}
 
 /**
  * Indexes worlds.
@@ -40,8 +36,7 @@ const FREQUENT_IN_SMALL = 1024;
  * @param ranking world rows, most popular first
  * @param nameOf name by row
  * @param descriptionOf description by row
- * @param least documents of short n-grams, and the top-k of any, are found beforehand when its words have so many
- *   postings together
+ * @param least documents of short n-grams are found beforehand when its words have so many postings together
  * @param mostTrigrams where the words have more distinct ones, their bigrams are indexed
  */
 export function indexWorlds(
@@ -60,56 +55,30 @@ export function indexWorlds(
     builder.addField(name, true);
     builder.addField(fold(descriptionOf(row)), false);
   }
-  const { words, entriesIn } = builder.finish(least, mostTrigrams);
-  const index = { words, nameOrder: orderNames(names.finish(), ranking) };
-  return { ...index, topTable: indexTop(index, entriesIn, least) };
+  return { words: builder.finish(least, mostTrigrams), nameOrder: orderNames(names.finish(), ranking) };
 }
 
 /** Puts indexed worlds in the order of another ranking of the same rows; takes a fraction of the time of indexing them. */
-export function rankWorldsAnew({ words, nameOrder, topTable }: WorldIndex, ranking: Uint32Array): WorldIndex {
+export function rankWorldsAnew({ words, nameOrder }: WorldIndex, ranking: Uint32Array): WorldIndex {
   const numbers = renumber(nameOrder.rows, ranking);
-  const index = {
+  return {
     words: renumberWords(words, numbers),
     nameOrder: renumberNames(nameOrder, numbers, ranking),
   };
-  const open = openWorldIndex({ ...index, topTable: emptyTopTable() });
-  const find = (ngram: string): ResultSet => runNow(findWorlds(open, ngram, TABLE_PAGE));
-  return { ...index, topTable: findTopAgain(topTable, find) };
 }
 
-/** Makes the top-k table of n-grams within words. @param entriesIn what a range of postings weighs */
-function indexTop(
-  worlds: Omit<WorldIndex, "topTable">,
-  entriesIn: CountEntriesIn,
-  least = worlds.words.wordPostings.entries.length < SMALL ? FREQUENT_IN_SMALL : FREQUENT,
-): TopTable {
-  const index = openWorldIndex({ ...worlds, topTable: emptyTopTable() });
-  const { words, nameOrder } = index;
-  const { trigrams, wordPostings } = words;
-  const most = Math.max(trigrams.postings.length, wordPostings.entries.length);
-  const loan = new BitsetLoan(words.pool);
-  return buildTopTable(
-    trigrams,
-    { least, weigh: entriesIn, mostNgrams: mostOfTable(most, wordPostings.documents) },
-    ({ ngram }) => {
-      const { from, equalEnd } = findNameRange(nameOrder, ngram);
-      return from < equalEnd;
-    },
-    ({ ngram, postings }) => {
-      const found = findKnown(words, ngram) ?? runNow(wordsAt(trigrams, postings));
-      const short = rankShort(index, found, ngram);
-      if (short !== undefined) return short;
-      const results = runNow(rankFound(index, found, ngram, { term: ngram, page: TABLE_PAGE }, loan));
-      loan.end();
-      return results;
-    },
-  );
+/** Worlds that can be searched. */
+export interface OpenWorldIndex extends WorldIndex {
+  readonly words: OpenWordIndex;
 }
 
-/** Makes an index searchable on the calling thread. */
-export function openWorlds(index: WorldIndex): OpenWorldIndex {
-  return openWorldIndex(index);
+/** Makes indexed worlds searchable on the calling thread. */
+export function openWorlds({ words, nameOrder }: WorldIndex): OpenWorldIndex {
+  return { words: openWords(words), nameOrder };
 }
+
+/** How many different terms of a query count. */
+const MAX_TERMS = 10;
 
 /**
  * Finds the worlds that contain every term of a query in name or description.
@@ -119,6 +88,61 @@ export function openWorlds(index: WorldIndex): OpenWorldIndex {
  * @returns world rows: name equal to the query, name beginning with it, name
  *   containing every term, the rest
  */
-export function searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
-  return findWorlds(index, term, page);
+export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
+  const terms = termsOf(term);
+  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
+  // Most searches end here: nothing of what long ones need is made for them.
+  const short = found === undefined ? undefined : rankShort(index, found, term);
+  if (short !== undefined) return short;
+  const loan = new BitsetLoan(index.words.pool);
+  const asked = { term, page };
+  try {
+    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
+    const set = yield* findAll(index.words, terms, loan);
+    return rankShort(index, set, term) ?? (yield* rank(set, index.nameOrder, asked, loan));
+  } finally {
+    loan.end();
+  }
+}
+
+/** The terms that count. */
+function termsOf(query: string): readonly string[] {
+  const terms = query.split(WHITE_SPACE);
+  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
+}
+
+/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
+function rankShort(
+  { words, nameOrder }: OpenWorldIndex,
+  found: FoundTerm,
+  term: string,
+): ResultSet | undefined {
+  if (found instanceof Uint32Array) {
+    const entries = countEntries(words.wordPostings, found);
+    return entries <= AT_ONCE ? rankWords(words, found, entries, nameOrder, term) : undefined;
+  }
+  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
+  return rankList(found.entries, nameOrder, term);
+}
+
+/** Ranks what a single term was found in, with pauses. */
+function* rankFound(
+  { words, nameOrder }: OpenWorldIndex,
+  found: FoundTerm,
+  term: string,
+  asked: Asked,
+  loan: BitsetLoan,
+): Work<ResultSet> {
+  if ("kind" in found) return yield* rank(found, nameOrder, asked, loan);
+  if ("range" in found) {
+    if (sizeOfRange(found.range) > LONG) yield "long";
+    return yield* rank(yield* gatherDocuments(words, found, term, loan), nameOrder, asked, loan);
+  }
+  const { starts, entries } = words.wordPostings;
+  if (countEntries(words.wordPostings, found) > LONG) yield "long";
+  if (found.length === 1) {
+    const list = entries.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
+    return yield* rank({ kind: "list", entries: list }, nameOrder, asked, loan);
+  }
+  return yield* rank(yield* unite(words.wordPostings, found, words, loan), nameOrder, asked, loan);
 }

@@ -1,5 +1,6 @@
 /** The listener for operators, as the server knows it: who opens it, and what it is told. */
 
+import type { KeyUse } from "../auth/key-use.ts";
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCells } from "../observe/metrics/counters.ts";
@@ -21,6 +22,8 @@ export interface AdminGiven {
   readonly sharedLimits: SharedLimitsPlan | undefined;
   /** Where requests are counted. */
   readonly requestCells: RequestCells;
+  /** Where each thread that serves counts the requests of keys. */
+  readonly keyUse: readonly KeyUse[];
   readonly observe: Observe;
 }
 

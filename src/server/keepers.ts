@@ -1,6 +1,7 @@
 /** What keeps a state current: keys, snapshot, counts and shared limits, opened one after the other. */
 
 import type { CountsKeeper } from "../auth/keep-counts.ts";
+import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord, type KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
@@ -28,6 +29,10 @@ export interface OpenStateOptions extends SearchingOptions {
   readonly sharedCounters?: boolean;
   /** How limits are shared with other replicas; not at all when absent. */
   readonly sharedLimits?: SharedLimitsPlan | undefined;
+  /** Where each thread that serves counts the requests of each key; nothing is counted when absent. */
+  readonly keyUse?: readonly KeyUse[] | undefined;
+  /** Takes lines of the access log, whole; each request is observed when absent. */
+  readonly writeAccess?: ((lines: string) => void) | undefined;
   /** Told of loads and looks. */
   readonly snapshotEvents?: SnapshotEvents;
 }

@@ -99,7 +99,7 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   if (setting.path !== undefined) return checkPath(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
-  const isSecret = setting.problem !== undefined;
+  const { isSecret } = setting;
   const is = isSecret ? "" : `, is ${kindOf(given)}`;
   if (typeof given !== type) {
     if (isSecret) fail(`option "${name}" must be a ${setting.value} as text, is a ${typeof given}`);

@@ -90,7 +90,9 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     keys: current.keys,
     generation: keepers.snapshots.current(),
     requestCounters: keepers.searching.requestCounters,
+    keyUse: options.searchesHere === false ? undefined : options.keyUse?.[0],
     observe,
+    writeAccess: options.writeAccess,
     features: options.features,
   });
   current.state = state;

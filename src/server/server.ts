@@ -3,6 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { State } from "../api/answer.ts";
+import { createKeyUse } from "../auth/key-use.ts";
 import { mergeNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
@@ -66,11 +67,13 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   if (open === undefined) return { options: given };
   const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
-  const admin = await open({ settings, servingThreads, sharedLimits, requestCells, observe });
+  const keyUse = createKeyUse(servingThreads, settings.rateWindow);
+  const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, observe });
   observe({ kind: "admin-listening", url: admin.url });
   const options: ServerOptions = {
     ...given,
     requestCells,
+    keyUse,
     snapshotEvents: admin.snapshotEvents,
     onProgress(share) {
       admin.onProgress(share);
@@ -166,18 +169,23 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const { settings, requestCells, observe } = options;
+  const { settings, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
     port: settings.port,
     sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
+    writesAccess: writeAccess !== undefined,
     requestCells,
+    keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   // Imported when it is needed: most servers have one thread.
   const { startServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await startServingThreads(count, task, opened, mergeNotices(observe));
+  const threads = await startServingThreads(count, task, opened, {
+    observe: mergeNotices(observe),
+    writeAccess,
+  });
   admin?.takeThreads(threads.tell);
   return threads;
 }

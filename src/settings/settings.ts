@@ -10,6 +10,7 @@
  * Long: the table of all settings, a row each.
  */
 
+import { problemWithProxy } from "../model/client-address.ts";
 import { SCOPES } from "../model/model.ts";
 
 /** Name of a command of the core. */
@@ -27,6 +28,7 @@ export type CoreCommand =
   | "check"
   | "diff"
   | "build"
+  | "rollback"
   | "openapi"
   | "completion";
 
@@ -54,12 +56,14 @@ export interface Setting<C extends string = string> {
   readonly path?: "read" | "written";
   /** Words that are values; of a list those that can be offered, which its command checks. */
   readonly choices?: readonly string[];
+  /** Of text or a list: what else is wrong with a value, or undefined. */
+  readonly problem?: (text: string) => string | undefined;
   /** Flag of a setting without which this one does nothing; whoever gives it alone is told. */
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
-  /** What is wrong with a text that its kind allows; undefined when it will do. It quotes nothing of it: it may hold a secret. */
-  readonly problem?: (text: string) => string | undefined;
+  /** Its value may hold a secret: no message quotes it. */
+  readonly isSecret?: true;
   /** Whether it is an option of the library, too. */
   readonly isOption?: true;
   readonly meaning: string;
@@ -95,8 +99,30 @@ export const MAX_SNAPSHOT_BYTES = {
   meaning: "Maximum uncompressed size of a snapshot, all files together.",
 } as const;
 
+/** The row of all commands that replace a snapshot. */
+export const ALLOW_SHRINK = {
+  flag: "allow-shrink",
+  kind: "flag",
+  meaning:
+    "Accept a new snapshot that has less than half of the users or worlds of the one that it replaces.",
+} as const;
+
+/** The row of all commands that publish versions. */
+export const KEEP = {
+  flag: "keep",
+  kind: "integer",
+  value: "N",
+  default: "3",
+  min: 0,
+  max: 1_000_000,
+  meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
+} as const;
+
 /** The row of all commands whose result can be JSON. */
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
+
+/** Fields of the access log that are written where they are asked for. */
+const ACCESS_FIELDS = ["query", "userAgent"] as const;
 
 /** The rows of the core. */
 export const CORE_SETTINGS = [
@@ -205,13 +231,21 @@ export const CORE_SETTINGS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build"] },
   {
-    flag: "allow-shrink",
+    ...MAX_SNAPSHOT_BYTES,
     isOption: true,
-    kind: "flag",
-    meaning: "Accept a new snapshot that has less than half of the users or worlds being served.",
-    commands: SERVING,
+    commands: [...SERVING, "check", "diff", "build", "rollback"],
+  },
+  { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
+  { ...KEEP, commands: ["build"] },
+  {
+    flag: "to",
+    kind: "integer",
+    value: "N",
+    default: "1",
+    min: 1,
+    meaning: "How many versions to go back.",
+    commands: ["rollback"],
   },
   {
     flag: "api-key-prefix",
@@ -284,6 +318,29 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    flag: "access-log-fields",
+    kind: "list",
+    needs: "access-log",
+    value: "FIELDS",
+    choices: ACCESS_FIELDS,
+    problem: (text) =>
+      ACCESS_FIELDS.some((field) => field === text)
+        ? undefined
+        : `must be one of ${ACCESS_FIELDS.join(", ")}`,
+    meaning:
+      "More fields for the access log, joined by commas: `query` (tokens in it masked), `userAgent`. Default: none.",
+    commands: SERVING,
+  },
+  {
+    flag: "trusted-proxies",
+    kind: "list",
+    value: "LIST",
+    problem: problemWithProxy,
+    meaning:
+      "Proxies whose `X-Forwarded-For` says where a request comes from, for the log: addresses, ranges such as `10.0.0.0/8`, or `loopback`, joined by commas. Default: none.",
+    commands: SERVING,
+  },
+  {
     flag: "log-file",
     kind: "text",
     path: "written",
@@ -297,6 +354,15 @@ export const CORE_SETTINGS = [
     choices: ["debug", "info", "warn", "error", "silent"],
     default: "info",
     meaning: "Lowest level of the lines that are logged.",
+    commands: SERVING,
+  },
+  {
+    flag: "log-format",
+    kind: "choice",
+    choices: ["auto", "json", "pretty"],
+    default: "auto",
+    meaning:
+      "Form of the log: `json`, a line an event, `pretty`, for people, or `auto`: pretty on a terminal.",
     commands: SERVING,
   },
   {
@@ -477,6 +543,23 @@ export const CORE_SETTINGS = [
     kind: "flag",
     meaning: "Write a `manifest.json` too; one that is there is always renewed.",
     commands: ["build"],
+  },
+  {
+    flag: "usage",
+    kind: "text",
+    value: "URL",
+    meaning:
+      "Ask the admin listener at this URL, such as `http://127.0.0.1:8788/`, what became of the requests of each key in this window, and when the last one came.",
+    commands: ["keys list", "keys show"],
+  },
+  {
+    flag: "admin-token-file",
+    kind: "text",
+    needs: "usage",
+    path: "read",
+    value: "FILE",
+    meaning: "File with the bearer token that the admin listener asks for.",
+    commands: ["keys list", "keys show"],
   },
   {
     flag: "no-index",

@@ -11,6 +11,7 @@ export const SHARED_LIMITS_SETTINGS = [
     after: "rate-window",
     kind: "text",
     value: "URL",
+    isSecret: true,
     problem: problemWithRedisUrl,
     meaning:
       "Share the limits of API keys with other replicas by a Valkey or Redis server (7 or newer) or cluster: `redis:`, " +

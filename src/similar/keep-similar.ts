@@ -1,8 +1,8 @@
 /** Results of searches for similar names that are kept, so that to go from page to page takes one search. */
 
-import { ListedResults, pageOf } from "../search/query/result-set.ts";
 import { createResultCache } from "../search/result-cache.ts";
-import type { Work } from "../search/shared/work.ts";
+import { ListedResults, pageOf } from "../search/result-set.ts";
+import type { Work } from "../search/work.ts";
 import type { SearchName } from "../server/search/search-messages.ts";
 import type { Found, PageOf } from "../store/generation.ts";
 import type { SimilarSearches } from "./similar.ts";

@@ -6,7 +6,7 @@
  * there before (open addressing, linear probing).
  */
 
-import type { Work } from "../search/shared/work.ts";
+import type { Work } from "../search/work.ts";
 import { Candidates } from "./candidates.ts";
 
 /** Longer names, in UTF-16 units, are not found; the distance to one takes time in its length. */

@@ -13,12 +13,12 @@
  */
 
 import { fold } from "../search/fold.ts";
-import { pageOf } from "../search/query/result-set.ts";
+import { pageOf } from "../search/result-set.ts";
 import type { Searches } from "../search/search.ts";
-import type { Work } from "../search/shared/work.ts";
+import type { Work } from "../search/work.ts";
 import type { Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
-import { codePointsOf, substringDistance, wholeDistance } from "./distance.ts";
+import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
 import { indexSimilarNames, type SimilarNames } from "./names.ts";
 
 /** So many of the best are counted. */

@@ -17,17 +17,25 @@ export class SnapshotError extends Error {
 /** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
 
-/** A line for each table of which most is gone; `--allow-shrink` accepts that. */
-function shrinkProblems(before: Store, after: Store): string[] {
-  const problems: string[] = [];
-  for (const table of ["users", "worlds"] as const) {
-    const from = before[table].rows;
-    const to = after[table].rows;
-    if (from < SHRINK_GUARD_ROWS || to >= from / 2) continue;
-    const lost = `${to} visible rows, less than half of the ${from} being served`;
-    problems.push(`${table}.ndjson: ${lost}; use --allow-shrink to accept it`);
-  }
-  return problems;
+/** How many rows of the tables are visible that must not shrink. */
+export interface VisibleRows {
+  readonly users: number;
+  readonly worlds: number;
+}
+
+/** How many of a store's are. */
+export function visibleIn({ users, worlds }: Store): VisibleRows {
+  return { users: users.rows, worlds: worlds.rows };
+}
+
+/** What is told of each table of which most is gone. @param where those are of which there were more, as in "being served" */
+export function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string): string[] {
+  return (["users", "worlds"] as const)
+    .filter((table) => before[table] >= SHRINK_GUARD_ROWS && after[table] < before[table] / 2)
+    .map((table) => {
+      const lost = `${after[table]} visible rows, less than half of the ${before[table]} ${where}`;
+      return `${table}.ndjson: ${lost}`;
+    });
 }
 
 /** A line when other contents come under the name that is being served. */
@@ -38,5 +46,7 @@ function renameProblems(before: Store, after: Store): string[] {
 
 /** Why a server would not serve one after the other, a line each. */
 export function refusalsOf(before: Store, after: Store, allowShrink: boolean): string[] {
-  return [...renameProblems(before, after), ...(allowShrink ? [] : shrinkProblems(before, after))];
+  const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(before), visibleIn(after), "being served");
+  const problems = shrunk.map((problem) => `${problem}; use --allow-shrink to accept it`);
+  return [...renameProblems(before, after), ...problems];
 }

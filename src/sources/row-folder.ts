@@ -3,10 +3,14 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
-import { loadSnapshot } from "../snapshot/load.ts";
+import type { Before } from "../snapshot/kept.ts";
+import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
+import { type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
+import { refuseShrunk, type ShrinkGuard, ShrunkError } from "../snapshot/shrink-guard.ts";
 import { isObject } from "../util/json.ts";
 import type { WrittenFile } from "./row-file.ts";
 
@@ -33,23 +37,44 @@ export function generationOf(prefix: string, files: RowFiles): string {
   return `${prefix}-${hash.digest("hex").slice(0, 16)}`;
 }
 
-/** Writes the manifest beside the files. @param more fields that no load reads */
+/** What a manifest says besides its files. */
+export interface ManifestFields {
+  readonly generation: string;
+  /** The moment of the data, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Told to the next publication, lest it shrinks; no load reads it. */
+  readonly visible?: VisibleRows;
+  /** Other fields that no load reads. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** Writes the manifest beside the files. */
 export async function writeManifest(
   folder: string,
-  generation: string,
   files: RowFiles,
-  more: Readonly<Record<string, unknown>> = {},
+  { generation, createdAt, visible, more }: ManifestFields,
 ): Promise<void> {
   const manifest = {
     format: FORMAT,
     generation,
-    createdAt: formatTime(Date.now()),
+    createdAt: formatTime(createdAt),
     files: Object.fromEntries(
       Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]),
     ),
+    visible,
     ...more,
   };
-  await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  await writeFile(join(folder, MANIFEST), textOf(manifest));
+}
+
+function textOf(manifest: object): string {
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+/** Renews the moment of the data of what is published: it was looked at, and is the same. */
+export async function renewManifest(folder: string, createdAt: number): Promise<void> {
+  const manifest = await readManifestOf(folder);
+  await replaceFile(join(folder, MANIFEST), textOf({ ...manifest, createdAt: formatTime(createdAt) }));
 }
 
 /** Whether a published folder holds the same rows in the same form. */
@@ -67,12 +92,31 @@ export async function holdsSame(
   );
 }
 
-/** Has the rows checked as a load would. @throws {BadRowsError}; the signal's reason */
-export async function checkRows(
+/** How rows are checked. */
+export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** What was published last, so that files which did not change are not read again. */
+  readonly before?: Before | undefined;
+}
+
+/**
+ * Writes the manifest of rows that are to be published, and has them checked as a load would.
+ *
+ * @throws {BadRowsError} when they would not load; {@link ShrunkError}; the signal's reason
+ */
+export async function completeRows(
   folder: string,
-  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
-): Promise<void> {
-  const checked = await loadSnapshot(folder, { maxBytes, signal });
+  files: RowFiles,
+  fields: Omit<ManifestFields, "visible">,
+  { maxBytes, signal, before, ...guard }: CheckOptions,
+): Promise<Loaded> {
+  await writeManifest(folder, files, fields);
+  const checked = await loadSnapshot(folder, { maxBytes, signal, ...(before && { before }) });
   signal.throwIfAborted();
   if (!checked.ok) throw new BadRowsError(checked.problems);
+  const visible = visibleIn(checked.store);
+  await refuseShrunk(visible, { ...guard, maxBytes });
+  await writeManifest(folder, files, { ...fields, visible });
+  return checked;
 }

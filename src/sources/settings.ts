@@ -1,6 +1,6 @@
 /** The settings of snapshots from elsewhere: by URL, out of a database, of another server. */
 
-import { MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
 import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
 /** @internal Their rows. */
@@ -27,6 +27,8 @@ export const SOURCES_SETTINGS = [
     commands: ["serve", "check"],
   },
   { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
+  { ...ALLOW_SHRINK, commands: ["export", "mirror"] },
+  { ...KEEP, commands: ["export", "mirror"] },
   {
     flag: "postgres",
     kind: "text",
@@ -64,6 +66,17 @@ export const SOURCES_SETTINGS = [
     max: 31_536_000,
     meaning: "Go on, and look for what is new every so many seconds. Default: once.",
     commands: ["export", "mirror"],
+  },
+  {
+    flag: "live-every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning:
+      "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
+      "files as they are. Default: never.",
+    commands: ["export"],
   },
   { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
   { ...TOKEN_FILE, commands: ["mirror"] },

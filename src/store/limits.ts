@@ -24,9 +24,6 @@ export const MOST_CODE_UNITS = 2 ** 31;
 /** Most words of all worlds together, each counted once a world. */
 export const MOST_OCCURRENCES = 2 ** 31 - 1;
 
-/** Most n-grams in a table of best results. */
-export const MOST_TABLE_NGRAMS = 2 ** 26;
-
 /** Most bytes of documents that are found beforehand. */
 export const MOST_FOUND_BYTES = 2 ** 33;
 

@@ -1,23 +1,6 @@
 /** What somebody may have meant by a word that is not known. */
 
-/** Edits between two words: insert, delete, replace a character, or swap two neighbours. */
-function distance(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, at) => at);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let at = 1; at <= to.length; at++) {
-      const same = from[row - 1] === to[at - 1];
-      let edits = Math.min(last[at]! + 1, current[at - 1]! + 1, last[at - 1]! + (same ? 0 : 1));
-      const swapped = row > 1 && at > 1 && from[row - 1] === to[at - 2] && from[row - 2] === to[at - 1];
-      if (swapped) edits = Math.min(edits, beforeLast[at - 2]! + 1);
-      current.push(edits);
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return last[to.length]!;
-}
+import { codePointsOf, wholeDistance } from "./distance.ts";
 
 /**
  * The known word that is nearest to one that is not known.
@@ -30,7 +13,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   for (const candidate of known) {
     // A word of a different length by more than that is further away still.
     if (Math.abs(candidate.length - word.length) >= least) continue;
-    const edits = distance(word.toLowerCase(), candidate.toLowerCase());
+    const edits = wholeDistance(codePointsOf(word.toLowerCase()), codePointsOf(candidate.toLowerCase()));
     if (edits < least) {
       least = edits;
       best = candidate;

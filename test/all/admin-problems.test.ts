@@ -65,7 +65,7 @@ describe("problems of a server", () => {
     const { status: code, text } = await ready();
     assert.deepEqual(
       [code, Object.keys(JSON.parse(text))],
-      [200, ["status", "generation", "loadedAt", "ageSeconds"]],
+      [200, ["status", "generation", "loadedAt", "ageSeconds", "createdAt"]],
     );
     const loads = await metric('orrery_keys_loads_total{result="loaded"}');
     writeKeys(keys, keyRecord(TOKEN));

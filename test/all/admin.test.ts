@@ -248,6 +248,7 @@ describe("with threads that serve", { skip: "missing" in node && node.missing },
     }, "the requests of all threads");
     const { hits, joined, misses } = status.searchCache;
     assert.deepEqual([hits + joined + misses, status.keys.busiest[0].used], [24, 24]);
+    assert.equal(status.keys.busiest[0].passed, 24);
     assert.deepEqual(
       status.threads.all.map((one: { role: string; number: number }) => [one.role, one.number]),
       [

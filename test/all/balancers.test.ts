@@ -14,7 +14,7 @@ import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
-import { killAll, type Served, serve } from "../support/process.ts";
+import { killAll, type Served, serve, until } from "../support/process.ts";
 
 const BASE = "/api/public/v1";
 /** A key that may ask once. */
@@ -38,7 +38,11 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       keyRecord(ONCE, { id: "once", limit: 2 }),
     );
     adminPort = await freePort();
-    server = await serve("data/sample", keys, ["--admin", String(adminPort), "--access-log"]);
+    server = await serve("data/sample", keys, [
+      ...["--admin", String(adminPort), "--access-log"],
+      // One address alone: the others of the loopback network are clients here.
+      ...["--trusted-proxies", "127.0.0.1"],
+    ]);
   });
   after(async () => {
     await killAll();
@@ -63,8 +67,20 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       after(() => balancer?.end());
 
       /** One request by HTTP/2. */
-      async function ask(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-        const session = connect(`https://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false });
+      async function ask(
+        path: string,
+        headers: Record<string, string> = {},
+        localAddress = "127.0.0.1",
+      ): Promise<Answer> {
+        const options = {
+          port: balancer.port,
+          ALPNProtocols: ["h2"],
+          rejectUnauthorized: false,
+          localAddress,
+        };
+        const session = connect(`https://127.0.0.1:${balancer.port}`, {
+          createConnection: () => connectTls({ host: "127.0.0.1", ...options }),
+        });
         const all = { ":path": BASE + path, authorization: `Bearer ${TOKEN}`, ...headers };
         const stream = session.request(all, { endStream: true });
         // A session that fails also fails its stream, which is what is waited for.
@@ -141,6 +157,26 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         assert.equal(headers["x-request-id"], `given-${name}-1`);
         const own = await ask("/stats");
         assert.match(String(own.headers["x-request-id"]), /^[\w.~+/=:@-]+$/);
+      });
+
+      it("tells the client's address, which no client can forge", async () => {
+        const from = `127.0.0.${isNginx ? 7 : 8}`;
+        const forged = ["6.6.6.6", "6.6.6.6, 127.0.0.1", "127.0.0.1", "unknown,", "::1"];
+        for (const [at, value] of forged.entries()) {
+          const id = { "x-request-id": `client-${name}-${at}` };
+          await ask("/stats", { ...id, "x-forwarded-for": value }, from);
+          const logged = await until(
+            () => server.logs("request").find((line) => line.id === id["x-request-id"]),
+            "its line",
+          );
+          assert.equal(logged.client, from, value);
+        }
+        for (let times = 0; times < 12; times++)
+          await ask("/stats", { authorization: "Bearer svc_sk_wrong", "x-forwarded-for": "6.6.6.6" }, from);
+        await until(
+          () => server.logs("bad-tokens").some(({ client }) => client === from),
+          () => server.stderr(),
+        );
       });
 
       it("compresses pages, and a crawler keeps its generation by If-Match all the same", async () => {

@@ -286,7 +286,16 @@ describe("the dashboard", { skip }, () => {
           { kind: "limits-away", since, message: "<b>The counter server cannot be asked.</b>" },
         ],
         limits: { ...status.limits, shared: true, server: "away", since, losses: 3 },
-        keys: { ...status.keys, busiest: [{ ...key, id: "key_".padEnd(64, "0123456789") }] },
+        keys: {
+          ...status.keys,
+          busiest: [
+            {
+              ...key,
+              ...{ id: "key_".padEnd(64, "0123456789"), passed: 3, lastUsedAt: status.now },
+              refused: { ...key!.refused, rate_limited: 12, scope: 1 },
+            },
+          ],
+        },
         requests: { ...status.requests, routes: [{ ...status.requests.routes[0], route: "" }] },
       };
       await page.route("**/status", (route) => route.fulfill({ json: wrong }));
@@ -304,6 +313,10 @@ describe("the dashboard", { skip }, () => {
       assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
       assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
       assert.match(await textOf(page, "#routes th"), /^other paths$/);
+      assert.match(
+        await textOf(page, "#keys .use"),
+        /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/,
+      );
       for (const colorScheme of ["light", "dark"] as const) {
         for (const width of [1600, 1280, 400]) {
           await page.emulateMedia({ colorScheme });

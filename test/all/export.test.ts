@@ -232,11 +232,11 @@ describe("export from PostgreSQL", { skip }, () => {
     }
   });
 
-  it("keeps the version before, removes older ones, and changes nothing on a failure", async (t) => {
+  it("keeps as many versions as it is told, removes older ones, and changes nothing on a failure", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
     const seen: string[] = [];
     for (let round = 0; round < 3; round++) {
-      assert.equal((await exportTo(out)).status, 0);
+      assert.equal((await exportTo(out, "--keep", "1")).status, 0);
       seen.push(realpathSync(out));
     }
     const kept = readdirSync(`${out}.versions`).map((name) => realpathSync(join(`${out}.versions`, name)));

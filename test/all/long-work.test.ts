@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { runNow, type Work } from "../../src/search/shared/work.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { runNow, type Work } from "../../src/search/work.ts";
 
 /** Times every stretch between two yields; the longest, in milliseconds of CPU time. */
 function longestStretch<Result>(work: Work<Result>): { longest: number; result: Result } {

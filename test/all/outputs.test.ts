@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { need } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { type Ended, get, type LogLine, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
@@ -125,6 +127,49 @@ describe("outputs", { concurrency: 2 }, () => {
     for (let n = 0; n < 5; n++) assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
     child.kill("SIGTERM");
     assert.deepEqual(await ended(), { status: 0, signal: null });
+  });
+
+  test("the log has the form that is asked for, in a file again and again", async (t) => {
+    const here = place(t);
+    const file = join(here.folder, "log");
+    for (const format of ["pretty", "json", "auto", "pretty"]) {
+      const { child, ended } = launch(
+        [...serving(here), "--log-file", file, "--log-format", format],
+        "pipe",
+        "pipe",
+      );
+      await get(`${await urlFrom(reading(child, "stdout"))}/stats`, { token: TOKEN });
+      child.kill("SIGTERM");
+      assert.deepEqual(await ended(), { status: 0, signal: null }, format);
+      const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+      const shape =
+        format === "pretty" ? /^\d{4}-\S+Z INFO {2}request pid=/ : /^\{"level":"info",.*"event":"request"/;
+      assert.ok(
+        lines.slice(-5).some((line) => shape.test(line)),
+        lines.join("\n"),
+      );
+    }
+  });
+
+  test("the log on a terminal is for people, unless asked for otherwise", {
+    skip: need("script"),
+  }, async (t) => {
+    const here = place(t);
+    for (const format of ["auto", "json"]) {
+      const command = [...COMMAND, ...serving(here), "--log-format", format].map((word) => `'${word}'`);
+      const child = spawn("script", ["-qfec", command.join(" "), "/dev/null"], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      children.add(child);
+      const text = reading(child, "stdout");
+      const url = await urlFrom(text);
+      await get(`${url}/stats`, { token: TOKEN });
+      const line = format === "auto" ? /INFO {2}request pid=(\d+)/ : /"pid":(\d+),"event":"request"/;
+      const [pid] = (await until(() => line.exec(text()), `a line: ${format}`)).slice(1).filter(Boolean);
+      assert.equal(/"event"/.test(text()), format === "json", text());
+      process.kill(Number(pid), "SIGTERM");
+      await until(() => child.exitCode !== null, "its end");
+    }
   });
 
   test("a full disk under the log is not noticed, nor is a reader of standard output that has gone", async (t) => {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { whyNoSharing } from "../../src/http/port.ts";
+import { manifestOf, snapshotFiles } from "../support/folders.ts";
 import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
@@ -107,6 +108,8 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
   before(async () => {
     const test = { after: (done: () => void) => void scope.push(done) };
     const { folder, snapshot, keys } = place(test);
+    const manifest = { ...manifestOf(snapshotFiles(), "told"), createdAt: new Date().toISOString() };
+    writeFileSync(join(snapshot, "manifest.json"), JSON.stringify(manifest));
     writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_few", { limit: 3 }));
     const [adminPort, port] = [await freePort(), await freePort()];
     admin = `http://127.0.0.1:${adminPort}`;

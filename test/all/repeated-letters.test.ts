@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexTrigrams } from "../../src/search/index/trigrams.ts";
-import { TextsBuilder } from "../../src/search/shared/texts.ts";
-import { runNow, type Work } from "../../src/search/shared/work.ts";
-import { indexNames, indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { indexTrigrams } from "../../src/search/index-trigrams.ts";
+import { TextsBuilder } from "../../src/search/texts.ts";
+import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { runNow, type Work } from "../../src/search/work.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 import { checkResults, classOf, scan } from "../support/search-scan.ts";
 
@@ -50,7 +50,7 @@ test("names of one letter are told from those that only begin with the term or c
   );
   const builder = new TextsBuilder();
   for (const name of names) builder.add(name);
-  const byBigrams = indexNames(indexTrigrams(builder.finish(), 0));
+  const byBigrams = { trigrams: indexTrigrams(builder.finish(), 0) };
   for (const index of [indexUsers(names.length, (row) => names[row]!), byBigrams].map(openUsers)) {
     for (const units of [99, 150, 240]) {
       for (const term of ["z".repeat(units), `y${"z".repeat(units)}`]) {

@@ -2,18 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { WordIndexBuilder } from "../../src/search/index/word-index.ts";
-import { BitsetLoan } from "../../src/search/query/bitset-pool.ts";
-import { findAll } from "../../src/search/query/conjunction.ts";
-import { gatherDocuments } from "../../src/search/query/gather.ts";
-import { locate } from "../../src/search/query/locate.ts";
-import { mergeTerms } from "../../src/search/query/merge-terms.ts";
-import { PostingReader } from "../../src/search/query/posting-reader.ts";
-import { listOfBits } from "../../src/search/query/unite.ts";
-import { type OpenWordIndex, openWords } from "../../src/search/query/word-index.ts";
-import { addRange } from "../../src/search/shared/bitset.ts";
-import type { DocumentSet } from "../../src/search/shared/document-set.ts";
-import { runNow } from "../../src/search/shared/work.ts";
+import { addRange, BitsetLoan } from "../../src/search/bitset.ts";
+import { findAll, mergeTerms } from "../../src/search/conjunction.ts";
+import { type DocumentSet, listOfBits } from "../../src/search/document-sets.ts";
+import { locate } from "../../src/search/locate.ts";
+import { PostingReader } from "../../src/search/posting-reader.ts";
+import { gatherDocuments } from "../../src/search/terms.ts";
+import { type OpenWordIndex, openWords, WordIndexBuilder } from "../../src/search/word-index.ts";
+import { runNow } from "../../src/search/work.ts";
 import { createRandom } from "../../src/util/random.ts";
 
 const random = createRandom(1, "alike");
@@ -71,7 +67,7 @@ function indexOf(documents: readonly Document[]): OpenWordIndex {
     builder.addField(name, true);
     builder.addField(description, false);
   }
-  return openWords(builder.finish().words);
+  return openWords(builder.finish());
 }
 
 /** Entries of the documents that hold every term, by brute force. */

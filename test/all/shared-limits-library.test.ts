@@ -9,7 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
+import { runInside } from "../support/inside.ts";
 import { need } from "../support/need.ts";
+import { keyRecord, writeKeys } from "../support/place.ts";
 import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
 
 const TARGET = "/api/public/v1/stats";
@@ -52,6 +54,26 @@ describe("programs that embed the library", { skip: need(PROGRAM) }, () => {
       statuses.push(await DOORS[at % DOORS.length]!(replicas[at % replicas.length]!));
     }
     assert.deepEqual(statuses, [...Array<number>(limit).fill(200), ...Array<number>(5).fill(429)]);
+    for (const { close } of replicas) close();
+  });
+
+  it("count a key that gets a new token on, whichever of its tokens comes to which program", async () => {
+    const { url } = await startRedis();
+    const limit = 12;
+    const file = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN, { id: "turned", limit }));
+    const replicas = await Promise.all([1, 2].map(() => open(limit, { keys: file, sharedLimits: url })));
+    const statuses: number[] = [];
+    let token = TOKEN;
+    for (let at = 0; at < limit + 4; at++) {
+      if (at === 4) {
+        token = (await runInside(["keys", "rotate", "turned", "--keys", file])).stdout.trim();
+        for (const { reload } of replicas) await reload();
+      }
+      const { ask } = replicas[at % 2]!;
+      const reply = await ask({ target: TARGET, authorization: `Bearer ${at % 3 === 0 ? TOKEN : token}` });
+      statuses.push(reply.status);
+    }
+    assert.deepEqual(statuses, [...Array<number>(limit).fill(200), ...Array<number>(4).fill(429)]);
     for (const { close } of replicas) close();
   });
 

@@ -6,25 +6,40 @@ import { count, counted, duration, moment } from "./format.ts";
 
 function makeKeyRow(): HTMLElement {
   const row = makeRow(["text", "number", "number", "text", "number"]);
-  row.cells[0]!.append(foreign("", "name"), foreign("", "id code"));
+  row.cells[0]!.append(foreign("", "name"), foreign("", "id code"), make("small", { class: "use" }));
   row.cells[3]!.append(make("progress", { "aria-label": "Used" }));
   row.cells[3]!.classList.add("spare");
   return row;
 }
 
+/** What became of its requests: "3 passed, 12 refused (rate limited 12), last one 4 s ago". */
+function useText({ passed, refused, lastUsedAt }: KeyStatus, nowSeconds: number): string {
+  const reasons = Object.entries(refused).filter(([, times]) => times > 0);
+  const all = reasons.reduce((sum, [, times]) => sum + times, 0);
+  const why = reasons.map(([reason, times]) => `${reason.replace("_", " ")} ${count(times)}`).join(", ");
+  const texts = [`${count(passed)} passed`, all === 0 ? "none refused" : `${count(all)} refused (${why})`];
+  if (lastUsedAt !== null) {
+    texts.push(`last one ${duration(Math.max(0, nowSeconds - Date.parse(lastUsedAt) / 1000))} ago`);
+  }
+  return texts.join(", ");
+}
+
 function updateKeyRow(row: HTMLElement, key: KeyStatus, nowSeconds: number): void {
   const { cells } = row as HTMLTableRowElement;
-  const [name, id] = cells[0]!.children as unknown as [HTMLElement, HTMLElement];
+  const [name, id, use] = cells[0]!.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
   setForeign(name, key.name);
   setForeign(id, key.id);
   setText(cells[1]!, count(key.remaining));
   cells[1]!.classList.toggle("problem", key.remaining === 0);
   setText(cells[2]!, count(key.limit));
   const used = cells[3]!.firstElementChild as HTMLProgressElement;
-  used.max = Math.max(1, key.limit);
+  show(used, key.limit !== null);
+  used.max = Math.max(1, key.limit ?? 0);
   used.value = Math.min(key.used, used.max);
   used.classList.toggle("spent", key.remaining === 0);
   setText(cells[4]!, duration(key.resetEpochSeconds - nowSeconds));
+  setText(use, useText(key, nowSeconds));
+  use.classList.toggle("problem", key.passed === 0 && Object.values(key.refused).some((times) => times > 0));
 }
 
 function showLimits({ shared, server, since, losses, requests }: LimitsStatus): void {

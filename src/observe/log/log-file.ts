@@ -55,7 +55,7 @@ function openNow(file: string): number | undefined {
 }
 
 /** Refuses a file that is no log. What cannot be read may be a log all the same: who may only append may not read. */
-async function refuseForeign(file: string, beginning: string): Promise<void> {
+async function refuseForeign(file: string, beginning: RegExp): Promise<void> {
   if (await isForeign(file, beginning).catch(() => false))
     throw new ForeignFileError("is no log of orrery, and nothing is appended to it");
 }
@@ -63,10 +63,10 @@ async function refuseForeign(file: string, beginning: string): Promise<void> {
 /**
  * Opens the file; lines wait, as many as there is room for, while it is a pipe that nobody reads yet or the disk is full.
  *
- * @param beginning first characters of every log; a regular file with others is no log; any will do when absent
+ * @param beginning of every log; a regular file with another is no log; any will do when absent
  * @throws {ForeignFileError}, or the error of the system when the name leads to nothing that a log can be
  */
-export async function openLogFile(file: string, beginning = ""): Promise<LogFile> {
+export async function openLogFile(file: string, beginning = /^/): Promise<LogFile> {
   await refuseForeign(file, beginning);
   const fd = openNow(file);
   const sink = createSinkTo(fd);

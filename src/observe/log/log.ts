@@ -21,16 +21,30 @@ function prettyLine(entry: Readonly<Record<string, unknown>>): string {
   return `${time} ${String(level).toUpperCase().padEnd(5)} ${plain(msg)} ${fields}\n${below.join("")}`;
 }
 
+let timeMs = 0;
+let timeText = "";
+
+/** The time of a line, written out once a millisecond. */
+export function timeNow(): string {
+  const now = Date.now();
+  if (now !== timeMs) {
+    timeMs = now;
+    timeText = new Date(now).toISOString();
+  }
+  return timeText;
+}
+
 /** Where log lines go; a {@link Sink} outside tests. */
 export interface LogSink {
-  readonly isTTY?: boolean;
+  /** Whether people read the lines, not programs. */
+  readonly isPretty?: boolean;
   /** @param isBulk one of very many, which may be dropped before others are */
   write(text: string, isBulk?: boolean): unknown;
   onDropped?(listener: (lines: number) => void): void;
 }
 
-/** Every line of a log in a file begins like this. */
-export const LOG_BEGINNING = '{"level":"';
+/** A log in a file begins with a line for programs, or for people. */
+export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
 
 /** Levels of lines and of the log, least severe first. */
 const LEVELS = ["debug", "info", "warn", "error", "silent"];
@@ -55,13 +69,13 @@ export function createLog(
     if (omitted.has(kind) || !(isAlwaysLogged || LEVELS.indexOf(severity) >= least)) return;
     const entry = {
       level: severity,
-      time: new Date().toISOString(),
+      time: timeNow(),
       pid,
       event: kind,
       ...(line?.(observation) ?? fields),
       msg: typeof text === "string" ? text : text(observation),
     };
-    sink.write(sink.isTTY ? prettyLine(entry) : `${JSON.stringify(entry)}\n`, kind === "request");
+    sink.write(sink.isPretty ? prettyLine(entry) : `${JSON.stringify(entry)}\n`, kind === "request");
   };
   sink.onDropped?.((count) => observe({ kind: "log-lines-dropped", count }));
   return observe;

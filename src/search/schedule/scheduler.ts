@@ -13,7 +13,7 @@
 
 import { setImmediate } from "node:timers";
 import { BUSY, type Busy, type Caller } from "../../store/generation.ts";
-import type { Work } from "../shared/work.ts";
+import type { Work } from "../work.ts";
 
 /** A time slice, in milliseconds, if the work yields as often. */
 const SLICE_MS = 1;

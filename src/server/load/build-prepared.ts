@@ -8,6 +8,7 @@ import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writeLoaded } from "../../snapshot/prepared/prepare.ts";
+import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
 
 /** How to prepare. */
@@ -16,6 +17,10 @@ export interface BuildOptions {
   readonly maxBytes?: number;
   /** Whether a manifest that lists the prepared file is written where there is none; one that is there is always renewed. */
   readonly manifest?: boolean;
+  /** Judges what was loaded before anything is written. */
+  readonly judge?: (visible: VisibleRows) => Promise<void>;
+  /** Called before the new file takes the place of the old one. */
+  readonly ready?: () => Promise<void>;
   /** Told what share of the rows was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
   /** Told what share of the prepared file was written, from 0 to 1. */
@@ -28,6 +33,7 @@ export interface Built {
   readonly generation: string;
   /** Bytes of the prepared file. */
   readonly bytes: number;
+  readonly visible: VisibleRows;
 }
 
 /** Row files in a folder, which may be missing. */
@@ -56,12 +62,12 @@ function isManifest(text: string): boolean {
  * its place in one step.
  *
  * @returns what was made, or why the snapshot cannot be served; nothing was changed then
- * @throws {OvertakenError} when another build began to write to the folder; any error of the file system while writing
+ * @throws what `judge` and `ready` throw; {OvertakenError} when another build began to write to the folder; any error of the file system while writing
  */
 export async function buildPrepared(
   from: string,
   to: string,
-  { maxBytes, manifest = false, onProgress, onWritten }: BuildOptions = {},
+  { maxBytes, manifest = false, judge, ready, onProgress, onWritten }: BuildOptions = {},
 ): Promise<Built | Refused> {
   const [row] = await rowFilesIn(to);
   if (row !== undefined) {
@@ -81,9 +87,12 @@ export async function buildPrepared(
   });
   if (!loaded.ok) return loaded;
   loaded.retire();
+  const visible = visibleIn(loaded.store);
+  await judge?.(visible);
   const bytes = await writeLoaded(to, loaded, loaded.index, {
     manifest,
+    ...(ready ? { ready } : {}),
     ...(onWritten ? { onProgress: onWritten } : {}),
   });
-  return { ok: true, generation: loaded.store.id, bytes };
+  return { ok: true, generation: loaded.store.id, bytes, visible };
 }

@@ -2,7 +2,7 @@
 
 import { setImmediate } from "node:timers";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
-import type { Work } from "../../search/shared/work.ts";
+import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type Found } from "../../store/generation.ts";
 import { beginWork, yieldCpu, yieldingCpu } from "../../util/process/yield-cpu.ts";
 import type { SearchAnswer, SearchBatch, SearchRequest } from "./search-messages.ts";

@@ -10,12 +10,12 @@
 
 import { setImmediate } from "node:timers";
 import type { FindResults, UncachedSearch } from "../../search/cache.ts";
-import { PartialResults, RETAINED, type ResultSet } from "../../search/query/result-set.ts";
+import { PartialResults, RETAINED, type ResultSet } from "../../search/result-set.ts";
 import { FairQueue } from "../../search/schedule/fair-queue.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Searches } from "../../search/search.ts";
-import type { Work } from "../../search/shared/work.ts";
+import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
 import type { SearchName } from "./search-messages.ts";
 

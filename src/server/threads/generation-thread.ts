@@ -5,8 +5,8 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { pageOf } from "../../search/query/result-set.ts";
 import { createResultCache } from "../../search/result-cache.ts";
+import { pageOf } from "../../search/result-set.ts";
 import {
   indexesOf,
   indexStore,
@@ -16,8 +16,8 @@ import {
   type Searches,
   type SearchIndex,
 } from "../../search/search.ts";
-import type { Work } from "../../search/shared/work.ts";
-import type { WorldIndex } from "../../search/shared/world-index.ts";
+import type { Work } from "../../search/work.ts";
+import type { WorldIndex } from "../../search/worlds.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";

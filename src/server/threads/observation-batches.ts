@@ -16,8 +16,9 @@ const MAX_BATCH = 512;
 /** Batches under way. */
 const MAX_UNDER_WAY = 2;
 
-/** Observations, and how many more were not kept. */
+/** Lines of the access log and observations, and how many more were not kept. */
 export interface ObservationBatch {
+  readonly lines: string;
   readonly observations: readonly Observation[];
   readonly dropped: number;
 }
@@ -25,6 +26,8 @@ export interface ObservationBatch {
 /** The thread's end. */
 export interface BatchSender {
   readonly observe: Observe;
+  /** Takes a line of the access log. */
+  readonly writeAccess: (line: string) => void;
   /** To be called when the main thread has taken a batch. */
   readonly taken: () => void;
   /** Sends all that waits, whatever is under way; for the thread's end. */
@@ -34,6 +37,8 @@ export interface BatchSender {
 /** Makes the thread's end. @param send puts a batch on its way */
 export function createBatchSender(send: (batch: ObservationBatch) => void): BatchSender {
   let waiting: Observation[] = [];
+  let lines = "";
+  let lineCount = 0;
   let dropped = 0;
   let underWay = 0;
   let scheduled = false;
@@ -42,13 +47,26 @@ export function createBatchSender(send: (batch: ObservationBatch) => void): Batc
     const observations = waiting.slice(0, MAX_BATCH);
     waiting = waiting.slice(MAX_BATCH);
     underWay++;
-    send({ observations, dropped });
+    send({ lines, observations, dropped });
+    lines = "";
+    lineCount = 0;
     dropped = 0;
+  }
+
+  function isEmpty(): boolean {
+    return waiting.length === 0 && lines === "" && dropped === 0;
+  }
+
+  function schedule(): void {
+    if (scheduled || underWay >= MAX_UNDER_WAY) return;
+    scheduled = true;
+    // What one turn of the event loop brings goes together.
+    setImmediate(sendSome);
   }
 
   function sendSome(): void {
     scheduled = false;
-    while (underWay < MAX_UNDER_WAY && (waiting.length > 0 || dropped > 0)) sendOne();
+    while (underWay < MAX_UNDER_WAY && !isEmpty()) sendOne();
   }
 
   return {
@@ -59,23 +77,34 @@ export function createBatchSender(send: (batch: ObservationBatch) => void): Batc
         return;
       }
       waiting.push(observation);
-      if (scheduled || underWay >= MAX_UNDER_WAY) return;
-      scheduled = true;
-      // What one turn of the event loop brings goes together.
-      setImmediate(sendSome);
+      schedule();
+    },
+    writeAccess(line) {
+      if (lineCount >= MAX_REQUESTS) {
+        dropped++;
+        return;
+      }
+      lines += line;
+      lineCount++;
+      schedule();
     },
     taken() {
       underWay--;
       sendSome();
     },
     flush() {
-      while (waiting.length > 0 || dropped > 0) sendOne();
+      while (!isEmpty()) sendOne();
     },
   };
 }
 
 /** Takes a batch at the main thread's end. */
-export function takeBatch({ observations, dropped }: ObservationBatch, observe: Observe): void {
+export function takeBatch(
+  { lines, observations, dropped }: ObservationBatch,
+  observe: Observe,
+  writeAccess?: (lines: string) => void,
+): void {
+  if (lines !== "") writeAccess?.(lines);
   for (const observation of observations) observe(observation);
   if (dropped > 0) observe({ kind: "log-lines-dropped", count: dropped });
 }

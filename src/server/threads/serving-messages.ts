@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
+import type { KeyUse } from "../../auth/key-use.ts";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
@@ -33,8 +34,12 @@ export interface ServingTask {
   readonly port: number;
   readonly sharing: Sharing;
   readonly http: HttpOptions;
+  /** Whether it sends lines of the access log, not an observation a request. */
+  readonly writesAccess: boolean;
   /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
   readonly requestCells: RequestCells | undefined;
+  /** Where the requests of each key are counted, by thread, likewise. */
+  readonly keyUse: readonly KeyUse[] | undefined;
   /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */

@@ -32,7 +32,7 @@ function say(message: FromServing): void {
 }
 
 const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
-const { observe } = observations;
+const { observe, writeAccess } = observations;
 
 const pending = sharePending(task.pending, task.thread);
 
@@ -76,8 +76,10 @@ const state = composeState(task.settings, {
   shared,
   keys: new KeyRing(task.keys.byHash, task.keys.previous),
   requestCounters,
+  keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
   observe,
+  writeAccess: task.writesAccess ? writeAccess : undefined,
   features: IN_THREADS,
 });
 // Awaited where it is used: the one-file program is no module, so nothing can be awaited here.

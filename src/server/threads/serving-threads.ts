@@ -11,12 +11,12 @@ import type { AddressInfo } from "node:net";
 import { MessageChannel, type Worker } from "node:worker_threads";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Sharing } from "../../http/port.ts";
-import type { Observe } from "../../observe/events.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
 import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import type { OpenStateOptions } from "../keepers.ts";
 import type { OpenState } from "../open.ts";
 import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";
 import { takeBatch } from "./observation-batches.ts";
@@ -78,7 +78,7 @@ export async function startServingThreads(
     follow,
     sharedLimits,
   }: Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits">,
-  observe: Observe,
+  { observe, writeAccess }: Pick<OpenStateOptions, "observe" | "writeAccess">,
 ): Promise<ServingThreads> {
   const threads = new Set<Thread>();
   const pending = createSharedPending(shared.settings.maxPendingSearches);
@@ -153,7 +153,7 @@ export async function startServingThreads(
             void worker.terminate();
             break;
           case "observations":
-            takeBatch(message, observe);
+            takeBatch(message, observe, writeAccess);
             tell(thread, { kind: "observed" });
             break;
           case "shared":

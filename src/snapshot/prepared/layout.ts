@@ -10,7 +10,7 @@ import type { Store } from "../../store/generation.ts";
 import type { Parts } from "./arrays.ts";
 
 /** Version of the format, as the file tells it. */
-export const PREPARED_VERSION = 1;
+export const PREPARED_VERSION = 2;
 
 /** All that is kept of a generation. */
 export interface PreparedContents {
@@ -56,13 +56,6 @@ const TRIGRAMS = {
   chunkTexts: "Uint32Array",
   chunkStarts: "Uint32Array",
 } as const;
-const TOP_TABLE = {
-  ngrams: TEXTS,
-  slots: "Uint32Array",
-  totals: "Uint32Array",
-  starts: "Uint32Array",
-  best: "Uint32Array",
-} as const;
 
 /** Types by name; the compiler holds it to the types of the code. */
 const CONTENTS: LayoutOf<PreparedContents> = {
@@ -80,7 +73,7 @@ const CONTENTS: LayoutOf<PreparedContents> = {
     platformStats: "string",
   },
   index: {
-    users: { trigrams: TRIGRAMS, topTable: TOP_TABLE },
+    users: { trigrams: TRIGRAMS },
     worlds: {
       words: {
         trigrams: TRIGRAMS,
@@ -99,7 +92,6 @@ const CONTENTS: LayoutOf<PreparedContents> = {
         byDocument: { starts: "Uint32Array", words: "Uint32Array" },
       },
       nameOrder: { names: TEXTS, byName: "Uint32Array", ranks: "Uint32Array", rows: "Uint32Array" },
-      topTable: TOP_TABLE,
     },
   },
   hiddenWorlds: "Uint32Array",
@@ -133,12 +125,6 @@ const trigramLengths = (trigrams: string): readonly Length[] => [
   [`${trigrams}.followers`, 1, `${trigrams}.postings`, 0],
   [`${trigrams}.chunkStarts`, 1, `${trigrams}.chunkTexts`, 0],
 ];
-const topLengths = (table: string): readonly Length[] => [
-  ...textsLengths(`${table}.ngrams`),
-  [`${table}.totals`, 1, `${table}.ngrams.count`, 0],
-  [`${table}.starts`, 1, `${table}.ngrams.count`, 0],
-];
-
 /** Lengths that follow from others. */
 const LENGTHS: readonly Length[] = [
   ...tableLengths("store.users"),
@@ -153,7 +139,6 @@ const LENGTHS: readonly Length[] = [
   ["store.instancesByWorld.starts", 1, "store.worlds.rows", 1],
   ...trigramLengths("index.users.trigrams"),
   ["index.users.trigrams.texts.starts", 1, "store.users.rows", 1],
-  ...topLengths("index.users.topTable"),
   ...trigramLengths("index.worlds.words.trigrams"),
   ["index.worlds.words.wordPostings.starts", 1, "index.worlds.words.trigrams.texts.count", 1],
   ["index.worlds.words.ngramDocuments.dense.sizes", 1, "index.worlds.words.ngramDocuments.dense.keys", 0],
@@ -165,7 +150,6 @@ const LENGTHS: readonly Length[] = [
   ["index.worlds.nameOrder.byName", 1, "store.worlds.rows", 0],
   ["index.worlds.nameOrder.ranks", 1, "store.worlds.rows", 0],
   ["index.worlds.nameOrder.rows", 1, "store.worlds.rows", 0],
-  ...topLengths("index.worlds.topTable"),
 ];
 
 /** The array, if there is one, whose length does not fit what else is there. @param lengthOf items of the array at a path */

@@ -8,8 +8,7 @@
  * found there is not: that would take a load of the rows.
  */
 
-import { NUMBER_SHIFT } from "../../search/shared/posting.ts";
-import { BIGRAM, GRAM } from "../../search/shared/trigrams.ts";
+import { BIGRAM, GRAM, NUMBER_SHIFT } from "../../search/trigrams.ts";
 import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 
 /** Looks at all items of an array, in pieces, in order. */
@@ -149,13 +148,6 @@ const trigramRules = (trigrams: string): readonly Rule[] => [
   numbersOf(`${trigrams}.chunkTexts`, `${trigrams}.texts.count`),
   numbersOf(`${trigrams}.chunkStarts`, `${trigrams}.texts.units`),
 ];
-const topRules = (table: string, rows: string): readonly Rule[] => [
-  ...textRules(`${table}.ngrams`),
-  hashRule(`${table}.slots`, `${table}.ngrams.count`),
-  [`${table}.totals`, (sizeOf) => below(sizeOf(rows) + 1)],
-  [`${table}.starts`, (sizeOf) => below(sizeOf(`${table}.best`) + 1)],
-  numbersOf(`${table}.best`, rows),
-];
 
 const WORLDS = "store.worlds.rows";
 const WORDS = "index.worlds.words";
@@ -176,7 +168,6 @@ const RULES: readonly Rule[] = [
   ...listRules("store.worldsByOwner", "store.worlds"),
   ...listRules("store.instancesByWorld", "store.instances"),
   ...trigramRules("index.users.trigrams"),
-  ...topRules("index.users.topTable", "store.users.rows"),
   ...trigramRules(`${WORDS}.trigrams`),
   startsOf(`${WORDS}.wordPostings.starts`, `${WORDS}.wordPostings.entries`),
   numbersOf(`${WORDS}.wordPostings.entries`, WORLDS, 2),
@@ -192,7 +183,6 @@ const RULES: readonly Rule[] = [
   numbersOf(`${NAMES}.byName`, WORLDS),
   numbersOf(`${NAMES}.ranks`, WORLDS),
   numbersOf(`${NAMES}.rows`, WORLDS),
-  ...topRules("index.worlds.topTable", WORLDS),
 ];
 
 /** What the arrays at some paths must be like, by path. */

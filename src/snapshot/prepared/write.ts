@@ -22,6 +22,8 @@ export type Described = Pick<Head, "createdAt" | "sources">;
 export interface WriteOptions {
   /** Whether a manifest is written where there is none; one that is there is always made anew. */
   readonly manifest: boolean;
+  /** Called when the new file is complete on the disk and the old one is still in its place; a throw leaves that. */
+  readonly ready?: () => Promise<void>;
   /** Told what share was written, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
 }
@@ -150,7 +152,7 @@ export async function writePrepared(
   folder: string,
   contents: PreparedContents,
   described: Described,
-  { manifest, onProgress = () => {} }: WriteOptions,
+  { manifest, ready, onProgress = () => {} }: WriteOptions,
 ): Promise<number> {
   await makeFolder(folder);
   const names = await readdir(folder);
@@ -172,9 +174,10 @@ export async function writePrepared(
     if (withManifest) {
       const text = describe(contents.store.id, described, { bytes, sha256 });
       written.push(await writeNewFile(place(MANIFEST), text));
-      // Whenever the process ends, what is there fits together: either file does without a manifest.
-      await rm(place(MANIFEST), { force: true });
     }
+    await ready?.();
+    // Whenever the process ends, what is there fits together: either file does without a manifest.
+    if (withManifest) await rm(place(MANIFEST), { force: true });
     for (const file of written) await file.commit();
   } catch (error) {
     for (const file of written) await file.discard();

@@ -3,10 +3,11 @@
 import type { World } from "../../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../../cli/options.ts";
 import { HeldError } from "../../files/ownership.ts";
+import { OccupiedError } from "../../files/publish.ts";
+import { ShrunkError } from "../../snapshot/shrink-guard.ts";
 import { explainUpstream, readServer } from "../../upstream/cli.ts";
 import { startRequestProgress } from "../../upstream/request-progress.ts";
 import { TIMING } from "../../upstream/timing.ts";
-import { OccupiedError } from "../publish.ts";
 import { runRounds } from "../rounds.ts";
 import { BadRowsError } from "../row-folder.ts";
 import type { Bound } from "./bound.ts";
@@ -14,7 +15,7 @@ import { type Mirror, type Mirrored, openMirror } from "./mirror.ts";
 
 /** Whether the place to publish at is to blame. */
 function isOfPlace(error: unknown): boolean {
-  return error instanceof OccupiedError || error instanceof HeldError;
+  return [OccupiedError, HeldError, ShrunkError].some((kind) => error instanceof kind);
 }
 
 /** The fewest requests that could do, and what they are for. */
@@ -68,6 +69,8 @@ export async function mirror(options: Options<"mirror">, world: World): Promise<
         searches: [...new Set(options.values.users)],
         perHour: options.values.requestsPerHour,
         maxBytes: options.values.maxSnapshotBytes,
+        keep: options.values.keep,
+        allowShrink: options.values.allowShrink,
         tell(sentence) {
           progress.end();
           world.complain(`orrery: ${sentence}\n`);

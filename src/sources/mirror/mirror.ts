@@ -7,13 +7,13 @@
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "../../files/folders.ts";
 import { hold, OWNER_ENDING } from "../../files/ownership.ts";
+import { currentVersion } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import type { Timing } from "../../upstream/timing.ts";
 import { createUpstream, type Upstream } from "../../upstream/upstream.ts";
-import { currentVersion } from "../publish.ts";
 import { type Collected, collect } from "./collect.ts";
 import { type Journal, openJournal } from "./journal.ts";
-import { isPublished, type Published, type PublishOptions, publishCollected } from "./snapshot.ts";
+import { type Published, type PublishOptions, publishCollected, renewPublished } from "./snapshot.ts";
 
 /** What to mirror, and where to. */
 export interface MirrorOptions extends PublishOptions {
@@ -94,6 +94,15 @@ async function askForNews(
   return undefined;
 }
 
+/** The moment of what was collected: of one generation when it was last seen, else when the first reply came. */
+function momentOf({ entries }: Journal, generation: string | undefined): number {
+  const times = Array.from(entries.values(), ({ at }) => at);
+  if (times.length === 0) return Date.now();
+  return times.reduce((one, other) =>
+    generation === undefined ? Math.min(one, other) : Math.max(one, other),
+  );
+}
+
 /** Sentences on what is not as somebody would expect. */
 function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string[] {
   const remarks: string[] = [];
@@ -134,11 +143,12 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
     return {
       async renew() {
         token = await readToken(tokenFile, TOKEN_OPTION);
+        const began = Date.now();
         const before = upstream.requests();
         const requests = (): number => upstream.requests() - before;
         done = 0;
         const unchanged = await askForNews(upstream, journal, options);
-        if (unchanged !== undefined && (await isPublished(out, unchanged))) {
+        if (unchanged !== undefined && (await renewPublished(out, unchanged, began))) {
           return { generation: unchanged, isNew: false, requests: requests(), collected: undefined };
         }
         await journal.drop([DONE]);
@@ -148,8 +158,8 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
         };
         const collected = await collect({ upstream, journal, searches, onProgress: setLeft });
         for (const remark of remarksOn(collected)) tell(remark);
-        const published = await publishCollected(collected, options);
         const { generation: etag } = collected;
+        const published = await publishCollected(collected, momentOf(journal, etag), options);
         const value: Done = { generation: published.generation, etag: etag ?? "", searches };
         // Without an ETag nobody can find out later whether this is still current.
         if (etag === undefined) await journal.clear();

@@ -1,12 +1,12 @@
 /** What a mirror has collected, as a snapshot. */
 
 import { join } from "node:path";
+import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { readManifestOf } from "../../snapshot/manifest.ts";
 import type { MirrorNote } from "../../upstream/mirror-note.ts";
-import { currentVersion, publishVersion } from "../publish.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
-import { checkRows, generationOf, holdsSame, type RowFiles, writeManifest } from "../row-folder.ts";
+import { completeRows, generationOf, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
 import type { Collected } from "./collect.ts";
 
 /** Where to publish, and what is said of it. */
@@ -17,6 +17,9 @@ export interface PublishOptions {
   readonly searches: readonly string[];
   /** Most bytes of rows. */
   readonly maxBytes: number;
+  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
+  readonly keep?: number;
+  readonly allowShrink?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -56,29 +59,44 @@ async function writeRows(folder: string, { users, worlds, stats, instances }: Co
   return files;
 }
 
-/** Publishes what was collected, unless just that is published. */
+/**
+ * Publishes what was collected, unless just that is published.
+ *
+ * @param createdAt the moment of the data, in milliseconds since the epoch
+ * @throws `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system
+ */
 export async function publishCollected(
   collected: Collected,
-  { out, from, searches, maxBytes, signal }: PublishOptions,
+  createdAt: number,
+  { out, from, searches, maxBytes, keep, allowShrink, signal }: PublishOptions,
 ): Promise<Published> {
   let generation = "";
   const note: MirrorNote = {
     ...{ from, searches, totalUsers: collected.platform.totalUsers },
     generation: collected.generation?.slice(1, -1) ?? null,
   };
-  const published = await publishVersion(out, async (folder, current) => {
-    const files = await writeRows(folder, collected);
-    generation = generationOf("mirror", files);
-    if (await holdsSame(current, generation, files, false)) return undefined;
-    await writeManifest(folder, generation, files, { mirror: note });
-    await checkRows(folder, { maxBytes, signal });
-    return generation;
-  });
+  const published = await publishVersion(
+    out,
+    async (folder, current) => {
+      const files = await writeRows(folder, collected);
+      generation = generationOf("mirror", files);
+      if (current !== undefined && (await holdsSame(current, generation, files, false))) {
+        await renewManifest(current, createdAt);
+        return undefined;
+      }
+      const fields = { generation, createdAt, more: { mirror: note } };
+      await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
+      return generation;
+    },
+    { keep },
+  );
   return { generation, isNew: published !== undefined };
 }
 
-/** Whether a generation is what the link leads to. */
-export async function isPublished(out: string, generation: string): Promise<boolean> {
+/** Renews the moment of the data if a generation is what the link leads to. @returns whether it is */
+export async function renewPublished(out: string, generation: string, createdAt: number): Promise<boolean> {
   const current = await currentVersion(out);
-  return current !== undefined && (await readManifestOf(current))?.generation === generation;
+  if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
+  await renewManifest(current, createdAt);
+  return true;
 }

@@ -1,16 +1,22 @@
 /** One export: rows out of PostgreSQL into a folder with a manifest, checked, and published as a whole. */
 
-import { mkdir, rm } from "node:fs/promises";
+import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { temporaryOf } from "../../files/atomic.ts";
+import { publishVersion } from "../../files/publish.ts";
 import type { TableName } from "../../model/schema.ts";
-import { publishVersion } from "../publish.ts";
+import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
+import type { Before } from "../../snapshot/kept.ts";
+import type { VisibleRows } from "../../snapshot/refusals.ts";
+import { refuseShrunk } from "../../snapshot/shrink-guard.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import {
   BadRowsError,
-  checkRows,
+  completeRows,
   generationOf,
   holdsSame,
   type RowFiles,
+  renewManifest,
   writeManifest,
 } from "../row-folder.ts";
 import { copyTables } from "./postgres.ts";
@@ -22,7 +28,7 @@ export type Prepare = (from: string, to: string, maxBytes: number) => Promise<Pr
 
 /** What preparing came to: a file of so many bytes, or what is wrong with the rows. */
 export type Prepared =
-  | { readonly ok: true; readonly bytes: number }
+  | { readonly ok: true; readonly bytes: number; readonly visible: VisibleRows }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** What to export, and where to. */
@@ -39,8 +45,23 @@ export interface ExportOptions {
   readonly maxBytes: number;
   /** Leave what is published as it is when the new rows are the same. */
   readonly onlyChanges: boolean;
+  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
+  readonly keep?: number;
+  readonly allowShrink?: boolean;
+  /** What was published last: what is equal in it is neither written anew nor checked again. */
+  readonly last?: Published | undefined;
   /** Gives up: cancels the query and removes what was written. */
   readonly signal: AbortSignal;
+}
+
+/** What was published last, for the next round. It keeps the rows in memory. */
+export interface Published {
+  readonly folder: string;
+  readonly files: RowFiles;
+  /** The moment of its data, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Undefined where it was found to be published already, by another process. */
+  readonly before: Before | undefined;
 }
 
 /** What came of an export. */
@@ -51,10 +72,19 @@ export interface Exported {
   readonly bytes: number;
   /** False when the rows are those that were published before. */
   readonly isNew: boolean;
+  /** Milliseconds that copying the rows out of the database took, hashed while they come, and checking or preparing them. */
+  readonly copyMs: number;
+  readonly checkMs: number;
+  /** Undefined where a prepared snapshot was published. */
+  readonly published: Published | undefined;
 }
 
-async function copyRows(folder: string, options: ExportOptions): Promise<RowFiles> {
-  const { from, queries, gzip, signal } = options;
+/** Copies tables to files; all that have a query. */
+async function copyRows(
+  folder: string,
+  queries: Partial<Queries>,
+  { from, gzip, signal }: ExportOptions,
+): Promise<RowFiles> {
   const files = new Map<string, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
     const name = `${table}.ndjson${gzip ? ".gz" : ""}`;
@@ -85,12 +115,21 @@ async function prepareRows(
   prepare: Prepare,
   rows: string,
   folder: string,
-  options: ExportOptions,
+  { current, ...options }: ExportOptions & { readonly current: string | undefined },
 ): Promise<number> {
-  const prepared = await unlessAborted(options.signal, prepare(rows, folder, options.maxBytes));
+  const { maxBytes, allowShrink, signal } = options;
+  const prepared = await unlessAborted(signal, prepare(rows, folder, maxBytes));
   if (!prepared.ok) throw new BadRowsError(prepared.problems);
+  await refuseShrunk(prepared.visible, { current, allowShrink, maxBytes });
   await rm(rows, { recursive: true });
+  signal.throwIfAborted();
   return prepared.bytes;
+}
+
+function sumOf(files: RowFiles, key: "rows" | "bytes"): number {
+  let sum = 0;
+  for (const file of files.values()) sum += file[key];
+  return sum;
 }
 
 /** Fills a folder that is to be published. */
@@ -99,41 +138,111 @@ async function fillFolder(
   current: string | undefined,
   options: ExportOptions,
 ): Promise<Exported> {
-  const { signal, onlyChanges, prepare } = options;
+  const { queries, onlyChanges, prepare, allowShrink, maxBytes, signal } = options;
+  const last = options.last?.folder === current ? options.last : undefined;
   const place = prepare === undefined ? folder : join(folder, "rows");
   if (prepare !== undefined) await mkdir(place);
-  const files = await copyRows(place, options);
-  const written = [...files.values()];
+  // Before the database is asked: all that was committed by then is in the rows.
+  const createdAt = Date.now();
+  const began = performance.now();
+  const files = await copyRows(place, queries, options);
+  const copied = performance.now();
   const generation = generationOf("pg", files);
-  const exported = {
+  const came = {
     generation,
-    rows: written.reduce((sum, { rows }) => sum + rows, 0),
-    bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
-    isNew: true,
+    rows: sumOf(files, "rows"),
+    bytes: sumOf(files, "bytes"),
+    copyMs: copied - began,
   };
-  if (onlyChanges && (await holdsSame(current, generation, files, prepare !== undefined)))
-    return { ...exported, isNew: false };
-  await writeManifest(place, generation, files);
-  if (prepare === undefined) {
-    await checkRows(place, options);
-    return exported;
+  if (current !== undefined && onlyChanges) {
+    if (await holdsSame(current, generation, files, prepare !== undefined)) {
+      await renewManifest(current, createdAt);
+      const published = { folder: current, files, createdAt, before: last?.before };
+      return { ...came, checkMs: 0, isNew: false, published: prepare === undefined ? published : undefined };
+    }
   }
-  const bytes = await prepareRows(prepare, place, folder, options);
-  signal.throwIfAborted();
-  return { ...exported, bytes };
+  const fields = { generation, createdAt };
+  if (prepare === undefined) {
+    if (last !== undefined) await linkEqual(folder, files, last);
+    const { store, kept } = await completeRows(place, files, fields, {
+      ...{ current, allowShrink, maxBytes, signal, before: last?.before },
+    });
+    const published = { folder, files, createdAt, before: { store, kept } };
+    return { ...came, checkMs: performance.now() - copied, isNew: true, published };
+  }
+  await writeManifest(place, files, fields);
+  const bytes = await prepareRows(prepare, place, folder, { ...options, current });
+  return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
 }
 
 /**
  * Exports once.
  *
- * @throws {BadRowsError} when the rows would not load; `PostgresError`, `OccupiedError`, `MissingPackageError`; errors of the
- *   file system; the signal's reason. Nothing is published then, and nothing is left
+ * @throws {BadRowsError} when the rows would not load; `PostgresError`, `OccupiedError`, `ShrunkError`,
+ *   `MissingPackageError`; errors of the file system; the signal's reason. Nothing is published then, and nothing is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   let exported: Exported | undefined;
-  await publishVersion(options.out, async (folder, current) => {
-    exported = await fillFolder(folder, current, options);
-    return exported.isNew ? exported : undefined;
-  });
+  await publishVersion(
+    options.out,
+    async (folder, current) => {
+      exported = await fillFolder(folder, current, options);
+      return exported.isNew ? exported : undefined;
+    },
+    { keep: options.keep },
+  );
   return exported!;
+}
+
+/**
+ * Exports instances alone, and publishes them with the other files as they are, in the place of the version that has these.
+ *
+ * @param last what was published last
+ * @returns what is published now; undefined when that is not what was published last: somebody else has published, and the
+ *   next whole export goes on
+ * @throws as {@link exportOnce} does
+ */
+export async function exportLive(options: ExportOptions, last: Published): Promise<Published | undefined> {
+  let published: Published | undefined;
+  await publishVersion(
+    options.out,
+    async (folder, current) => {
+      if (current !== last.folder) return undefined;
+      published = last;
+      const { instances } = options.queries;
+      const [[name, file] = []] = await copyRows(folder, { instances }, options);
+      if (file!.plainSha256 === last.files.get(name!)!.plainSha256) return undefined;
+      const files = new Map(last.files).set(name!, file!);
+      for (const other of files.keys())
+        if (other !== name) await linkOrCopy(join(current, other), join(folder, other));
+      const { maxBytes, signal } = options;
+      const { createdAt, before } = last;
+      const { store, kept } = await completeRows(
+        folder,
+        files,
+        { generation: generationOf("pg", files), createdAt },
+        { ...{ current, maxBytes, signal, before }, allowShrink: true },
+      );
+      published = { folder, files, createdAt, before: { store, kept } };
+      return published;
+    },
+    { keep: options.keep, replaces: true },
+  );
+  return published;
+}
+
+/** Puts links to files that were published last in the place of equal ones, if nobody has touched them since. */
+async function linkEqual(folder: string, files: RowFiles, last: Published): Promise<void> {
+  const looks = await fileFingerprintsOf(last.folder);
+  for (const { name, sha256, fingerprint } of last.before?.kept.files ?? []) {
+    if (files.get(name)?.sha256 !== sha256 || !isSameFile(looks.get(name) ?? "", fingerprint)) continue;
+    const temporary = temporaryOf(join(folder, name));
+    await linkOrCopy(join(last.folder, name), temporary);
+    await rename(temporary, join(folder, name));
+  }
+}
+
+/** Another link to a file; a copy where the file system has no such links. */
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  await link(from, to).catch(() => copyFile(from, to));
 }

@@ -151,7 +151,7 @@ async function copyTable(
   };
 }
 
-async function copyAll(queries: Queries, take: TakeTable, session: Session): Promise<void> {
+async function copyAll(queries: Partial<Queries>, take: TakeTable, session: Session): Promise<void> {
   await ask(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   // A table that did not change is to give the same rows in the same order, and times have to be what they seem.
   await ask(session, "SET LOCAL synchronize_seqscans = off");
@@ -166,7 +166,10 @@ async function copyAll(queries: Queries, take: TakeTable, session: Session): Pro
   );
   const statements: [TableName, string][] = [];
   // All of them first: a mistake in the last is to be told at once.
-  for (const table of TABLES) statements.push([table, await statementFor(table, queries[table], session)]);
+  for (const table of TABLES) {
+    const query = queries[table];
+    if (query !== undefined) statements.push([table, await statementFor(table, query, session)]);
+  }
   const checks: (() => void)[] = [];
   for (const [table, statement] of statements) checks.push(await copyTable(table, statement, take, session));
   await ask(session, "COMMIT");
@@ -183,7 +186,7 @@ async function connect({ client, say }: Session): Promise<void> {
 }
 
 /**
- * Copies the rows of all tables, of one moment, out of a database.
+ * Copies the rows of all tables that have a query, of one moment, out of a database.
  *
  * @param take gets the rows of each table in turn; it must take all of them or reject
  * @param signal cancels what the server is doing
@@ -191,7 +194,7 @@ async function connect({ client, say }: Session): Promise<void> {
  */
 export async function copyTables(
   { connectionString, secrets }: PostgresUrl,
-  queries: Queries,
+  queries: Partial<Queries>,
   take: TakeTable,
   signal: AbortSignal,
 ): Promise<void> {

@@ -5,9 +5,8 @@
  *     current.versions/…/      a snapshot each: its manifest, `copy.json`, and a symbolic link per file into `files`
  *     current                  leads to the newest whole one
  *
- * So a file that two snapshots have in common is the same file in both, its times included. (A hard link would do but for
- * its change time, by which a reload would have to read the file again.) A name in `files` says what is in it, so whoever
- * comes second finds what the first has done, and renaming over it changes nothing.
+ * So a file that two snapshots have in common is the same file in both, its times included. A name in `files` says what is in
+ * it, so whoever comes second finds what the first has done, and renaming over it changes nothing.
  *
  * Files that no copy links to are removed. Linking and removing are done by one process at a time (`files.owner`): otherwise
  * one process would remove what another has just found.
@@ -20,11 +19,12 @@ import { basename, join } from "node:path";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { HeldError, hold, OWNER_ENDING } from "../../files/ownership.ts";
+import { currentVersion, publishVersion } from "../../files/publish.ts";
+import { versionsOf } from "../../files/versions.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { isObject } from "../../util/json.ts";
-import { currentVersion, publishVersion, versionsOf } from "../publish.ts";
 import { hashOf, type SentManifest } from "./ask-manifest.ts";
 
 const RECORD = "copy.json";

@@ -5,6 +5,7 @@
  * checked; all together become the copy. Whatever fails leaves the copy as it is.
  */
 
+import { OccupiedError } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import type { Observe } from "../../observe/events.ts";
 import type { Occasion, Source } from "../../server/load/source.ts";
@@ -14,7 +15,6 @@ import { pauseAfter, TIMING, type Timing, wait } from "../../upstream/timing.ts"
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { placeOf } from "../address.ts";
-import { OccupiedError } from "../publish.ts";
 import { askManifest, readSent, type SentManifest } from "./ask-manifest.ts";
 import { Copies, type Copy } from "./copies.ts";
 import { download } from "./download.ts";

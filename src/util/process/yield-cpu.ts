@@ -8,7 +8,7 @@
 
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
-import type { Work } from "../../search/shared/work.ts";
+import type { Work } from "../../search/work.ts";
 
 /** How long the thread may work without a pause, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;

@@ -1,0 +1,160 @@
+/**
+ * Use of keys: which requests of a key passed in the window that runs, which were refused and why, and when the last one came.
+ *
+ * Every thread that serves has rows of its own in shared memory, by the slots of the keys, which it alone writes; a reader
+ * sums over the threads. A key takes 16 bytes a thread: the second of its last request, from which its window follows, and
+ * counts of that window. Refusals that few keys ever meet lie in a second table of the same size, so that its memory is
+ * touched for those keys alone.
+ */
+
+import type { FaultName } from "../model/fault.ts";
+import { MOST_SHARED } from "./limit.ts";
+
+/** Why the requests of a key are refused. */
+export const REFUSALS = ["rate_limited", "scope", "expired", "disabled", "busy"] as const;
+
+/** One of {@link REFUSALS}. */
+export type Refusal = (typeof REFUSALS)[number];
+
+/** Cells of a row in either table. */
+const ROW = 4;
+/** Second since the epoch of the last request; 0 for none. */
+const SECOND = 0;
+/** All requests of the window, refused ones included. */
+const REQUESTS = 1;
+/** Where each refusal is counted: in the first table or in that of the rare ones. */
+const COMMON = { rate_limited: 2, scope: 3 } as const;
+const RARE = { expired: 0, disabled: 1, busy: 2 } as const;
+const MOST = 2 ** 32 - 1;
+
+/** Where one thread counts. */
+export interface KeyUse {
+  /** Length of a window in seconds. */
+  readonly windowSeconds: number;
+  readonly rows: Uint32Array;
+  readonly rare: Uint32Array;
+}
+
+/**
+ * Makes the tables of so many threads; handed to another thread they are the same tables.
+ *
+ * @param slots how many keys are counted; later ones are not
+ */
+export function createKeyUse(threads: number, windowSeconds: number, slots = MOST_SHARED): KeyUse[] {
+  const table = (): Uint32Array =>
+    new Uint32Array(new SharedArrayBuffer(slots * ROW * Uint32Array.BYTES_PER_ELEMENT));
+  return Array.from({ length: threads }, () => ({ windowSeconds, rows: table(), rare: table() }));
+}
+
+/** The refusals that a key that was found can meet, by the errors. A disabled CLI token is answered as an unknown one. */
+const BY_FAULT: Readonly<Partial<Record<FaultName, Refusal>>> = {
+  rateLimited: "rate_limited",
+  scopeWorlds: "scope",
+  scopeUsers: "scope",
+  scopeInstances: "scope",
+  apiKeyExpired: "expired",
+  cliTokenExpired: "expired",
+  apiKeyInactive: "disabled",
+  cliTokenUnknown: "disabled",
+};
+
+function add(table: Uint32Array, at: number): void {
+  if (table[at] !== MOST) table[at]!++;
+}
+
+function addRefusal({ rows, rare }: KeyUse, at: number, refusal: Refusal): void {
+  if (refusal === "rate_limited" || refusal === "scope") add(rows, at + COMMON[refusal]);
+  else add(rare, at + RARE[refusal]);
+}
+
+/**
+ * Counts a request of a key that was found.
+ *
+ * @param slot of the key; -1 for none
+ * @param fault why it was refused, or undefined when it was let in
+ * @param now milliseconds since the epoch
+ */
+export function countUse(use: KeyUse, slot: number, fault: FaultName | undefined, now: number): void {
+  const { rows, rare, windowSeconds } = use;
+  const at = slot * ROW;
+  if (slot < 0 || at >= rows.length) return;
+  const second = Math.floor(now / 1000);
+  const last = rows[at + SECOND]!;
+  // A clock that stepped back opens no older window.
+  if (second > last) {
+    if (Math.floor(second / windowSeconds) !== Math.floor(last / windowSeconds)) {
+      rows.fill(0, at, at + ROW);
+      if (last !== 0) rare.fill(0, at, at + ROW);
+    }
+    rows[at + SECOND] = second;
+  }
+  add(rows, at + REQUESTS);
+  const refusal = fault && BY_FAULT[fault];
+  if (refusal) addRefusal(use, at, refusal);
+}
+
+/** A request that was let in, and counted, is refused for all that: too many searches wait. */
+export function countBusy(use: KeyUse, slot: number): void {
+  if (slot >= 0 && slot * ROW < use.rows.length) addRefusal(use, slot * ROW, "busy");
+}
+
+/** What became of the requests of a key in one window. */
+export interface UseOfKey {
+  readonly passed: number;
+  readonly refused: Readonly<Record<Refusal, number>>;
+  /** When the last request came, refused or not, in seconds since the epoch; null where none came since the start. */
+  readonly lastUsed: number | null;
+}
+
+/** Reads the tables of all threads. */
+export interface UseReader {
+  /**
+   * Requests of a key, refused ones included; also those that only its counter knows, from before a restart.
+   *
+   * @param used requests that were counted against its limit
+   */
+  readonly requestsBy: (slot: number, used: number) => number;
+  readonly useOf: (slot: number) => UseOfKey;
+}
+
+/** @param now milliseconds since the epoch: the window that it lies in is read, or a newer one where the clock stepped back */
+export function readUse(threads: readonly KeyUse[], now: number): UseReader {
+  const length = threads[0]?.windowSeconds ?? 1;
+  const began = Math.floor(now / 1000 / length) * length;
+  // All keys may be looked at: no object is made for one.
+  const tables = threads.map(({ rows }) => rows);
+  return {
+    requestsBy(slot, used) {
+      const at = slot * ROW;
+      let requests = 0;
+      let counted = used;
+      for (let thread = 0; thread < tables.length; thread++) {
+        const rows = tables[thread]!;
+        if (!(rows[at + SECOND]! >= began)) continue;
+        requests += rows[at + REQUESTS]!;
+        counted += rows[at + COMMON.rate_limited]!;
+      }
+      return Math.max(requests, counted);
+    },
+    useOf(slot) {
+      const at = slot * ROW;
+      const refused = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
+      let passed = 0;
+      let last = 0;
+      for (const { rows, rare } of threads) {
+        last = Math.max(last, rows[at + SECOND] ?? 0);
+        if (!(rows[at + SECOND]! >= began)) continue;
+        passed += rows[at + REQUESTS]!;
+        refused.rate_limited += rows[at + COMMON.rate_limited]!;
+        refused.scope += rows[at + COMMON.scope]!;
+        refused.expired += rare[at + RARE.expired]!;
+        refused.disabled += rare[at + RARE.disabled]!;
+        refused.busy += rare[at + RARE.busy]!;
+      }
+      const { rate_limited, scope, expired, disabled, busy } = refused;
+      // The tables may change between two looks.
+      passed = Math.max(0, passed - rate_limited - scope - expired - disabled - busy);
+      return { passed, refused, lastUsed: last === 0 ? null : last };
+    },
+  };
+}

@@ -1,0 +1,148 @@
+/** Asking an admin listener what became of the requests of keys (`GET /keys`). */
+
+import { readToken } from "../files/token-file.ts";
+import { isObject } from "../util/json.ts";
+import { SourceError } from "../util/source-error.ts";
+import { systemErrorText } from "../util/system-error.ts";
+import { CommandError, type Options, UsageError } from "./options.ts";
+
+/** How long a page may take. */
+const PATIENCE_MS = 15_000;
+/** Most bytes of a page; one of a server is a twentieth of that. */
+const MOST_BYTES = 16_777_216;
+
+/** What became of a key's requests in the window that runs. */
+export interface KeyUsage {
+  readonly passed: number;
+  readonly refused: Readonly<Record<string, number>>;
+  readonly lastUsedAt: string | null;
+}
+
+/** Where it is asked, and with which token. */
+interface Asked {
+  readonly url: URL;
+  readonly token: string | undefined;
+}
+
+async function readAsked(address: string, { values, names }: Options<"keys list">): Promise<Asked> {
+  let url: URL | undefined;
+  if (/^https?:\/\//i.test(address) && URL.canParse(address)) url = new URL(address);
+  if (url === undefined || url.username !== "" || url.password !== "" || url.search !== "") {
+    throw new UsageError(
+      "--usage: must be the http: or https: URL of an admin listener, without a user and a query",
+    );
+  }
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  const { adminTokenFile: file } = values;
+  try {
+    return { url, token: file === undefined ? undefined : await readToken(file, names.adminTokenFile) };
+  } catch (error) {
+    throw error instanceof SourceError ? new CommandError(error.message) : error;
+  }
+}
+
+/** The reply's text, as far as it may go. */
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) throw new CommandError("the reply is too large for an admin listener's");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function whyNoAnswer(error: unknown): string {
+  if (error instanceof CommandError) return error.message;
+  if (error instanceof Error && error.name === "TimeoutError")
+    return `no answer within ${PATIENCE_MS / 1000} s`;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return systemErrorText(cause) ?? "it cannot be reached, or ended the connection without an answer";
+}
+
+const STATUSES: Readonly<Record<number, string>> = {
+  401: "a token is asked for, and not this one: give --admin-token-file the file that the server was given",
+  404: "it has no /keys: is it the admin listener of a server of this version?",
+  503: "the server has not loaded its first snapshot, or is too busy to say; try again",
+};
+
+/** Asks for one page. @returns undefined where no key has the id that is asked for */
+async function askPage({ url, token }: Asked, query: string): Promise<Record<string, unknown> | undefined> {
+  const fail = (why: string): never => {
+    throw new CommandError(`--usage: ${url.origin}${url.pathname}: ${why}`);
+  };
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(new URL(`keys?${query}`, url), {
+      // A token goes nowhere else.
+      redirect: "manual",
+      signal: AbortSignal.timeout(PATIENCE_MS),
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    });
+    text = await textOf(response);
+  } catch (error) {
+    return fail(whyNoAnswer(error));
+  }
+  const { status } = response;
+  if (status === 404 && query.startsWith("id=") && text.includes("No key has this id")) return undefined;
+  if (status !== 200) return fail(STATUSES[status] ?? `it answered ${status}`);
+  let page: unknown;
+  try {
+    page = JSON.parse(text);
+  } catch {
+    // As below.
+  }
+  if (!isObject(page) || !Array.isArray(page.keys))
+    return fail("it is no admin listener: the reply is no list of keys");
+  return page;
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** The usage in a page's entry, as far as it is one. */
+function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefined {
+  if (!isObject(entry)) return undefined;
+  const { id, passed, refused, lastUsedAt } = entry;
+  if (typeof id !== "string" || !isCount(passed) || !isObject(refused)) return undefined;
+  const counts = Object.entries(refused).filter((pair): pair is [string, number] => isCount(pair[1]));
+  return {
+    ...{ id, passed, refused: Object.fromEntries(counts) },
+    lastUsedAt: typeof lastUsedAt === "string" ? lastUsedAt : null,
+  };
+}
+
+/**
+ * Asks for the usage of keys, where `--usage` says so.
+ *
+ * @param ids of the keys; one is asked for by its id, of several all pages are read
+ * @returns by id; a key that the server does not know is missing; undefined when nothing was asked for
+ * @throws {UsageError} when the URL is none
+ * @throws {CommandError} naming the URL, when it gives no usage
+ */
+export async function askUsage(
+  options: Options<"keys list">,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KeyUsage> | undefined> {
+  const { usage } = options.values;
+  if (usage === undefined) return undefined;
+  const asked = await readAsked(usage, options);
+  const wanted = new Set(ids);
+  const found = new Map<string, KeyUsage>();
+  let query = ids.length === 1 ? `id=${encodeURIComponent(ids[0]!)}` : "after=0";
+  for (let after = 0; ; ) {
+    const page = await askPage(asked, query);
+    for (const entry of (page?.keys ?? []) as readonly unknown[]) {
+      const key = usageIn(entry);
+      if (key === undefined || !wanted.has(key.id)) continue;
+      const { id, ...its } = key;
+      found.set(id, its);
+    }
+    const next = page?.next;
+    // Pages go forwards, whatever a server says.
+    if (!isCount(next) || next <= after) return found;
+    after = next;
+    query = `after=${next}`;
+  }
+}

@@ -1,0 +1,124 @@
+/** Publishing earlier versions again, and keeping those of plain folders, whose files are replaced one by one. */
+
+import { link, lstat, mkdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { syncToDisk, temporaryOf } from "./atomic.ts";
+import { makeFolder } from "./folders.ts";
+import { hold, OWNER_ENDING } from "./ownership.ts";
+import { OccupiedError, readCurrent, switchLink } from "./publish.ts";
+import { isThere, listVersions, newName, prune, versionsOf } from "./versions.ts";
+
+async function inodeOf(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found && `${found.dev}:${found.ino}`;
+}
+
+/** The version whose files a plain folder holds, by the first of their names; undefined where it is none of them. */
+async function linkedVersion(place: string, names: readonly string[]): Promise<string | undefined> {
+  const versions = versionsOf(place);
+  const inode = await inodeOf(join(place, names[0]!));
+  if (inode === undefined) return undefined;
+  for (const name of await listComplete(versions)) {
+    if ((await inodeOf(join(versions, name, names[0]!))) === inode) return name;
+  }
+  return undefined;
+}
+
+async function listComplete(versions: string): Promise<readonly string[]> {
+  return (await isThere(versions)) ? (await listVersions(versions)).complete : [];
+}
+
+/**
+ * Keeps the files of a plain folder as an earlier version, as links, before they are replaced.
+ *
+ * @param names of the files, the one first that is always there
+ * @returns the version's name; undefined when there is nothing to keep
+ * @throws errors of the file system
+ */
+export async function keepEarlier(
+  dir: string,
+  names: readonly string[],
+  keep: number,
+): Promise<string | undefined> {
+  const place = resolve(dir);
+  const versions = versionsOf(place);
+  let kept = await linkedVersion(place, names);
+  if (kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)))) {
+    await makeFolder(versions);
+    const name = newName();
+    const { release } = await hold(join(versions, name) + OWNER_ENDING);
+    try {
+      await mkdir(join(versions, name));
+      for (const file of names) {
+        const from = join(place, file);
+        if (await isThere(from)) await link(from, join(versions, name, file));
+      }
+      kept = name;
+    } finally {
+      if (kept === undefined) await rm(join(versions, name), { recursive: true, force: true });
+      await release();
+    }
+  }
+  if (await isThere(versions)) {
+    await prune(versions, keep, async () => undefined, kept);
+    await rmdir(versions).catch(() => {});
+  }
+  return kept;
+}
+
+/** A version that can be published again. */
+export interface Earlier {
+  /** Its folder, and that of what is published now. */
+  readonly folder: string;
+  readonly current: string;
+  /** How many versions there are that are older still. */
+  readonly older: number;
+  /** Publishes it. @throws errors of the file system */
+  readonly publish: () => Promise<void>;
+}
+
+/** Puts links to a version's files in the place of a plain folder's; whenever the process ends, what is there fits together. */
+async function linkFiles(place: string, folder: string, names: readonly string[]): Promise<void> {
+  const [first, ...others] = names;
+  for (const name of others) await rm(join(place, name), { force: true });
+  for (const name of [first!, ...others]) {
+    if (!(await isThere(join(folder, name)))) continue;
+    const temporary = temporaryOf(join(place, name));
+    await link(join(folder, name), temporary);
+    await rename(temporary, join(place, name));
+  }
+  await syncToDisk(place);
+}
+
+/**
+ * Finds a version that was published before the current one.
+ *
+ * @param dir a link that {@link publishVersion} made, or a plain folder of which {@link keepEarlier} kept files
+ * @param steps how many versions back; 1 is the one before
+ * @param names of the files in a plain folder
+ * @returns how many there are, where there are fewer
+ * @throws {OccupiedError} when `dir` is none of both; errors of the file system
+ */
+export async function findEarlier(
+  dir: string,
+  steps: number,
+  names: readonly string[],
+): Promise<Earlier | number> {
+  const place = resolve(dir);
+  const versions = versionsOf(place);
+  const isLink = (await lstat(place)).isSymbolicLink();
+  if (!isLink && !(await isThere(join(place, names[0]!))))
+    throw new OccupiedError("is nothing that export, mirror or build has published");
+  // What is published for the first time in a plain folder is among its versions from now on, too.
+  const current = isLink
+    ? await readCurrent(place)
+    : await keepEarlier(place, names, Number.MAX_SAFE_INTEGER);
+  const earlier = (await listComplete(versions)).filter((name) => name < current!);
+  const name = earlier.at(-steps);
+  if (name === undefined) return earlier.length;
+  const folder = join(versions, name);
+  return {
+    ...{ folder, current: join(versions, current!), older: earlier.length - steps },
+    publish: () => (isLink ? switchLink(place, folder) : linkFiles(place, folder, names)),
+  };
+}

@@ -1,0 +1,185 @@
+/**
+ * Lists and sorts the postings of bigrams, for texts of more distinct trigrams
+ * than are worth a dictionary: long ones in a script of thousands of signs.
+ *
+ * Positions are distributed by their first code unit (a counting sort), those of
+ * one unit by the second, and the list of each bigram, which is short, is sorted
+ * by the two code units that follow. The keys of a part of all first units are in
+ * memory at a time, and for each part the texts are gone through once more; so
+ * there is never a number by position.
+ */
+
+import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { PAD, type Texts } from "./texts.ts";
+import { CHUNK, makePosting, pairOf, type Range, REPEATED, type TrigramIndex } from "./trigrams.ts";
+
+/** Code units are below this. */
+const UNITS = 65_536;
+/** Keys of about so many positions are in memory at a time. */
+const AT_ONCE = 2 ** 25;
+
+/** Posting lists of bigrams, each in order of the two code units that follow, and then of texts. */
+export type BigramLists = Pick<TrigramIndex, "pairs" | "starts" | "postings" | "followers">;
+
+/** What follows the first code units of some postings: the second one, and the third and fourth as a pair. */
+interface Keys {
+  readonly seconds: Uint16Array;
+  readonly followers: Uint32Array;
+}
+
+/**
+ * Lists the postings of all bigrams in order. Each is marked as repeated, since
+ * to know which are takes another number by bigram.
+ *
+ * @param atOnce keys of so many positions are in memory at a time, and of those of one code unit
+ */
+export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {
+  const firsts = countUnits(texts);
+  const postings = sharedUint32(firsts[UNITS]!);
+  const followers = sharedUint32(postings.length);
+  const pairs = new Uint32Column();
+  const starts = new Uint32Column();
+  for (let low = 0, high = 0; low < UNITS; low = high) {
+    const from = firsts[low]!;
+    high = low + 1;
+    while (high < UNITS && firsts[high + 1]! - from <= atOnce) high++;
+    const count = firsts[high]! - from;
+    if (count === 0) continue;
+    const keys = { seconds: new Uint16Array(count), followers: new Uint32Array(count) };
+    distribute(texts, [low, high], firsts, postings, keys);
+    for (let unit = low; unit < high; unit++) {
+      const [start, end] = [firsts[unit]!, firsts[unit + 1]!];
+      if (start === end) continue;
+      const own = {
+        seconds: keys.seconds.subarray(start - from, end - from),
+        followers: keys.followers.subarray(start - from, end - from),
+      };
+      const ends = distributeBySecond(postings.subarray(start, end), followers.subarray(start, end), own);
+      const scratch = { words: new Uint32Array((end - start) * 2), copy: new Uint32Array(end - start) };
+      for (let second = 0, at = 0; second < UNITS; second++) {
+        if (ends[second] === at) continue;
+        pairs.push(pairOf(unit, second));
+        starts.push(start + at);
+        sortList(postings, followers, start + at, start + ends[second]!, scratch);
+        at = ends[second]!;
+      }
+    }
+  }
+  starts.push(postings.length);
+  return { pairs: sharedCopy(pairs), starts: sharedCopy(starts), postings, followers };
+}
+
+/** By code unit: how many positions have one below it. */
+function countUnits({ count, starts, units }: Texts): Uint32Array {
+  const firsts = new Uint32Array(UNITS + 1);
+  for (let text = 0; text < count; text++) {
+    const end = starts[text + 1]! - 1;
+    for (let at = starts[text]!; at < end; at++) firsts[units[at]! + 1]!++;
+  }
+  for (let unit = 0; unit < UNITS; unit++) firsts[unit + 1]! += firsts[unit]!;
+  return firsts;
+}
+
+/** Notes the postings of the code units from one up to another, in order of texts, and what follows each. */
+function distribute(
+  { count, starts, units }: Texts,
+  [low, high]: Range,
+  firsts: Uint32Array,
+  postings: Uint32Array,
+  { seconds, followers }: Keys,
+): void {
+  const next = firsts.slice(low, high);
+  const offset = firsts[low]!;
+  let further = count;
+  for (let text = 0; text < count; text++) {
+    const end = starts[text + 1]! - 1;
+    for (let from = starts[text]!; from < end; from += CHUNK) {
+      const number = from === starts[text] ? text : further++;
+      const to = Math.min(from + CHUNK, end);
+      for (let at = from; at < to; at++) {
+        const unit = units[at]!;
+        if (unit < low || unit >= high) continue;
+        const slot = next[unit - low]!++;
+        const third = at + 1 < end ? units[at + 2]! : PAD;
+        const fourth = at + 2 < end ? units[at + 3]! : PAD;
+        postings[slot] = makePosting(number, at - from) + REPEATED;
+        seconds[slot - offset] = units[at + 1]!;
+        followers[slot - offset] = pairOf(third, fourth);
+      }
+    }
+  }
+}
+
+/** Distributes the postings of a code unit by the second one. @returns by second code unit, where its postings end */
+function distributeBySecond(
+  postings: Uint32Array,
+  target: Uint32Array,
+  { seconds, followers }: Keys,
+): Uint32Array {
+  const ends = new Uint32Array(UNITS);
+  for (let at = 0; at < seconds.length; at++) ends[seconds[at]!]!++;
+  let slot = 0;
+  for (let second = 0; second < UNITS; second++) {
+    const many = ends[second]!;
+    ends[second] = slot;
+    slot += many;
+  }
+  const arrived = postings.slice();
+  for (let at = 0; at < seconds.length; at++) {
+    const to = ends[seconds[at]!]!++;
+    postings[to] = arrived[at]!;
+    target[to] = followers[at]!;
+  }
+  return ends;
+}
+
+/** Lists that are no longer are sorted by insertion. */
+const SHORT = 12;
+/** Which half of a 64-bit number comes first in memory. */
+const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0];
+
+/** Sorts the postings of a bigram by what follows; where the same follows, they stay in order. */
+function sortList(
+  postings: Uint32Array,
+  followers: Uint32Array,
+  from: number,
+  to: number,
+  scratch: Scratch,
+): void {
+  if (to - from > SHORT) {
+    sortLong(postings.subarray(from, to), followers.subarray(from, to), scratch);
+    return;
+  }
+  for (let at = from + 1; at < to; at++) {
+    const posting = postings[at]!;
+    const follower = followers[at]!;
+    let slot = at;
+    for (; slot > from && followers[slot - 1]! > follower; slot--) {
+      followers[slot] = followers[slot - 1]!;
+      postings[slot] = postings[slot - 1]!;
+    }
+    followers[slot] = follower;
+    postings[slot] = posting;
+  }
+}
+
+/** Memory for a list, not less than it takes. */
+interface Scratch {
+  readonly words: Uint32Array;
+  readonly copy: Uint32Array;
+}
+
+/** Sorts 64-bit numbers of what follows and the index in the list, which the engine does without calling back. */
+function sortLong(postings: Uint32Array, followers: Uint32Array, { words, copy }: Scratch): void {
+  const { length } = postings;
+  for (let at = 0; at < length; at++) {
+    words[at * 2 + HIGH] = followers[at]!;
+    words[at * 2 + LOW] = at;
+    copy[at] = postings[at]!;
+  }
+  new BigUint64Array(words.buffer, 0, length).sort();
+  for (let at = 0; at < length; at++) {
+    followers[at] = words[at * 2 + HIGH]!;
+    postings[at] = copy[words[at * 2 + LOW]!]!;
+  }
+}

@@ -1,0 +1,171 @@
+/** Bitsets: number n is bit n % 32 of the 32-bit word n / 32. */
+
+/** Words that so many numbers take. */
+export function bitWords(numbers: number): number {
+  return (numbers + 31) >>> 5;
+}
+
+/** How many bits of a word are set. */
+export function countWord(word: number): number {
+  let bits = word - ((word >>> 1) & 0x5555_5555);
+  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+}
+
+/** How many bits are set. */
+export function countBits(bits: Uint32Array): number {
+  let count = 0;
+  for (let at = 0; at < bits.length; at++) if (bits[at] !== 0) count += countWord(bits[at]!);
+  return count;
+}
+
+/** The number of the lowest bit of a word that is not 0. */
+export function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
+
+/** Sets the bits of numbers from one up to another. */
+export function addRange(bits: Uint32Array, from: number, to: number): void {
+  const first = Math.min((from + 31) & ~31, to);
+  const last = Math.max(to & ~31, first);
+  for (let at = from; at < first; at++) bits[at >>> 5]! |= 1 << at;
+  bits.fill(0xffff_ffff, first >>> 5, last >>> 5);
+  for (let at = last; at < to; at++) bits[at >>> 5]! |= 1 << at;
+}
+
+/*
+ * Sorting entries, number * 2 + flag, that are few among many.
+ *
+ * Each sets a bit, and another for the 32-bit word that holds it, so that only
+ * words with bits are walked over. It takes a fifteenth of the time of a sort
+ * for 500 of a million.
+ */
+
+/** Sorts entries and merges equal numbers: one that comes with and without the flag has it. */
+export class EntrySorter {
+  readonly #any: Uint32Array;
+  /** Those with the flag. */
+  readonly #flagged: Uint32Array;
+  /** A bit for each word of `any` that is not 0. */
+  readonly #used: Uint32Array;
+
+  /** @param numbers they are below this */
+  constructor(numbers: number) {
+    this.#any = new Uint32Array(bitWords(numbers));
+    this.#flagged = new Uint32Array(this.#any.length);
+    this.#used = new Uint32Array(bitWords(this.#any.length));
+  }
+
+  /** Adds neighbours in a list of entries. */
+  add(entries: Uint32Array, from: number, to: number): void {
+    const any = this.#any;
+    const flagged = this.#flagged;
+    const used = this.#used;
+    for (let index = from; index < to; index++) {
+      const entry = entries[index]!;
+      const at = entry >>> 6;
+      any[at]! |= 1 << (entry >>> 1);
+      // Without a branch, since no processor foresees the flag.
+      flagged[at]! |= (entry & 1) << (entry >>> 1);
+      used[at >>> 5]! |= 1 << at;
+    }
+  }
+
+  /** Writes the entries, ascending, and is empty. @returns how many there are */
+  drain(target: Uint32Array): number {
+    const any = this.#any;
+    const flagged = this.#flagged;
+    const used = this.#used;
+    let to = 0;
+    for (let block = 0; block < used.length; block++) {
+      for (let blockLeft = used[block]!; blockLeft !== 0; blockLeft &= blockLeft - 1) {
+        const at = block * 32 + lowestBit(blockLeft);
+        const flags = flagged[at]!;
+        for (let word = any[at]!; word !== 0; word &= word - 1) {
+          const bit = lowestBit(word);
+          target[to++] = (at * 32 + bit) * 2 + ((flags >>> bit) & 1);
+        }
+        any[at] = 0;
+        flagged[at] = 0;
+      }
+      used[block] = 0;
+    }
+    return to;
+  }
+}
+
+/*
+ * Bitsets that are used again.
+ *
+ * A quarter of a megabyte of garbage a search makes a thread collect garbage
+ * several times a second. So a search borrows its bitsets from a pool and gives
+ * them back at its end, however it ends; those of a generator that is dropped
+ * are lost to the pool and collected with it.
+ */
+
+/** So many spare bitsets are kept: what several searches that take turns need. */
+const MOST_SPARE = 32;
+
+/** Empty bitsets of one size. */
+export class BitsetPool {
+  readonly #words: number;
+  readonly #spare: Uint32Array[] = [];
+
+  /** @param numbers those in a set are below this */
+  constructor(numbers: number) {
+    this.#words = bitWords(numbers);
+  }
+
+  /** An empty set. */
+  take(): Uint32Array {
+    return this.#spare.pop() ?? new Uint32Array(this.#words);
+  }
+
+  /** Takes a set back, whatever is in it; nobody may use it any more. */
+  give(bits: Uint32Array): void {
+    if (this.#spare.length >= MOST_SPARE) return;
+    bits.fill(0);
+    this.#spare.push(bits);
+  }
+}
+
+/** The bitsets that one search has of a pool. */
+export class BitsetLoan {
+  readonly #pool: BitsetPool;
+  #lent: Uint32Array[] = [];
+
+  constructor(pool: BitsetPool) {
+    this.#pool = pool;
+  }
+
+  /** An empty set. */
+  take(): Uint32Array {
+    const bits = this.#pool.take();
+    this.#lent.push(bits);
+    return bits;
+  }
+
+  /** Whether a set is one of these, so that it may be written to. */
+  has(bits: Uint32Array): boolean {
+    return this.#lent.includes(bits);
+  }
+
+  /** Gives a set back, if it is one of these. */
+  give(bits: Uint32Array): void {
+    const at = this.#lent.indexOf(bits);
+    if (at < 0) return;
+    this.#lent.splice(at, 1);
+    this.#pool.give(bits);
+  }
+
+  /** Leaves all sets to a result. */
+  keepAll(): void {
+    this.#lent = [];
+  }
+
+  /** Gives all sets back. */
+  end(): void {
+    for (let at = 0; at < this.#lent.length; at++) this.#pool.give(this.#lent[at]!);
+    this.#lent = [];
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * The documents that contain every one of several terms.
+ *
+ * Candidates are intersected in order of what they cost, which a sample of their
+ * words' postings estimates, and only as long as a document is left. Frequent
+ * terms that overlap, such as chunks of one address, are merged to the text
+ * that they are chunks of: documents with that text need no other test. Where
+ * few documents are left, these are asked for their own words instead.
+ */
+
+import type { BitsetLoan } from "./bitset.ts";
+import {
+  AT_ONCE,
+  countEntries,
+  type DocumentBitset,
+  type DocumentSet,
+  LIST_WORK,
+  listOfBits,
+  MOST_UNSETTLED,
+  mostListed,
+  NO_DOCUMENTS,
+  type SetOrWords,
+  sizeOf,
+  unite,
+} from "./document-sets.ts";
+import { addSet, intersect, isBits, splitBits } from "./intersect.ts";
+import { locate, sizeOfRange } from "./locate.ts";
+import { listPostings } from "./posting-reader.ts";
+import { DOCUMENT_WORK, type FoundTerm, findTerm, gatherDocuments, keepWithTerm, wordsAt } from "./terms.ts";
+import { textOf } from "./trigrams.ts";
+import type { OpenWordIndex } from "./word-index.ts";
+import type { Work } from "./work.ts";
+
+/** A term, what it was found in, and how much work it is to make a set of that: about its postings. */
+interface Candidate {
+  readonly term: string;
+  readonly found: FoundTerm;
+  readonly work: number;
+}
+
+function isSet(found: FoundTerm): found is DocumentSet {
+  return "kind" in found;
+}
+
+function isWords(found: FoundTerm): found is Uint32Array {
+  return found instanceof Uint32Array;
+}
+
+/** The postings of so many of a term's words are counted to estimate those of all. */
+const SAMPLES = 64;
+
+function workOf({ trigrams, wordPostings }: OpenWordIndex, found: FoundTerm): number {
+  if (isSet(found)) return sizeOf(found);
+  if (isWords(found)) return countEntries(wordPostings, found) + found.length * LIST_WORK;
+  const [from] = found.range;
+  const postings = sizeOfRange(found.range);
+  let entries = 0;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const word = textOf(trigrams, trigrams.postings[from + Math.floor((sample * postings) / SAMPLES)]!);
+    entries += wordPostings.starts[word + 1]! - wordPostings.starts[word]!;
+  }
+  return postings * (entries / SAMPLES + LIST_WORK);
+}
+
+/** A set, or words of so few postings that there is no need to unite them first. */
+function settled({ found, work }: Candidate): SetOrWords | undefined {
+  if (isSet(found)) return found;
+  return isWords(found) && work <= MOST_UNSETTLED ? found : undefined;
+}
+
+/** Makes a set of many words or of a range of postings, with pauses. */
+function* settle(index: OpenWordIndex, candidate: Candidate, loan: BitsetLoan): Work<SetOrWords> {
+  const { term, found, work } = candidate;
+  if (isSet(found)) return found;
+  if (isWords(found)) {
+    return work > MOST_UNSETTLED ? yield* unite(index.wordPostings, found, index, loan) : found;
+  }
+  if (sizeOfRange(found.range) > AT_ONCE) return yield* gatherDocuments(index, found, term, loan);
+  const words = yield* wordsAt(index.trigrams, yield* listPostings(index.trigrams, found, term));
+  return yield* settle(index, { term, found: words, work: workOf(index, words) }, loan);
+}
+
+/** Up to so many postings the words of a term are listed before it is known which term comes first. */
+const FEW_POSTINGS = 2048;
+/** A search with more work than this is long. */
+export const LONG = 32_768;
+
+/** Terms that no other holds: what holds the other, holds them. */
+export function withoutContained(terms: readonly string[]): readonly string[] {
+  return terms.filter((term) => !terms.some((other) => other.length > term.length && other.includes(term)));
+}
+
+/**
+ * Finds the documents that contain every one of several terms.
+ *
+ * @param loan what bitsets are taken from
+ * @param frequent terms of more postings are merged
+ */
+export function* findAll(
+  index: OpenWordIndex,
+  terms: readonly string[],
+  loan: BitsetLoan,
+  frequent = AT_ONCE,
+): Work<DocumentSet> {
+  const all: Candidate[] = [];
+  for (const term of terms) {
+    const found = yield* findTerm(index, term, FEW_POSTINGS);
+    const work = workOf(index, found);
+    if (work === 0) return NO_DOCUMENTS;
+    all.push({ term, found, work });
+    yield;
+  }
+  all.sort((a, b) => a.work - b.work);
+  const [cheapest, ...others] = all;
+  if (cheapest!.work > LONG) yield "long";
+  let set = settled(cheapest!) ?? (yield* settle(index, cheapest!, loan));
+  for (let left = others; left.length > 0; ) {
+    if (isSet(set) && sizeOf(set) === 0) break;
+    const { text, parts } = mergeFrequent(index, left, frequent);
+    if (isBits(set) && parts.length > 1 && !isFewFor(set.size, left[0]!)) {
+      set = yield* narrowByMerged(index, set, text, parts, loan);
+      left = left.filter((one) => !parts.includes(one));
+    } else {
+      set = yield* narrow(index, set, left[0]!, loan);
+      left = left.slice(1);
+    }
+    yield;
+  }
+  return isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
+}
+
+/** A text, and the terms that it was merged from. */
+interface Merged {
+  readonly text: string;
+  readonly parts: readonly Candidate[];
+}
+
+/** Merges the first of some terms with others, if they have very many postings, and what contains them half as many. */
+function mergeFrequent(index: OpenWordIndex, terms: readonly Candidate[], frequent: number): Merged {
+  const postings = ({ found }: Candidate): number => ("range" in found ? sizeOfRange(found.range) : 0);
+  const first = terms[0]!;
+  if (postings(first) <= frequent) return { text: first.term, parts: [first] };
+  const all = terms.filter((one) => postings(one) > frequent);
+  const text = mergeTerms(
+    all.map(({ term }) => term),
+    (longer) => sizeOfRange(locate(index.trigrams, longer).range) * 2 > postings(first),
+  );
+  return { text, parts: all.filter(({ term }) => text.includes(term)) };
+}
+
+/** The documents of a set that hold all parts of a text: those that hold the text, and of the others those that hold each part. */
+function* narrowByMerged(
+  index: OpenWordIndex,
+  before: DocumentBitset,
+  text: string,
+  parts: readonly Candidate[],
+  loan: BitsetLoan,
+): Work<DocumentSet> {
+  const whole = yield* gatherDocuments(index, locate(index.trigrams, text), text, loan);
+  let others: DocumentSet = splitBits(before, whole, loan);
+  for (const part of parts) {
+    if (sizeOf(others) === 0) break;
+    yield;
+    others = yield* narrow(index, others, part, loan);
+  }
+  return addSet(whole, others, loan);
+}
+
+/** Whether so few documents are left that they are asked for their own words. */
+function isFewFor(documents: number, { found, work }: Candidate): boolean {
+  return !isSet(found) && documents * DOCUMENT_WORK < work;
+}
+
+/** The documents of a set that also hold another term. */
+function* narrow(
+  index: OpenWordIndex,
+  before: SetOrWords,
+  other: Candidate,
+  loan: BitsetLoan,
+): Work<DocumentSet> {
+  let set = before;
+  const size = isWords(set) ? countEntries(index.wordPostings, set) : sizeOf(set);
+  if (isFewFor(size, other)) {
+    if (isWords(set)) set = yield* unite(index.wordPostings, set, index, loan);
+    if (set.kind === "bits" && size <= mostListed(index.wordPostings.documents)) set = listOfBits(set, loan);
+    if (set.kind === "list") return yield* keepWithTerm(index, set, other.term, other.found);
+  }
+  const more = settled(other) ?? (yield* settle(index, other, loan));
+  const kept = intersect(set, more, index.wordPostings, index, loan);
+  giveBack(set, kept, loan);
+  giveBack(more, kept, loan);
+  return kept;
+}
+
+function giveBack(used: SetOrWords, kept: DocumentSet, loan: BitsetLoan): void {
+  if (isWords(used) || used.kind === "list" || (kept.kind === "bits" && kept.any === used.any)) return;
+  loan.give(used.any);
+  loan.give(used.inName);
+}
+
+/** An overlap of less tells little. */
+const LEAST_OVERLAP = 3;
+
+/** How many code units at the end of a text another begins with. */
+function overlapOf(text: string, next: string): number {
+  for (let units = Math.min(text.length, next.length) - 1; units >= LEAST_OVERLAP; units--) {
+    if (text.endsWith(next.slice(0, units))) return units;
+  }
+  return 0;
+}
+
+/**
+ * Merges the first of some terms with others.
+ *
+ * @param texts none within another
+ * @param isWorthIt says whether a longer text is taken
+ * @returns the first text, or one that contains it and more of them
+ */
+export function mergeTerms(texts: readonly string[], isWorthIt: (longer: string) => boolean): string {
+  let merged = texts[0]!;
+  for (let left = texts.slice(1); left.length > 0; ) {
+    let most = 0;
+    let longer = "";
+    let next = "";
+    for (const text of left) {
+      const behind = overlapOf(merged, text);
+      const before = overlapOf(text, merged);
+      if (Math.max(behind, before) <= most) continue;
+      most = Math.max(behind, before);
+      longer = behind >= before ? merged + text.slice(behind) : text + merged.slice(before);
+      next = text;
+    }
+    if (most === 0) break;
+    if (isWorthIt(longer)) merged = longer;
+    left = left.filter((text) => text !== next && !merged.includes(text));
+  }
+  return merged;
+}

@@ -1,0 +1,264 @@
+/**
+ * Sets of documents, each with a flag that says whether its name counts, not
+ * its description alone.
+ *
+ * A small set is a sorted list, a large one is a bitset: to sort a list of a
+ * hundred thousand takes longer than to set as many bits and walk over all of
+ * them.
+ */
+
+import { type BitsetLoan, BitsetPool, bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
+import { STEP, type Work } from "./work.ts";
+
+/** Entries, document * 2 + flag, ascending, no document twice. */
+export interface ListSet {
+  readonly kind: "list";
+  readonly entries: Uint32Array;
+}
+
+/** Bit d % 32 of word d / 32 is document d; all that are in the second are in the first. */
+export interface DocumentBitset {
+  readonly kind: "bits";
+  readonly any: Uint32Array;
+  readonly inName: Uint32Array;
+  /** How many bits are set in the first, and in the second. */
+  readonly size: number;
+  readonly named: number;
+}
+
+/** A set of documents. */
+export type DocumentSet = ListSet | DocumentBitset;
+
+/** The empty set. */
+export const NO_DOCUMENTS: DocumentSet = { kind: "list", entries: new Uint32Array(0) };
+
+/** How many documents a set holds. */
+export function sizeOf(set: DocumentSet): number {
+  return set.kind === "list" ? set.entries.length : set.size;
+}
+
+/** Documents in bits, before they are counted. */
+export type BitPair = Pick<DocumentBitset, "any" | "inName">;
+
+/** Counts documents in bits. */
+export function documentBitsetOf({ any, inName }: BitPair): DocumentBitset {
+  return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
+}
+
+/** Sets the bits of the documents of neighbouring entries. */
+export function addToBits(
+  entries: Uint32Array,
+  from: number,
+  to: number,
+  any: Uint32Array,
+  inName: Uint32Array,
+): void {
+  for (let at = from; at < to; at++) {
+    const entry = entries[at]!;
+    any[entry >>> 6]! |= 1 << (entry >>> 1);
+    // Without a branch, since no processor foresees the flag.
+    inName[entry >>> 6]! |= (entry & 1) << (entry >>> 1);
+  }
+}
+
+/** The posting list of word w is `entries[starts[w]]` to `entries[starts[w + 1] - 1]`: document * 2 + flag, ascending. */
+export interface WordPostings {
+  readonly documents: number;
+  readonly starts: Uint32Array;
+  readonly entries: Uint32Array;
+}
+
+/** How many entries the posting lists of some words have together. */
+export function countEntries({ starts }: WordPostings, lists: ArrayLike<number>): number {
+  let total = 0;
+  for (let at = 0; at < lists.length; at++) total += starts[lists[at]! + 1]! - starts[lists[at]!]!;
+  return total;
+}
+
+/** To go to a list takes about as long as to pass over so many of its entries. */
+export const LIST_WORK = 8;
+
+/** Marks and counts documents. Its sets are to be read before they are cleared, without a pause. */
+export class DocumentCounter {
+  readonly any: Uint32Array;
+  /** Those whose name counts. */
+  readonly flagged: Uint32Array;
+
+  constructor(documents: number) {
+    this.any = new Uint32Array(bitWords(documents));
+    this.flagged = new Uint32Array(this.any.length);
+  }
+
+  /** Adds the documents of some words. @returns how many are new */
+  count({ starts, entries }: WordPostings, words: ArrayLike<number>): number {
+    const { any, flagged } = this;
+    let count = 0;
+    for (let at = 0; at < words.length; at++) {
+      const to = starts[words[at]! + 1]!;
+      for (let index = starts[words[at]!]!; index < to; index++) {
+        const entry = entries[index]!;
+        const bit = entry >>> 1;
+        const before = any[entry >>> 6]!;
+        // Without a branch, since no processor foresees these.
+        count += 1 - ((before >>> bit) & 1);
+        any[entry >>> 6] = before | (1 << bit);
+        flagged[entry >>> 6]! |= (entry & 1) << bit;
+      }
+    }
+    return count;
+  }
+
+  /** Adds the documents of a set. */
+  add(entries: Uint32Array): void {
+    addToBits(entries, 0, entries.length, this.any, this.flagged);
+  }
+
+  /** Removes all that were added from a set: for a few less work than to clear. */
+  remove(entries: Uint32Array): void {
+    for (let at = 0; at < entries.length; at++) {
+      this.any[entries[at]! >>> 6] = 0;
+      this.flagged[entries[at]! >>> 6] = 0;
+    }
+  }
+
+  clear(): void {
+    this.any.fill(0);
+    this.flagged.fill(0);
+  }
+}
+
+/** A set of documents, or the words whose documents are meant. */
+export type SetOrWords = DocumentSet | Uint32Array;
+
+/** What all searches over some documents share; all of it is used without a pause. */
+export interface Scratch {
+  /** Empty between two of them. */
+  readonly counter: DocumentCounter;
+  /** Empty between two of them. */
+  readonly sorter: EntrySorter;
+  /** Room for all documents, and for all entries of posting lists that are gone through without a pause. */
+  readonly kept: Uint32Array;
+  /** Bitsets of documents. */
+  readonly pool: BitsetPool;
+}
+
+/** Makes what searches over so many documents share. */
+export function createScratch(documents: number): Scratch {
+  return {
+    counter: new DocumentCounter(documents),
+    sorter: new EntrySorter(documents),
+    kept: new Uint32Array(Math.max(documents, MOST_UNSETTLED)),
+    pool: new BitsetPool(documents),
+  };
+}
+
+/*
+ * Uniting posting lists into a set of documents.
+ *
+ * Few postings are sorted into a list, without a pause. Many set bits of a
+ * bitset, which is walked over once, and pause every so many postings.
+ */
+
+/** A list is taken below this share of all documents. */
+const SPARSE = 1 / 32;
+
+/** Lists that take more work than this, their entries included, are united with pauses before sets of them are intersected. */
+export const MOST_UNSETTLED = 32_768;
+
+/** So many entries are united, or picked from, without a pause. */
+export const AT_ONCE = 16_384;
+
+/**
+ * The union of the posting lists of some words, which together may hold a document many times.
+ *
+ * @param sorter is empty, and used without a pause
+ * @param loan what sets of bits are taken from
+ */
+export function* unite(
+  all: WordPostings,
+  words: ArrayLike<number>,
+  { sorter }: { readonly sorter: EntrySorter },
+  loan: BitsetLoan,
+): Work<DocumentSet> {
+  const { documents, starts, entries } = all;
+  const total = countEntries(all, words);
+  const isFew = total <= mostListed(documents);
+  if (words.length === 1 && total <= AT_ONCE) {
+    return { kind: "list", entries: entries.subarray(starts[words[0]!]!, starts[words[0]! + 1]!) };
+  }
+  if (isFew) return uniteFew(all, words, total, sorter);
+  const pair = takePair(loan);
+  yield* addLists(all, words, pair);
+  return documentBitsetOf(pair);
+}
+
+/** So many documents are kept as a list; never more than can be gone through without a pause. */
+export function mostListed(documents: number): number {
+  return Math.min(documents * SPARSE + 16, AT_ONCE);
+}
+
+/**
+ * The same for words of few postings: without a pause.
+ *
+ * @param total how many entries they have
+ * @param sorter as of {@link unite}
+ */
+export function uniteFew(
+  { starts, entries }: WordPostings,
+  words: ArrayLike<number>,
+  total: number,
+  sorter: EntrySorter,
+): ListSet {
+  // First of all what can fail: the sorter must be left empty.
+  const united = new Uint32Array(total);
+  for (let at = 0; at < words.length; at++) {
+    sorter.add(entries, starts[words[at]!]!, starts[words[at]! + 1]!);
+  }
+  // A copy, since what is left may be kept for long.
+  return { kind: "list", entries: united.slice(0, sorter.drain(united)) };
+}
+
+/** Two empty sets. */
+export function takePair(loan: BitsetLoan): BitPair {
+  return { any: loan.take(), inName: loan.take() };
+}
+
+/** A set of few as a list; the bits are given back. */
+export function listOfBits({ any, inName, size }: DocumentBitset, loan: BitsetLoan): ListSet {
+  const entries = new Uint32Array(size);
+  let to = 0;
+  for (let at = 0; at < any.length; at++) {
+    const flags = inName[at]!;
+    for (let word = any[at]!; word !== 0; word &= word - 1) {
+      const bit = lowestBit(word);
+      entries[to++] = (at * 32 + bit) * 2 + ((flags >>> bit) & 1);
+    }
+  }
+  loan.give(any);
+  loan.give(inName);
+  return { kind: "list", entries };
+}
+
+/** Sets the bits of neighbouring entries, with pauses. */
+export function* addEntries(entries: Uint32Array, { any, inName }: BitPair): Work<void> {
+  for (let at = 0; at < entries.length; at += STEP) {
+    if (at > 0) yield;
+    addToBits(entries, at, Math.min(at + STEP, entries.length), any, inName);
+  }
+}
+
+/** Sets the bits of the documents of some words, with pauses. */
+function* addLists({ starts, entries }: WordPostings, words: ArrayLike<number>, pair: BitPair): Work<void> {
+  let work = 0;
+  for (let at = 0; at < words.length; at++) {
+    const from = starts[words[at]!]!;
+    const to = starts[words[at]! + 1]!;
+    work += to - from + 1;
+    if (to - from > STEP) yield* addEntries(entries.subarray(from, to), pair);
+    else addToBits(entries, from, to, pair.any, pair.inName);
+    if (work > STEP) {
+      work = 0;
+      yield;
+    }
+  }
+}

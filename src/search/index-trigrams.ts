@@ -1,0 +1,298 @@
+/**
+ * Builds a trigram index.
+ *
+ * The trigram at each position is numbered, and numbers are given anew in order
+ * of the code units. Postings are sorted by their trigram and the two that follow.
+ * Where there are more distinct trigrams than is worth it, those of bigrams are listed.
+ */
+
+import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
+import { countUp, sortByKey } from "../store/order.ts";
+import { sortBigrams } from "./bigrams.ts";
+import { PAD, type Texts } from "./texts.ts";
+import {
+  BIGRAM,
+  CHUNK,
+  GRAM,
+  hashOfTrigram,
+  makePosting,
+  pairOf,
+  REPEATED,
+  slotOf,
+  type TrigramIndex,
+} from "./trigrams.ts";
+
+type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
+
+/** Where the further chunks of long texts are. */
+function cutChunks({ count, starts }: Texts): Chunks {
+  const texts = new Uint32Column();
+  const firsts = new Uint32Column();
+  for (let text = 0; text < count; text++) {
+    for (let at = starts[text]! + CHUNK; at < starts[text + 1]! - 1; at += CHUNK) {
+      texts.push(text);
+      firsts.push(at);
+    }
+  }
+  return { chunkTexts: sharedCopy(texts), chunkStarts: sharedCopy(firsts) };
+}
+
+/** Bits of the Bloom filter for each trigram: one that is nowhere is mostly seen to be so. */
+const SPARSENESS = 16;
+
+function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
+  let size = 32;
+  while (size < pairs.length * SPARSENESS) size *= 2;
+  const bits = sharedUint32(size / 32);
+  for (let trigram = 0; trigram < pairs.length; trigram++) {
+    const bit = hashOfTrigram(pairs[trigram]!, thirds[trigram]!) & (size - 1);
+    bits[bit >>> 5]! |= 1 << bit;
+  }
+  return bits;
+}
+
+/** Distinct trigrams that are numbered whatever the texts, and for each text: one takes some forty bytes. */
+const MOST_TRIGRAMS = 2 ** 22;
+const MOST_TRIGRAMS_A_TEXT = 2;
+
+/** A hash table of the numbers of trigrams, at most half full. @param least slots */
+function makeSlots(pairs: Uint32Array, thirds: Uint32Array, count: number, least = 2): Uint32Array {
+  let size = least;
+  while (size < count * 2) size *= 2;
+  const slots = sharedUint32(size);
+  for (let number = 0; number < count; number++) {
+    slots[slotOf(slots, pairs, thirds, pairs[number]!, thirds[number]!)] = number + 1;
+  }
+  return slots;
+}
+
+/** Indexes texts by their bigrams. */
+function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
+  const lists = sortBigrams(texts);
+  const { pairs } = lists;
+  const thirds = sharedUint32(pairs.length);
+  const slots = makeSlots(pairs, thirds, pairs.length);
+  const bits = filterOf(pairs, thirds);
+  return { texts, gram: BIGRAM, thirds, slots, bits, ...lists, depth: BIGRAM * 2, ...chunks };
+}
+
+/**
+ * Indexes texts by their trigrams.
+ *
+ * @param mostTrigrams where there are more distinct ones, texts are indexed by their bigrams
+ * @throws {LimitError} when there are more texts than postings can tell apart
+ */
+export function indexTrigrams(
+  texts: Texts,
+  mostTrigrams = MOST_TRIGRAMS + texts.count * MOST_TRIGRAMS_A_TEXT,
+  mostTexts = MOST_TEXTS,
+): TrigramIndex {
+  const chunks = cutChunks(texts);
+  const count = texts.count + chunks.chunkTexts.length;
+  checkLimit(count, mostTexts, "names, or distinct words (a long one counts once for each 64 characters)");
+  const numbers = new TrigramNumbers();
+  const trigrams = numberTrigrams(texts, numbers, mostTrigrams);
+  if (trigrams === undefined) return indexBigrams(texts, chunks);
+  const sorted = sortTrigrams(numbers);
+  const ranks = new Uint32Array(sorted.length);
+  const pairs = sharedUint32(sorted.length);
+  const thirds = sharedUint32(sorted.length);
+  for (let rank = 0; rank < sorted.length; rank++) {
+    const trigram = sorted[rank]!;
+    ranks[trigram] = rank;
+    pairs[rank] = numbers.pairs.values[trigram]!;
+    thirds[rank] = numbers.thirds.values[trigram]!;
+  }
+  for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
+  const slots = makeSlots(pairs, thirds, pairs.length);
+  const bits = filterOf(pairs, thirds);
+  // The trigram of pads alone was the first.
+  const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
+  return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
+}
+
+/** Numbers trigrams as they come. */
+class TrigramNumbers {
+  readonly pairs = new Uint32Column();
+  readonly thirds = new Uint32Column();
+  #slots: Uint32Array = new Uint32Array(1 << 16);
+
+  /** The number of a trigram; a new one when it is seen for the first time. */
+  numberOf(first: number, second: number, third: number): number {
+    const { pairs, thirds } = this;
+    const pair = pairOf(first, second);
+    const slot = slotOf(this.#slots, pairs.values, thirds.values, pair, third);
+    if (this.#slots[slot] !== 0) return this.#slots[slot]! - 1;
+    pairs.push(pair);
+    thirds.push(third);
+    this.#slots[slot] = pairs.length;
+    if (pairs.length * 2 > this.#slots.length)
+      this.#slots = makeSlots(pairs.values, thirds.values, pairs.length, this.#slots.length * 2);
+    return pairs.length - 1;
+  }
+}
+
+/**
+ * The number of the trigram that begins at each position; at a pad that of the trigram of pads alone, which is the first.
+ *
+ * @param most distinct trigrams
+ * @returns undefined when there are more
+ */
+function numberTrigrams(
+  { count, units, starts }: Texts,
+  numbers: TrigramNumbers,
+  most: number,
+): Uint32Array | undefined {
+  const padded = numbers.numberOf(PAD, PAD, PAD);
+  const trigrams = new Uint32Array(units.length);
+  for (let text = 0; text < count; text++) {
+    const end = starts[text + 1]! - 1;
+    for (let at = starts[text]!; at < end; at++) {
+      const third = at + 1 < end ? units[at + 2]! : PAD;
+      trigrams[at] = numbers.numberOf(units[at]!, units[at + 1]!, third);
+    }
+    trigrams[end] = padded;
+    if (numbers.pairs.length > most) return undefined;
+  }
+  return trigrams;
+}
+
+/** Numbers of trigrams in order of their code units. */
+function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
+  const keys = new Float64Array(pairs.length);
+  for (let trigram = 0; trigram < keys.length; trigram++)
+    keys[trigram] = pairs.values[trigram]! * 65_536 + thirds.values[trigram]!;
+  const order = countUp(keys.length);
+  sortByKey(order, keys);
+  return order;
+}
+
+/*
+ * Sorts all postings by their trigram and the two trigrams that follow it, which makes the posting lists.
+ *
+ * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code units on, by
+ * the one three on, and by their own. Each pass is a counting sort that keeps equal ones in order, so postings behind
+ * which the same follows stay in order of texts. What a pass needs of a posting is carried along with it: to look it up
+ * would be a random access to memory for each.
+ */
+
+/** Posting lists are in order of so many code units. */
+const DEPTH = GRAM * 3;
+const TWO_GRAMS = GRAM * 2;
+
+/** By trigram: how many postings have it at one of three distances; then where the next of them goes. */
+interface Offsets {
+  readonly own: Uint32Array;
+  /** Three code units on. */
+  readonly next: Uint32Array;
+  /** Six code units on. */
+  readonly second: Uint32Array;
+}
+
+/**
+ * Sorts the postings of some texts.
+ *
+ * @param trigrams the number, in order, of the trigram at each position; overwritten
+ * @param padded the trigram of pads alone
+ */
+function sortPostings(
+  texts: Texts,
+  trigrams: Uint32Array,
+  distinct: number,
+  padded: number,
+): Pick<TrigramIndex, "starts" | "postings" | "followers" | "depth"> {
+  const length = texts.units.length - texts.count;
+  const offsets = countOffsets(texts, trigrams, distinct, padded);
+  const starts = sharedUint32(distinct + 1);
+  starts.set(offsets.own);
+  starts[distinct] = length;
+  const postings = sharedUint32(length);
+  const followers = sharedUint32(length);
+  const own = new Uint32Array(length);
+  sortBySecond(texts, trigrams, padded, offsets.second, { postings, followers, own });
+  // What the trigrams took is used again.
+  const byNext = { postings: trigrams, own: new Uint32Array(length) };
+  for (let at = 0; at < length; at++) {
+    const to = offsets.next[followers[at]!]!++;
+    byNext.postings[to] = postings[at]!;
+    byNext.own[to] = own[at]!;
+  }
+  for (let follower = 0, at = 0; follower < distinct; follower++) {
+    // Each offset has moved on to the end of its range.
+    for (const end = offsets.next[follower]!; at < end; at++) {
+      const to = offsets.own[byNext.own[at]!]!++;
+      postings[to] = byNext.postings[at]!;
+      followers[to] = follower;
+    }
+  }
+  return { starts, postings, followers, depth: DEPTH };
+}
+
+/** Counts trigrams by what they are to a posting, and gives each its range. */
+function countOffsets(
+  { count, starts }: Texts,
+  trigrams: Uint32Array,
+  distinct: number,
+  padded: number,
+): Offsets {
+  const own = new Uint32Array(distinct);
+  const next = new Uint32Array(distinct);
+  const second = new Uint32Array(distinct);
+  for (let text = 0; text < count; text++) {
+    const start = starts[text]!;
+    const end = starts[text + 1]! - 1;
+    for (let at = start; at < end; at++) own[trigrams[at]!]!++;
+    // The first trigrams of a text follow none, and pads follow the last.
+    for (let at = start; at < end && at < start + GRAM; at++) next[trigrams[at]!]!--;
+    for (let at = start; at < end && at < start + TWO_GRAMS; at++) second[trigrams[at]!]!--;
+    next[padded]! += Math.min(end - start, GRAM);
+    second[padded]! += Math.min(end - start, TWO_GRAMS);
+  }
+  for (let trigram = 0; trigram < distinct; trigram++) {
+    next[trigram]! += own[trigram]!;
+    second[trigram]! += own[trigram]!;
+  }
+  for (const counts of [own, next, second]) {
+    for (let trigram = 0, offset = 0; trigram < distinct; trigram++) {
+      const size = counts[trigram]!;
+      counts[trigram] = offset;
+      offset += size;
+    }
+  }
+  return { own, next, second };
+}
+
+/** The first pass: makes the postings, and finds out which texts hold a trigram more than once. */
+function sortBySecond(
+  { count, starts }: Texts,
+  trigrams: Uint32Array,
+  padded: number,
+  second: Uint32Array,
+  { postings, followers, own }: Record<"postings" | "followers" | "own", Uint32Array>,
+): void {
+  /** By trigram: the text that was the last to contain it, plus one, and its posting there. */
+  const latest = new Uint32Array(second.length);
+  const latestAt = new Uint32Array(second.length);
+  let chunk = count;
+  for (let text = 0; text < count; text++) {
+    const start = starts[text]!;
+    const end = starts[text + 1]! - 1;
+    for (let at = start; at < end; at++) {
+      const trigram = trigrams[at]!;
+      const position = (at - start) % CHUNK;
+      if (position === 0 && at > start) chunk++;
+      const to = second[at + TWO_GRAMS < end ? trigrams[at + TWO_GRAMS]! : padded]!++;
+      let posting = makePosting(at - start < CHUNK ? text : chunk - 1, position);
+      if (latest[trigram] === text + 1) {
+        posting |= REPEATED;
+        postings[latestAt[trigram]!]! |= REPEATED;
+      }
+      latest[trigram] = text + 1;
+      latestAt[trigram] = to;
+      postings[to] = posting;
+      followers[to] = at + GRAM < end ? trigrams[at + GRAM]! : padded;
+      own[to] = trigram;
+    }
+  }
+}

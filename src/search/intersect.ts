@@ -1,0 +1,177 @@
+/**
+ * Intersecting sets of documents, and the documents of posting lists.
+ *
+ * What holds less is marked in a bitset and the other passed over: to unite
+ * lists, or to merge two of them side by side, takes twice the time and more.
+ * A list of much less is found in a long one by galloping search, and two
+ * bitsets are combined word by word.
+ */
+
+import { gallop } from "../util/sorted.ts";
+import type { BitsetLoan } from "./bitset.ts";
+import {
+  addToBits,
+  type BitPair,
+  type DocumentBitset,
+  type DocumentSet,
+  documentBitsetOf,
+  type ListSet,
+  type Scratch,
+  type SetOrWords,
+  takePair,
+  type WordPostings,
+} from "./document-sets.ts";
+
+/**
+ * Documents that are in both; the flag stays where both have it.
+ *
+ * @param less what holds less
+ * @param more words, in both, must have so few postings that there is no need to pause
+ * @param loan what bitsets are taken from; one of its own that is given is written to
+ */
+export function intersect(
+  less: SetOrWords,
+  more: SetOrWords,
+  postings: WordPostings,
+  scratch: Scratch,
+  loan: BitsetLoan,
+): DocumentSet {
+  if (isBits(less))
+    return isBits(more) ? andBits(less, more, loan) : listOf(keep(more, less, postings, scratch), scratch);
+  if (isBits(more)) return listOf(keep(less, more, postings, scratch), scratch);
+  if (isList(less) && isList(more) && less.entries.length * MUCH_LESS < more.entries.length) {
+    return gallopAll(less.entries, more.entries);
+  }
+  const { counter } = scratch;
+  if (isList(less)) counter.add(less.entries);
+  else counter.count(postings, less);
+  const count = keep(more, { any: counter.any, inName: counter.flagged }, postings, scratch);
+  if (isList(less)) counter.remove(less.entries);
+  else counter.clear();
+  return listOf(count, scratch);
+}
+
+/** A list of so much less is found in another by galloping. */
+const MUCH_LESS = 16;
+
+/** Whether what was found is a bitset. */
+export function isBits(found: SetOrWords): found is DocumentBitset {
+  return !(found instanceof Uint32Array) && found.kind === "bits";
+}
+
+function isList(found: SetOrWords): found is ListSet {
+  return !(found instanceof Uint32Array) && found.kind === "list";
+}
+
+function listOf(count: number, { kept }: Scratch): ListSet {
+  return { kind: "list", entries: kept.slice(0, count) };
+}
+
+/** Writes the marked documents of a list or of some words. @returns how many there are */
+function keep(
+  found: ListSet | Uint32Array,
+  { any, inName }: BitPair,
+  { starts, entries }: WordPostings,
+  { sorter, kept }: Scratch,
+): number {
+  const marked = { kept, count: 0 };
+  if (isList(found)) keepMarked(found.entries, 0, found.entries.length, any, marked);
+  else {
+    for (let at = 0; at < found.length; at++)
+      keepMarked(entries, starts[found[at]!]!, starts[found[at]! + 1]!, any, marked);
+  }
+  dropFlags(kept, marked.count, inName);
+  if (isList(found) || found.length === 1) return marked.count;
+  sorter.add(kept, 0, marked.count);
+  return sorter.drain(kept);
+}
+
+/** Appends the marked ones of neighbouring entries. */
+function keepMarked(
+  entries: Uint32Array,
+  from: number,
+  to: number,
+  any: Uint32Array,
+  marked: { readonly kept: Uint32Array; count: number },
+): void {
+  const { kept } = marked;
+  let { count } = marked;
+  for (let at = from; at < to; at++) {
+    const entry = entries[at]!;
+    // Without a branch, since no processor foresees what is marked.
+    kept[count] = entry;
+    count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
+  }
+  marked.count = count;
+}
+
+/** Leaves entries their flag where the document is in a bitset. Apart, since there are mostly few of them. */
+function dropFlags(entries: Uint32Array, count: number, bits: Uint32Array): void {
+  for (let at = 0; at < count; at++) {
+    const entry = entries[at]!;
+    entries[at] = (entry & ~1) | (entry & (bits[entry >>> 6]! >>> (entry >>> 1)) & 1);
+  }
+}
+
+function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): DocumentBitset {
+  const target = loan.has(a.any) ? a : loan.has(b.any) ? b : takePair(loan);
+  const { any, inName } = target;
+  for (let at = 0; at < any.length; at++) {
+    inName[at] = a.inName[at]! & b.inName[at]!;
+    any[at] = a.any[at]! & b.any[at]!;
+  }
+  for (const { any, inName } of [a, b]) {
+    if (any === target.any) continue;
+    loan.give(any);
+    loan.give(inName);
+  }
+  return documentBitsetOf(target);
+}
+
+/**
+ * Takes the documents of one set out of another. One stays if it lacks the flag
+ * in the set that is taken out, and has it in the other.
+ *
+ * @param taken is left with the documents of both, and must be of the loan
+ */
+export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {
+  const rest = loan.has(set.any) ? set : takePair(loan);
+  for (let at = 0; at < set.any.length; at++) {
+    const any = set.any[at]!;
+    const inName = set.inName[at]!;
+    const left = (any & ~taken.any[at]!) | (inName & ~taken.inName[at]!);
+    taken.any[at]! &= any;
+    taken.inName[at]! &= inName;
+    rest.any[at] = left;
+    rest.inName[at] = inName & left;
+  }
+  return documentBitsetOf(rest);
+}
+
+/** Adds the documents of a set to a bitset; one of the loan is given back. */
+export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitsetLoan): DocumentBitset {
+  if (set.kind === "list") addToBits(set.entries, 0, set.entries.length, any, inName);
+  else {
+    for (let at = 0; at < any.length; at++) {
+      any[at]! |= set.any[at]!;
+      inName[at]! |= set.inName[at]!;
+    }
+    loan.give(set.any);
+    loan.give(set.inName);
+  }
+  return documentBitsetOf({ any, inName });
+}
+
+/** Intersects a short list with a long one. */
+function gallopAll(few: Uint32Array, many: Uint32Array): ListSet {
+  const kept = new Uint32Array(few.length);
+  let count = 0;
+  let at = 0;
+  for (const entry of few) {
+    const document = entry >>> 1;
+    at = gallop(many, document * 2, at, many.length);
+    if (at === many.length) break;
+    if (many[at]! >>> 1 === document) kept[count++] = document * 2 + (entry & many[at]! & 1);
+  }
+  return { kind: "list", entries: kept.slice(0, count) };
+}

@@ -1,0 +1,210 @@
+/**
+ * From a term to a range of postings.
+ *
+ * The posting list of a trigram is in order of what follows. So the postings of
+ * a term of up to nine code units are a range of the list of its first trigram,
+ * found by halving, and those of one or two code units are the lists of all
+ * trigrams with that prefix, which are neighbours. Of a longer term the rarest
+ * two of its trigrams give candidates. Where the dictionary is one of bigrams,
+ * the same goes for terms of up to four code units and for bigrams.
+ */
+
+import { endWhere, gallop, gallopWhere, lowerBound } from "../util/sorted.ts";
+import { compare, PAD_TEXT } from "./texts.ts";
+import {
+  BIGRAM,
+  GRAM,
+  hashOfTrigram,
+  NOTHING,
+  pairOf,
+  positionOf,
+  type Range,
+  rangeOf,
+  slotOf,
+  type TrigramIndex,
+} from "./trigrams.ts";
+
+/** So many substrings of a term are counted, and as many again in a term of few more code units. */
+const MOST_SUBSTRINGS = 12;
+/** So few candidates are verified sooner than their order is made use of. */
+const FEW = 16;
+
+/**
+ * Of a range of postings of the first two trigrams of a term, those that go on
+ * with its code units up to a position, where the order of lists may end.
+ */
+function narrowByText(trigrams: TrigramIndex, [from, to]: Range, term: string, end: number): Range {
+  const low = endWhere(from, to, (at) => compareAt(trigrams, at, term, end) < 0);
+  // Most terms are rare, so the end is near.
+  const high = gallopWhere(low, to, (at) => compareAt(trigrams, at, term, end) === 0);
+  return low === high ? NOTHING : [low, high];
+}
+
+function compareAt(trigrams: TrigramIndex, at: number, term: string, end: number): number {
+  const position = positionOf(trigrams, trigrams.postings[at]!);
+  return compare(trigrams.texts.units, position, term, trigrams.gram * 2, end);
+}
+
+/** Postings of a substring of up to two trigrams. */
+function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
+  const { gram } = trigrams;
+  if (substring.length < gram) return postingsOfPrefix(trigrams, substring);
+  const ofTrigram = postingsOfTrigram(trigrams, substring);
+  if (substring.length === gram || ofTrigram[0] === ofTrigram[1]) return ofTrigram;
+  return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
+}
+
+/**
+ * Of the postings of a term those whose text can end with it: exactly those as
+ * far as the lists are in order, and all of them beyond.
+ */
+export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
+  const { length } = term;
+  const { gram } = trigrams;
+  if (length >= trigrams.depth || postings.buffer !== trigrams.postings.buffer) return postings;
+  const range = rangeOf(trigrams, postings);
+  if (length >= gram * 2)
+    return postingsIn(trigrams, narrowByText(trigrams, range, term + PAD_TEXT, length + 1));
+  if (length >= gram) {
+    const padded = term.padEnd(gram * 2, PAD_TEXT);
+    return postingsIn(trigrams, postingsFollowedBy(trigrams, range, padded, gram, gram * 2));
+  }
+  return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT));
+}
+
+/** Where a term may be. */
+export interface Located {
+  /** The postings of a substring of it. */
+  readonly range: Range;
+  /** From the beginning of the term to the substring, in code units. */
+  readonly offset: number;
+  /** Whether these are the postings of the whole term; else they are candidates to be verified. */
+  readonly isExact: boolean;
+}
+
+function exact(range: Range): Located {
+  return { range, offset: 0, isExact: true };
+}
+
+/** Finds where a term may be, without reading the postings. @param term folded, not empty */
+export function locate(trigrams: TrigramIndex, term: string): Located {
+  if (!mayContain(trigrams, term)) return exact(NOTHING);
+  const twoGrams = trigrams.gram * 2;
+  if (term.length <= twoGrams) return exact(postingsOfSubstring(trigrams, term));
+  // The rarest two trigrams of a longer term are enough if candidates are verified.
+  const beginning = postingsOfSubstring(trigrams, term.slice(0, twoGrams));
+  let rarest = beginning;
+  let offset = 0;
+  const most = term.length - twoGrams;
+  const step = Math.max(trigrams.gram, Math.ceil(most / MOST_SUBSTRINGS));
+  for (let from = step; from < most + step && sizeOfRange(rarest) > FEW; from += step) {
+    const at = Math.min(from, most);
+    const range = postingsOfSubstring(trigrams, term.slice(at, at + twoGrams));
+    if (sizeOfRange(range) < sizeOfRange(rarest)) {
+      rarest = range;
+      offset = at;
+    }
+  }
+  if (sizeOfRange(rarest) <= FEW) return { range: rarest, offset, isExact: false };
+  if (term.length <= trigrams.depth) return exact(narrowByText(trigrams, beginning, term, term.length));
+  offset = Math.min(offset, term.length - trigrams.depth);
+  return { range: postingsOfPart(trigrams, term, offset), offset, isExact: false };
+}
+
+/** Postings of as many code units of a term as lists are in order of; these postings are in order of the texts. */
+export function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
+  const { depth, gram } = trigrams;
+  const part = term.slice(offset, offset + depth);
+  const range = postingsOfSubstring(trigrams, part.slice(0, gram * 2));
+  return part.length > gram * 2 ? narrowByText(trigrams, range, part, part.length) : range;
+}
+
+/*
+ * Ranges of postings by up to six code units.
+ *
+ * A trigram is found by its hash, and a prefix of trigrams by halving in their
+ * order. By posting the number of the trigram that follows is known, and these
+ * numbers ascend in each list: halving there finds the next three code units.
+ */
+
+/** How many postings a range has. */
+export function sizeOfRange([from, to]: Range): number {
+  return to - from;
+}
+
+/** The postings of a range. */
+export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint32Array {
+  return postings.subarray(from, to);
+}
+
+/**
+ * Whether there can be a text that contains a term of a trigram and more. Most
+ * terms that are nowhere have a trigram that is nowhere, and most of those are
+ * told by one bit, without reading the hash table.
+ */
+export function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
+  const mask = bits.length * 32 - 1;
+  for (let at = 0; at + gram <= term.length; at++) {
+    const third = gram === GRAM ? term.charCodeAt(at + 2) : 0;
+    const bit = hashOfTrigram(pairOf(term.charCodeAt(at), term.charCodeAt(at + 1)), third) & mask;
+    if ((bits[bit >>> 5]! & (1 << bit)) === 0) return false;
+  }
+  return true;
+}
+
+/** The trigrams that begin with one to three code units of a text. */
+function trigramsWithPrefix(trigrams: TrigramIndex, text: string, from: number, to: number): Range {
+  if (to - from === trigrams.gram) {
+    const number = numberOf(trigrams, text, from);
+    return number < 0 ? NOTHING : [number, number + 1];
+  }
+  const { pairs } = trigrams;
+  const [least, most] = pairsWithPrefix(text, from, to);
+  const low = lowerBound(pairs, least, 0, pairs.length);
+  return [low, gallop(pairs, most, low, pairs.length)];
+}
+
+/** Pairs that begin with one code unit of a text, or the pair of two. */
+function pairsWithPrefix(text: string, from: number, to: number): Range {
+  const first = text.charCodeAt(from) * 65_536;
+  if (to - from === 1) return [first, first + 65_536];
+  const pair = first + text.charCodeAt(from + 1);
+  return [pair, pair + 1];
+}
+
+/** The postings of one to three code units: the lists of all trigrams that begin with these. */
+export function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
+  const [from, to] = trigramsWithPrefix(trigrams, term, 0, term.length);
+  return [trigrams.starts[from]!, trigrams.starts[to]!];
+}
+
+/** The number of the trigram that begins at a position of a term; below 0 when it is nowhere. */
+function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at: number): number {
+  const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
+  const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;
+  return slots[slotOf(slots, pairs, thirds, pair, third)]! - 1;
+}
+
+/** The postings of the trigram that a text begins with. */
+export function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
+  const number = numberOf(trigrams, text, 0);
+  return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];
+}
+
+/** Of a range of a trigram's list, the postings where one to three code units of a text follow the trigram. */
+export function postingsFollowedBy(
+  trigrams: TrigramIndex,
+  [from, to]: Range,
+  text: string,
+  first: number,
+  end: number,
+): Range {
+  const [low, high] =
+    trigrams.gram === BIGRAM
+      ? pairsWithPrefix(text, first, end)
+      : trigramsWithPrefix(trigrams, text, first, end);
+  if (low === high) return NOTHING;
+  const start = lowerBound(trigrams.followers, low, from, to);
+  // Most terms are rare, so the end is near.
+  return [start, gallop(trigrams.followers, high, start, to)];
+}

@@ -1,0 +1,58 @@
+/**
+ * The order of all names, by which worlds are ranked: those whose names begin
+ * with a query are neighbours in it, and those whose names are the query come
+ * first among them.
+ */
+
+import { sharedUint32 } from "../store/bytes.ts";
+import { endWhere, gallopWhere } from "../util/sorted.ts";
+import { lengthOf, reorderTexts, sortTexts, type Texts } from "./texts.ts";
+
+/** What found documents are ranked by. All of it lies in shared memory. */
+export interface NameOrder {
+  /** Names in their order, which is that of their code units. */
+  readonly names: Texts;
+  /** Documents in order of their names, those of the same name ascending. */
+  readonly byName: Uint32Array;
+  /** By document: its rank in that order. */
+  readonly ranks: Uint32Array;
+  /** What stands for each document in a result. */
+  readonly rows: Uint32Array;
+}
+
+/** Sorts documents by their names. @param rows what stands for each document in a result */
+export function orderNames(names: Texts, rows: Uint32Array): NameOrder {
+  const byName = sharedUint32(names.count);
+  byName.set(sortTexts(names));
+  const ranks = sharedUint32(names.count);
+  for (let rank = 0; rank < byName.length; rank++) ranks[byName[rank]!] = rank;
+  return { names: reorderTexts(names, byName), byName, ranks, rows };
+}
+
+/** Ranks in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */
+export interface NameRange {
+  readonly from: number;
+  readonly equalEnd: number;
+  readonly end: number;
+}
+
+/** Below 0 when a name comes before a term and all that begins with it, 0 when it begins with it. */
+function compareName({ units, starts }: Texts, rank: number, term: string): number {
+  const start = starts[rank]!;
+  const length = starts[rank + 1]! - 1 - start;
+  for (let at = 0; at < term.length; at++) {
+    if (at === length) return -1;
+    const difference = units[start + at]! - term.charCodeAt(at);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The names that begin with a term are neighbours in their order; those that are the term come first. */
+export function findNameRange({ names, byName }: NameOrder, term: string): NameRange {
+  const from = endWhere(0, byName.length, (at) => compareName(names, at, term) < 0);
+  // Mostly there are few, or none.
+  const end = gallopWhere(from, byName.length, (at) => compareName(names, at, term) === 0);
+  const equalEnd = endWhere(from, end, (at) => lengthOf(names, at) === term.length);
+  return { from, equalEnd, end };
+}

@@ -1,0 +1,287 @@
+/**
+ * The documents of n-grams of one to three code units, kept beforehand.
+ *
+ * These terms would cost most: "a" is in a hundred thousand words and most
+ * descriptions, three letters are in a hundred words whose postings lie
+ * anywhere in memory. An n-gram in a good part of all documents is kept as a
+ * bitset, most others as sorted lists; both are found by halving on their keys.
+ */
+
+import { sharedCopy, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
+import { MOST_FOUND_BYTES } from "../store/limits.ts";
+import { endWhere } from "../util/sorted.ts";
+import { bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
+import { addToBits, type DocumentSet, LIST_WORK, type WordPostings } from "./document-sets.ts";
+import {
+  type ShortNgram,
+  shortNgrams,
+  type WeighedRange,
+  type WeighedTrigrams,
+  weighTrigrams,
+} from "./short-ngrams.ts";
+import { CHUNK, GRAM, NUMBER_SHIFT, type TrigramIndex, textOf } from "./trigrams.ts";
+
+/** N-grams whose documents are kept, in shared memory. */
+export interface NgramDocuments {
+  readonly dense: DenseNgrams;
+  readonly sparse: SparseNgrams;
+}
+
+/** N-grams of very many documents, as bitsets. */
+export interface DenseNgrams {
+  /** Keys of the n-grams, ascending; see {@link keyOf}. */
+  readonly keys: Float64Array;
+  /** By n-gram: how many documents contain it, and how many of them in their name. */
+  readonly sizes: Uint32Array;
+  readonly named: Uint32Array;
+  /** 32-bit words of a bitset; that of n-gram n begins at `n * words`. */
+  readonly words: number;
+  readonly any: Uint32Array;
+  readonly inName: Uint32Array;
+}
+
+/** N-grams of fewer documents, as lists. */
+export interface SparseNgrams {
+  /** Keys of the n-grams, ascending; see {@link keyOf}. */
+  readonly keys: Float64Array;
+  /** The documents of n-gram n are `entries[starts[n]]` to `entries[starts[n + 1] - 1]`, in the form of a `ListSet`. */
+  readonly starts: Uint32Array;
+  readonly entries: Uint32Array;
+}
+
+/** Stands in a key for a code unit that an n-gram does not have; as a unit a pad could be half of a pair. */
+const NO_UNIT = 65_536;
+
+/** An n-gram of up to three code units in one number. */
+function keyOf(ngram: string): number {
+  const first = ngram.charCodeAt(0);
+  const second = ngram.length > 1 ? ngram.charCodeAt(1) : NO_UNIT;
+  const third = ngram.length > 2 ? ngram.charCodeAt(2) : NO_UNIT;
+  return (first * (NO_UNIT + 1) + second) * (NO_UNIT + 1) + third;
+}
+
+/*
+ * Collects the documents of short n-grams.
+ *
+ * The work that each n-gram would be to a query decides: the postings of all
+ * words that hold it. Much of it makes a bitset, some a list, little nothing.
+ * Where the texts are so long that all of these would take more memory than a
+ * number of documents warrants, those that are the most work are kept.
+ */
+
+/** An n-gram is dense when to unite its words' documents would take at least this share of the work of passing over every document. */
+const DENSE = 1 / 8;
+/** Not worth it below so much work: a microsecond or two. */
+const LEAST = 256;
+/** An index of fewer entries is small: what little it takes to find there is not worth a part of a start. */
+export const SMALL = 2 ** 18;
+/** The same in a small index. */
+const LEAST_IN_SMALL = 2048;
+
+/** Most bytes of kept documents: so many for each document, however long its texts, and some for a small number of these. */
+const MOST_BYTES_A_DOCUMENT = 2048;
+const MOST_BYTES = 2 ** 24;
+
+/** Most n-grams whose documents are kept, beside one for each document. Twice as many are in memory while they are chosen. */
+const MOST_NGRAMS = 2 ** 16;
+
+/** To find the documents of a range of postings takes about as long as to pass over so many entries. */
+function workOf({ from, to, entries }: WeighedRange): number {
+  return entries + LIST_WORK * (to - from);
+}
+
+/** Bytes of an n-gram's documents, or more: no more than are entries, nor than there are documents. */
+function bytesOf(ngram: ShortNgram, documents: number): number {
+  if (isDense(ngram, documents)) return bitWords(documents) * 2 * Uint32Array.BYTES_PER_ELEMENT;
+  return Math.min(ngram.entries, documents) * Uint32Array.BYTES_PER_ELEMENT;
+}
+
+function isDense(ngram: ShortNgram, documents: number): boolean {
+  return workOf(ngram) >= documents * DENSE;
+}
+
+/** The n-grams that are the most work, that first: so many, and as far as there are so many bytes for their documents. */
+function keepMostWork(
+  ngrams: ShortNgram[],
+  documents: number,
+  most: number,
+  mostBytes: number,
+): ShortNgram[] {
+  ngrams.sort((a, b) => workOf(b) - workOf(a));
+  let bytes = 0;
+  const end = ngrams.findIndex((ngram, at) => {
+    bytes += bytesOf(ngram, documents);
+    return bytes > mostBytes || at === most;
+  });
+  return end < 0 ? ngrams : ngrams.slice(0, end);
+}
+
+/** The n-grams that are worth it, as far as they are not too many. The documents of one word are a list already. */
+function chooseNgrams(
+  weighed: WeighedTrigrams,
+  documents: number,
+  least: number,
+  mostBytes: number,
+): ShortNgram[] {
+  const most = documents + MOST_NGRAMS;
+  let chosen: ShortNgram[] = [];
+  let bar = least;
+  for (let units = 1; units <= GRAM; units++) {
+    for (const ngram of shortNgrams(weighed, units, (range) => workOf(range) >= bar)) {
+      if (ngram.to - ngram.from > 1 || isDense(ngram, documents)) chosen.push(ngram);
+      if (chosen.length < most * 2) continue;
+      chosen = keepMostWork(chosen, documents, most, mostBytes);
+      bar = chosen.length === 0 ? Number.POSITIVE_INFINITY : workOf(chosen.at(-1)!);
+    }
+  }
+  return keepMostWork(chosen, documents, most, mostBytes);
+}
+
+/**
+ * Collects the documents of all n-grams that are worth it.
+ *
+ * @param trigrams of the words whose documents are given
+ * @param least so much work it takes at least to find them in a search
+ * @param mostBytes memory for the documents; about so many
+ */
+export function indexNgramDocuments(
+  trigrams: TrigramIndex,
+  wordPostings: WordPostings,
+  least = wordPostings.entries.length < SMALL ? LEAST_IN_SMALL : LEAST,
+  mostBytes = Math.min(MOST_BYTES + wordPostings.documents * MOST_BYTES_A_DOCUMENT, MOST_FOUND_BYTES),
+): NgramDocuments {
+  const { documents } = wordPostings;
+  const dense: ShortNgram[] = [];
+  const sparse: ShortNgram[] = [];
+  for (const ngram of chooseNgrams(weighTrigrams(trigrams, wordPostings), documents, least, mostBytes)) {
+    if (isDense(ngram, documents)) dense.push(ngram);
+    else sparse.push(ngram);
+  }
+  return {
+    dense: buildDense(dense, trigrams, wordPostings),
+    sparse: buildSparse(sparse, trigrams, wordPostings),
+  };
+}
+
+/** The keys of n-grams; puts these in order of them. */
+function keysOf(ngrams: ShortNgram[]): Float64Array {
+  ngrams.sort((a, b) => keyOf(a.ngram) - keyOf(b.ngram));
+  const keys = sharedFloat64(ngrams.length);
+  for (const [at, { ngram }] of ngrams.entries()) keys[at] = keyOf(ngram);
+  return keys;
+}
+
+function buildDense(
+  ngrams: ShortNgram[],
+  trigrams: TrigramIndex,
+  { documents, starts, entries }: WordPostings,
+): DenseNgrams {
+  const keys = keysOf(ngrams);
+  const words = bitWords(documents);
+  const any = sharedUint32(ngrams.length * words);
+  const inName = sharedUint32(any.length);
+  const sizes = sharedUint32(ngrams.length);
+  const named = sharedUint32(ngrams.length);
+  const listed = new ListedWords(trigrams);
+  for (const [ngram, { from, to }] of ngrams.entries()) {
+    const ownAny = any.subarray(ngram * words, (ngram + 1) * words);
+    const ownInName = inName.subarray(ngram * words, (ngram + 1) * words);
+    listed.each(from, to, (word) => addToBits(entries, starts[word]!, starts[word + 1]!, ownAny, ownInName));
+    sizes[ngram] = countBits(ownAny);
+    named[ngram] = countBits(ownInName);
+  }
+  return { keys, sizes, named, words, any, inName };
+}
+
+/** Goes through the words of a range of postings; a long one may come twice. */
+class ListedWords {
+  readonly #trigrams: TrigramIndex;
+  /** A bit for each word, and for each further chunk of a long one. */
+  readonly #bits: Uint32Array;
+
+  constructor(trigrams: TrigramIndex) {
+    this.#trigrams = trigrams;
+    this.#bits = new Uint32Array(bitWords(trigrams.texts.count + trigrams.chunkTexts.length));
+  }
+
+  /** Bits come in order, so that of long words what is next to each other in memory is read one after the other. */
+  each(from: number, to: number, take: (word: number) => void): void {
+    const { postings, texts, chunkTexts, chunkStarts } = this.#trigrams;
+    const bits = this.#bits;
+    for (let at = from; at < to; at++) {
+      const number = postings[at]! >>> NUMBER_SHIFT;
+      bits[number >>> 5]! |= 1 << number;
+    }
+    let next = 0;
+    for (let at = 0; at < bits.length; at++) {
+      for (let left = bits[at]!; left !== 0; left &= left - 1) {
+        const number = at * 32 + lowestBit(left);
+        if (number < next) continue;
+        if (number < texts.count) take(number);
+        else {
+          const word = chunkTexts[number - texts.count]!;
+          take(word);
+          // On to the first chunk of the next long word.
+          const unitsLeft = texts.starts[word + 1]! - 1 - chunkStarts[number - texts.count]!;
+          next = number + Math.ceil(unitsLeft / CHUNK);
+          if (next >>> 5 === at) continue;
+          at = (next >>> 5) - 1;
+          break;
+        }
+      }
+    }
+    bits.fill(0);
+  }
+}
+
+function buildSparse(
+  ngrams: ShortNgram[],
+  trigrams: TrigramIndex,
+  { documents, starts, entries }: WordPostings,
+): SparseNgrams {
+  const keys = keysOf(ngrams);
+  const sorter = new EntrySorter(documents);
+  // No more than that: what is not written to takes no memory.
+  const most = ngrams.reduce((sum, ngram) => sum + Math.min(ngram.entries, documents), 0);
+  const found = new Uint32Array(most);
+  let length = 0;
+  const ownStarts = sharedUint32(ngrams.length + 1);
+  for (const [ngram, { from, to }] of ngrams.entries()) {
+    for (let at = from; at < to; at++) {
+      const word = textOf(trigrams, trigrams.postings[at]!);
+      sorter.add(entries, starts[word]!, starts[word + 1]!);
+    }
+    length += sorter.drain(found.subarray(length));
+    ownStarts[ngram + 1] = length;
+  }
+  return { keys, starts: ownStarts, entries: sharedCopy({ values: found, length }) };
+}
+
+/** The index of a key, or -1. */
+function indexOfKey(keys: Float64Array, key: number): number {
+  const at = endWhere(0, keys.length, (one) => keys[one]! < key);
+  return keys[at] === key ? at : -1;
+}
+
+/** The documents that contain an n-gram, if they are kept. @param ngram one to three code units */
+export function findNgramDocuments(
+  { dense, sparse }: NgramDocuments,
+  ngram: string,
+): DocumentSet | undefined {
+  const key = keyOf(ngram);
+  const inList = indexOfKey(sparse.keys, key);
+  if (inList >= 0) {
+    const { starts, entries } = sparse;
+    return { kind: "list", entries: entries.subarray(starts[inList]!, starts[inList + 1]!) };
+  }
+  const inBits = indexOfKey(dense.keys, key);
+  if (inBits < 0) return undefined;
+  const [from, to] = [inBits * dense.words, (inBits + 1) * dense.words];
+  return {
+    kind: "bits",
+    any: dense.any.subarray(from, to),
+    inName: dense.inName.subarray(from, to),
+    size: dense.sizes[inBits]!,
+    named: dense.named[inBits]!,
+  };
+}

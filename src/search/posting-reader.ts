@@ -1,0 +1,254 @@
+/**
+ * Reads the postings of a term block by block, so that a search needs no list of
+ * them, however many there are. Candidates of a longer term are verified, each
+ * block by the postings of the term's other parts or by the texts.
+ */
+
+import { gallopWhere } from "../util/sorted.ts";
+import { type Located, postingsIn } from "./locate.ts";
+import { compare, lengthOf, PAD_TEXT } from "./texts.ts";
+import {
+  CHUNK,
+  isSameChunk,
+  makePosting,
+  NUMBER_SHIFT,
+  positionOf,
+  type Range,
+  REPEATED,
+  shiftOf,
+  type TrigramIndex,
+  textOf,
+} from "./trigrams.ts";
+import { gallopTo, keepByPart, keepByText, type Part, partsOf, TEXT_WORK } from "./verify.ts";
+import { STEP, type Work } from "./work.ts";
+
+/** So many postings are read at a time. */
+const BLOCK = 4096;
+/** To compare so many code units of a term with a text takes about as long as a step of a merge. */
+const UNITS_A_STEP = 8;
+
+/**
+ * Reads the postings of a term; see `listPostings` for what they tell. They come in order of their list. Of a text that
+ * has a longer term at very many positions some are left out, never its beginning.
+ */
+export class PostingReader {
+  readonly #trigrams: TrigramIndex;
+  readonly #term: string;
+  readonly #located: Located;
+  /** Undefined when candidates are verified by their texts, or need not be. */
+  readonly #parts: readonly Part[] | undefined;
+  readonly #block: Uint32Array;
+  #at: number;
+
+  constructor(trigrams: TrigramIndex, located: Located, term: string) {
+    this.#trigrams = trigrams;
+    this.#term = term;
+    this.#located = located;
+    this.#at = located.range[0];
+    this.#parts = located.isExact ? undefined : partsOf(trigrams, located, term);
+    this.#block = new Uint32Array(located.isExact ? 0 : BLOCK);
+  }
+
+  /**
+   * Reads on; takes no longer than work should between two yields.
+   *
+   * @returns some postings, maybe none, which the next call may overwrite; undefined behind the last
+   */
+  next(): Uint32Array | undefined {
+    const { range, isExact } = this.#located;
+    const from = this.#at;
+    if (from === range[1]) return undefined;
+    const textWork = TEXT_WORK + Math.ceil(this.#term.length / UNITS_A_STEP);
+    const most = isExact ? STEP : this.#parts === undefined ? Math.ceil(BLOCK / textWork) : BLOCK;
+    this.#at = Math.min(from + most, range[1]);
+    const read = postingsIn(this.#trigrams, [from, this.#at]);
+    if (isExact) return read;
+    const found = this.#verify(read);
+    if (found.length > 0) this.#passText(found[found.length - 1]!, read[read.length - 1]!);
+    return found;
+  }
+
+  /**
+   * Passes over many postings whose texts, and all between these, contain the term,
+   * if such come next; the texts must be in order of their code units.
+   *
+   * @returns the range of texts; undefined when {@link next} is to read on
+   */
+  nextShared(): Range | undefined {
+    const from = this.#at;
+    const end = endOfSharedPrefix(this.#trigrams, this.#located, this.#term, from);
+    if (end === from) return undefined;
+    this.#at = end;
+    const { postings } = this.#trigrams;
+    return [textOf(this.#trigrams, postings[from]!), textOf(this.#trigrams, postings[end - 1]!) + 1];
+  }
+
+  /** Goes on to the next text, if the term was found in the one in which reading ended. More than a block of candidates are in order of texts. */
+  #passText(found: number, read: number): void {
+    const trigrams = this.#trigrams;
+    const text = textOf(trigrams, found);
+    if (textOf(trigrams, read) !== text) return;
+    this.#at = gallopTo(trigrams, this.#at, this.#located.range[1], trigrams.texts.starts[text + 1]!);
+  }
+
+  /** The candidates that are followed by all of the term, moved back to its beginning. */
+  #verify(read: Uint32Array): Uint32Array {
+    const { offset } = this.#located;
+    const block = this.#block;
+    let count = read.length;
+    block.set(read);
+    if (this.#parts === undefined) count = keepByText(this.#trigrams, this.#term, offset, block, count);
+    else {
+      for (const part of this.#parts) count = keepByPart(this.#trigrams, part, offset, block, count);
+      // Half of a surrogate pair looks like the end of a text.
+      if (this.#term.includes(PAD_TEXT)) {
+        count = keepByText(this.#trigrams, this.#term, offset, block, count);
+      }
+    }
+    moveBack(this.#trigrams, offset, block, count);
+    return block.subarray(0, count);
+  }
+}
+
+/** Moves postings back by some code units, within their texts. */
+function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: number): void {
+  if (by === 0) return;
+  const shift = shiftOf(-by);
+  for (let at = 0; at < many; at++) {
+    const posting = block[at]!;
+    if (isSameChunk(posting, posting + shift)) block[at] = posting + shift;
+    else {
+      const text = textOf(trigrams, posting);
+      const position = positionOf(trigrams, posting) - by - trigrams.texts.starts[text]!;
+      block[at] = makePosting(text, Math.min(position, CHUNK - 1));
+    }
+  }
+}
+
+/**
+ * All postings of a term, in no order that matters; a text may contain it
+ * several times, but its beginning comes only once.
+ *
+ * @param located where the term may be; so few postings that they can be listed
+ * @param term folded, not empty
+ * @returns not to be changed: mostly a range of the index. What is not, tells of a
+ *   posting that is no beginning only the text and whether it is repeated
+ */
+export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
+  const postings = postingsIn(trigrams, located.range);
+  return located.isExact ? postings : yield* verify(trigrams, term, postings, located.offset);
+}
+
+/** To compare with a text takes about as long as to pass over so many postings. */
+const VERIFY_WORK = 32;
+
+/** The candidates that are followed by all of the term, moved back to its beginning. */
+function* verify(
+  trigrams: TrigramIndex,
+  term: string,
+  candidates: Uint32Array,
+  offset: number,
+): Work<Uint32Array> {
+  const { texts } = trigrams;
+  const { units, starts } = texts;
+  const found = new Uint32Array(candidates.length);
+  let count = 0;
+  let work = 0;
+  /** In a text of one letter a term is at every position: one is enough, and the beginning. */
+  let latest = -1;
+  for (const candidate of candidates) {
+    const text = textOf(trigrams, candidate);
+    const from = positionOf(trigrams, candidate) - offset - starts[text]!;
+    work++;
+    const fits = from >= 0 && from + term.length <= lengthOf(texts, text);
+    if (fits && (text !== latest || from === 0)) {
+      work += VERIFY_WORK + term.length;
+      if (compare(units, starts[text]! + from, term, 0, term.length) === 0) {
+        found[count++] = makePosting(text, Math.min(from, CHUNK - 1)) | (candidate & REPEATED);
+        latest = text;
+      }
+    }
+    if (work > STEP) {
+      work = 0;
+      yield;
+    }
+  }
+  // A copy, since what is left may be kept for long.
+  return found.slice(0, count);
+}
+
+/*
+ * Postings of a term in texts that share a prefix, such as addresses of one site.
+ *
+ * Where texts are in order, those with the same prefix are neighbours. If the
+ * first and the last of some have a term in the prefix that they share, all of
+ * them have it, and there is no need to go through their postings one by one.
+ * The last is found by galloping search.
+ */
+
+/** It does not pay for fewer. */
+const LEAST = 256;
+
+/**
+ * Where postings of a term end whose texts, and all between these, contain the term.
+ *
+ * @param trigrams of texts that are in order of their code units
+ * @param from index of the first posting; its text may begin in a way of its own
+ * @returns index of the first posting behind them, or `from`
+ */
+export function endOfSharedPrefix(
+  trigrams: TrigramIndex,
+  { range, offset }: Located,
+  term: string,
+  from: number,
+): number {
+  const last = from + LEAST;
+  const end = range[1];
+  if (last >= end || !areClose(trigrams, from, last)) return from;
+  const shared = lengthToShare(trigrams, from, offset, term);
+  if (shared === 0 || !sharePrefix(trigrams, from, last, shared)) return from;
+  return gallopWhere(last + 1, end, (at) => sharePrefix(trigrams, from, at, shared), LEAST);
+}
+
+/**
+ * How many code units texts have to share with that of a posting: the term, and what
+ * the list is in order of, behind which it is in order of texts.
+ *
+ * @param offset from the beginning of the term to the posting
+ * @param number index of a posting in the first chunk of a text
+ * @returns 0 when the term is not there
+ */
+function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, term: string): number {
+  const { texts, postings, depth } = trigrams;
+  const posting = postings[number]!;
+  const text = posting >>> NUMBER_SHIFT;
+  const unit = positionOf(trigrams, posting);
+  const first = unit - offset;
+  const end = first + term.length;
+  if (first < texts.starts[text]! || end >= texts.starts[text + 1]!) return 0;
+  if (compare(texts.units, first, term, 0, term.length) !== 0) return 0;
+  return Math.max(end, unit + depth) - texts.starts[text]!;
+}
+
+/**
+ * Whether two postings are in first chunks, as far from the beginnings of their texts, and there are no more
+ * texts than postings between them: each of those contains the term. Mostly that is not so, and texts need not be read.
+ */
+function areClose({ texts, postings }: TrigramIndex, one: number, other: number): boolean {
+  const a = postings[one]!;
+  const b = postings[other]!;
+  if (((a ^ b) & (makePosting(1, 0) - 2)) !== 0 || Math.max(a, b) >= makePosting(texts.count, 0))
+    return false;
+  return (b >>> NUMBER_SHIFT) - (a >>> NUMBER_SHIFT) <= other - one;
+}
+
+/** Whether the texts of two postings, of which the first is in a first chunk, share so many code units from their beginnings on. */
+function sharePrefix(trigrams: TrigramIndex, one: number, other: number, shared: number): boolean {
+  if (!areClose(trigrams, one, other)) return false;
+  const { units, starts } = trigrams.texts;
+  const startA = starts[trigrams.postings[one]! >>> NUMBER_SHIFT]!;
+  const startB = starts[trigrams.postings[other]! >>> NUMBER_SHIFT]!;
+  // No two texts are equal, so these differ before either ends, or share what is asked for.
+  for (let at = 0; at < shared; at++) if (units[startA + at] !== units[startB + at]) return false;
+  return true;
+}

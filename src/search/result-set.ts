@@ -1,0 +1,220 @@
+/**
+ * What a search found: a total, and pages of rows in order.
+ *
+ * Rows are listed, or known for some pages only, or made when a page asks for
+ * them. Rank classes of very many are bitsets, which are walked over only as far
+ * as a page needs: to list a hundred thousand takes longer than to count them.
+ */
+
+import type { Found, PageOf, Rows } from "../store/generation.ts";
+import { countWord, lowestBit } from "./bitset.ts";
+
+/** Everything that matches a query. */
+export interface ResultSet {
+  readonly total: number;
+  /** Memory that it takes. */
+  readonly bytes: number;
+  /** Whether all rows of a page are known. */
+  has(page: PageOf): boolean;
+  /** Rows of a page that is known, in order. */
+  page(page: PageOf): Rows;
+}
+
+/** So many of the best of many results are retained; pages behind them are rare. */
+export const RETAINED = 1024;
+
+/** So many of many results are retained at least, whatever the page. */
+const LEAST_RETAINED = 64;
+
+/**
+ * Of many results in bitsets only what most are asked for, so that the bitsets
+ * can be used again; all of them when a page from behind that is asked for.
+ *
+ * @param keep is called when the bitsets go with the results
+ */
+export function retainPage(results: BitsetResults, page: PageOf | undefined, keep: () => void): ResultSet {
+  const end = page === undefined ? Number.POSITIVE_INFINITY : page.offset + page.limit;
+  if (end > RETAINED && (page === undefined || page.offset < results.total)) {
+    keep();
+    return results;
+  }
+  // Who goes on from page to page asks again but a few times.
+  const limit = Math.min(Math.max(end * 2, LEAST_RETAINED), RETAINED);
+  return new PartialResults({ total: results.total, rows: results.page({ limit, offset: 0 }) }, 0);
+}
+
+/** A page of results. */
+export function pageOf(results: ResultSet, page: PageOf): Found {
+  return { total: results.total, rows: results.page(page) };
+}
+
+/** Results of which some neighbours are known: another thread told them, or no more were asked for. */
+export class PartialResults implements ResultSet {
+  readonly #from: number;
+  readonly #rows: Rows;
+  readonly total: number;
+
+  /** @param from how many results come before those that are known */
+  constructor({ total, rows }: Found, from: number) {
+    this.total = total;
+    this.#from = from;
+    this.#rows = rows;
+  }
+
+  get bytes(): number {
+    return bytesOf(this.#rows);
+  }
+
+  has({ limit, offset }: PageOf): boolean {
+    const end = Math.min(offset + limit, this.total);
+    return offset >= this.total || (offset >= this.#from && end <= this.#from + this.#rows.length);
+  }
+
+  page({ limit, offset }: PageOf): Rows {
+    const from = Math.min(offset - this.#from, this.#rows.length);
+    return partOf(this.#rows, from, Math.min(from + limit, this.#rows.length));
+  }
+}
+
+/** Results that are listed, best first. */
+export class ListedResults extends PartialResults {
+  constructor(rows: Uint32Array) {
+    super({ total: rows.length, rows }, 0);
+  }
+}
+
+/** No results. */
+export const NO_RESULTS = new ListedResults(new Uint32Array(0));
+
+/** Results of which the top-k are known. A page behind them takes a list of all, which must be few: it is made without a pause. */
+export class TopResults implements ResultSet {
+  readonly #top: Rows;
+  readonly #list: () => ResultSet;
+  readonly #rowOf: Uint32Array | undefined;
+  #listed: ResultSet | undefined;
+  readonly total: number;
+  readonly bytes: number;
+
+  /**
+   * @param top numbers of the best, in order
+   * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
+   * @param rowOf the row of each number; the number itself where there is none
+   */
+  constructor(total: number, top: Rows, listBytes: number, list: () => ResultSet, rowOf?: Uint32Array) {
+    this.total = total;
+    this.#top = top;
+    this.bytes = bytesOf(top) + listBytes;
+    this.#list = list;
+    this.#rowOf = rowOf;
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  page(page: PageOf): Rows {
+    const { length } = this.#top;
+    if (page.offset + page.limit <= length || length === this.total) {
+      const top = this.#top.slice(Math.min(page.offset, length), page.offset + page.limit);
+      return toRows(top, this.#rowOf);
+    }
+    this.#listed ??= this.#list();
+    return this.#listed.page(page);
+  }
+}
+
+/** Numbers in ascending order: those of the first bitset that are not in the second. */
+export interface RankClass {
+  readonly count: number;
+  readonly bits: Uint32Array;
+  readonly butNot: Uint32Array | undefined;
+}
+
+/** Results in bitsets, but for those that come first. */
+export class BitsetResults implements ResultSet {
+  readonly #first: Uint32Array;
+  readonly #classes: readonly RankClass[];
+  readonly #rowOf: Uint32Array | undefined;
+  readonly total: number;
+
+  /**
+   * @param first numbers of the best results, in order
+   * @param rowOf the row of each number; the number itself where there is none
+   */
+  constructor(first: Uint32Array, classes: readonly RankClass[], rowOf?: Uint32Array) {
+    this.#first = first;
+    this.#classes = classes;
+    this.#rowOf = rowOf;
+    this.total = classes.reduce((sum, { count }) => sum + count, first.length);
+  }
+
+  get bytes(): number {
+    const all = new Set(this.#classes.flatMap(({ bits, butNot }) => (butNot ? [bits, butNot] : [bits])));
+    return [...all].reduce((sum, bits) => sum + ownBytes(bits), ownBytes(this.#first));
+  }
+
+  has(): boolean {
+    return true;
+  }
+
+  page({ limit, offset }: PageOf): Uint32Array {
+    const from = Math.min(offset, this.total);
+    const rows = new Uint32Array(Math.min(limit, this.total - from));
+    let skip = from;
+    let index = 0;
+    for (; skip < this.#first.length && index < rows.length; skip++) rows[index++] = this.#first[skip]!;
+    skip -= Math.min(skip, this.#first.length);
+    for (const one of this.#classes) {
+      if (index === rows.length) break;
+      if (skip >= one.count) skip -= one.count;
+      else {
+        index = takeBits(one, skip, rows, index);
+        skip = 0;
+      }
+    }
+    return toRows(rows, this.#rowOf);
+  }
+}
+
+/** Memory of numbers that are not a part of an index, which lies in shared memory. */
+export function ownBytes({ buffer, byteLength }: Uint32Array): number {
+  return buffer instanceof SharedArrayBuffer ? 0 : byteLength;
+}
+
+/** An array of the engine's takes so much a number. */
+const ELEMENT_BYTES = 8;
+
+function bytesOf(rows: Rows): number {
+  return rows instanceof Uint32Array ? ownBytes(rows) : rows.length * ELEMENT_BYTES;
+}
+
+function partOf(rows: Rows, from: number, to: number): Rows {
+  return rows instanceof Uint32Array ? rows.subarray(from, to) : rows.slice(from, to);
+}
+
+/** Puts rows in the place of numbers: of a page only, since they are anywhere in memory. */
+export function toRows<Numbers extends Rows>(numbers: Numbers, rowOf: Uint32Array | undefined): Numbers {
+  if (rowOf !== undefined) for (let at = 0; at < numbers.length; at++) numbers[at] = rowOf[numbers[at]!]!;
+  return numbers;
+}
+
+/** Writes numbers until their class or the target ends. @returns the index behind the last */
+function takeBits({ bits, butNot }: RankClass, skip: number, target: Uint32Array, index: number): number {
+  let left = skip;
+  let to = index;
+  for (let at = 0; at < bits.length && to < target.length; at++) {
+    let word = bits[at]!;
+    if (butNot !== undefined) word &= ~butNot[at]!;
+    if (word === 0) continue;
+    if (left > 0) {
+      const count = countWord(word);
+      if (count <= left) {
+        left -= count;
+        continue;
+      }
+      for (; left > 0; left--) word &= word - 1;
+    }
+    for (; word !== 0 && to < target.length; word &= word - 1) target[to++] = at * 32 + lowestBit(word);
+  }
+  return to;
+}

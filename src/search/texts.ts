@@ -1,0 +1,259 @@
+/** Texts as plain numbers: their UTF-16 code units one behind the other, in shared memory. */
+
+import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
+import { countUp } from "../store/order.ts";
+import type { Work } from "./work.ts";
+
+/**
+ * Stands behind the end of a text. The half of a surrogate pair: in texts and
+ * queries it comes behind the other half alone, and no text ends with that.
+ */
+export const PAD = 0xdc00;
+/** The same as text. */
+export const PAD_TEXT = String.fromCharCode(PAD);
+
+/** Texts that are known by their numbers, from 0. */
+export interface Texts {
+  readonly count: number;
+  /** Each text is followed by a {@link PAD}. */
+  readonly units: Uint16Array;
+  /** Text n begins at `starts[n]`; there is one more, behind the last pad. */
+  readonly starts: Uint32Array;
+}
+
+/** Code units of a text. */
+export function lengthOf({ starts }: Texts, number: number): number {
+  return starts[number + 1]! - starts[number]! - 1;
+}
+
+/** A text as a string; it must be short. */
+export function textAt({ units, starts }: Texts, number: number): string {
+  return String.fromCharCode(...units.subarray(starts[number]!, starts[number + 1]! - 1));
+}
+
+/** Takes texts one by one. */
+export class TextsBuilder {
+  readonly #starts = new Uint32Column();
+  readonly #most: number;
+  #units = new Uint16Array(1024);
+  #length = 0;
+
+  /** @param most code units, with one more for each text */
+  constructor(most = MOST_CODE_UNITS) {
+    this.#most = most;
+  }
+
+  /** Adds a text; it gets the next number. @throws {LimitError} when there are too many code units */
+  add(text: string): void {
+    this.#starts.push(this.#length);
+    checkLimit(this.#length + text.length + 1, this.#most, "characters of names");
+    while (this.#length + text.length >= this.#units.length) this.#units = enlarge(this.#units, this.#most);
+    for (let at = 0; at < text.length; at++) this.#units[this.#length++] = text.charCodeAt(at);
+    this.#units[this.#length++] = PAD;
+  }
+
+  /** Makes the texts; the builder is of no more use. */
+  finish(): Texts {
+    const count = this.#starts.length;
+    const starts = sharedUint32(count + 1);
+    starts.set(this.#starts.values.subarray(0, count));
+    starts[count] = this.#length;
+    const units = sharedUint16(this.#length);
+    units.set(this.#units.subarray(0, this.#length));
+    return { count, units, starts };
+  }
+}
+
+/** What separates words. */
+export const WHITE_SPACE = /\s+/u;
+
+/** Whether a code unit is white space: what `\s` matches, without the cost of asking for it by a pattern. */
+export function isWhiteSpace(unit: number): boolean {
+  if (unit < 0x80) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
+  if (unit < 0x1680) return unit === 0xa0;
+  if (unit < 0x3000) return OTHER_WHITE_SPACE.has(unit) || (unit >= 0x2000 && unit <= 0x200a);
+  return unit === 0x3000 || unit === 0xfeff;
+}
+
+const OTHER_WHITE_SPACE: ReadonlySet<number> = new Set([0x1680, 0x2028, 0x2029, 0x202f, 0x205f]);
+
+/** Compares a text from a position on with some code units of a term: below 0 when it comes before them, 0 when they are there. */
+export function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
+  for (let unit = from; unit < to; unit++) {
+    // A text that ends has a pad here, which no term holds in such a position.
+    const difference = units[at + unit]! - term.charCodeAt(unit);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** Positions of a text that are tried without a pause: at each there may be all code units of the term to compare. */
+const MOST_SCANNED = 1024;
+
+/** Whether a text contains a term, with pauses where the text is long. */
+export function* scanText(texts: Texts, text: number, term: string): Work<boolean> {
+  const end = texts.starts[text + 1]! - term.length;
+  for (let from = texts.starts[text]!; from < end; from += MOST_SCANNED) {
+    if (beginsWithin(texts.units, from, Math.min(from + MOST_SCANNED, end), term)) return true;
+    yield;
+  }
+  return false;
+}
+
+/** Whether a text contains a term; undefined when it is too long to tell without a pause. */
+export function containsTerm({ units, starts }: Texts, text: number, term: string): boolean | undefined {
+  const from = starts[text]!;
+  const end = starts[text + 1]! - term.length;
+  return end - from > MOST_SCANNED ? undefined : beginsWithin(units, from, end, term);
+}
+
+/** Whether a term begins at one of some positions. */
+function beginsWithin(units: Uint16Array, from: number, end: number, term: string): boolean {
+  const first = term.charCodeAt(0);
+  for (let at = from; at < end; at++) {
+    if (units[at] === first && compare(units, at, term, 1, term.length) === 0) return true;
+  }
+  return false;
+}
+
+/*
+ * Sorting texts by their code units.
+ *
+ * Multikey quicksort: a three-way quicksort on keys of three code units, then of the next three for
+ * those that are equal so far. Nothing of it lies on the engine's heap, where
+ * many millions of strings do not fit.
+ */
+
+/** Code units of a key. */
+const KEY_UNITS = 3;
+/** What a code unit of a key can be: none, which comes first, or any. */
+const KEY_BASE = 65_537;
+/** Parts that are no longer are sorted by insertion. */
+const SHORT = 12;
+
+/** Three code units of a text as a number; texts that end come first. */
+function keyAt({ units, starts }: Texts, text: number, depth: number): number {
+  const from = starts[text]! + depth;
+  const left = starts[text + 1]! - 1 - from;
+  const first = left > 0 ? units[from]! + 1 : 0;
+  const second = left > 1 ? units[from + 1]! + 1 : 0;
+  const third = left > 2 ? units[from + 2]! + 1 : 0;
+  return (first * KEY_BASE + second) * KEY_BASE + third;
+}
+
+/** Whether texts that are equal up to a key are equal altogether: they end within it. */
+function endsIn(key: number): boolean {
+  return key % KEY_BASE === 0;
+}
+
+/**
+ * Sorts texts by their code units, equal ones by their numbers.
+ *
+ * @returns their numbers in that order
+ */
+export function sortTexts(texts: Texts): Uint32Array {
+  const order = countUp(texts.count);
+  const keys = new Float64Array(texts.count);
+  for (let text = 0; text < texts.count; text++) keys[text] = keyAt(texts, text, 0);
+  const parts: Part[] = [{ from: 0, to: texts.count, depth: 0 }];
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    if (part.to - part.from <= SHORT) sortShort(texts, order, part);
+    else splitPart(texts, order, keys, part, parts);
+  }
+  return order;
+}
+
+/** Texts that are still to be sorted, of which so many code units are known to be equal. Keys are those of that depth. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+  readonly depth: number;
+}
+
+/** Splits a part by a key into what is below, equal and above, and notes these down; equal ones get their next keys. */
+function splitPart(
+  texts: Texts,
+  order: Uint32Array,
+  keys: Float64Array,
+  { from, to, depth }: Part,
+  parts: Part[],
+): void {
+  const pivot = pivotOf(keys, from, to);
+  let below = from;
+  let above = to;
+  for (let at = from; at < above; ) {
+    const key = keys[at]!;
+    if (key < pivot) swap(order, keys, at++, below++);
+    else if (key > pivot) swap(order, keys, at, --above);
+    else at++;
+  }
+  if (below - from > 1) parts.push({ from, to: below, depth });
+  if (to - above > 1) parts.push({ from: above, to, depth });
+  if (above - below < 2) return;
+  if (endsIn(pivot)) {
+    order.subarray(below, above).sort();
+    return;
+  }
+  for (let at = below; at < above; at++) keys[at] = keyAt(texts, order[at]!, depth + KEY_UNITS);
+  parts.push({ from: below, to: above, depth: depth + KEY_UNITS });
+}
+
+function swap(order: Uint32Array, keys: Float64Array, a: number, b: number): void {
+  const text = order[a]!;
+  const key = keys[a]!;
+  order[a] = order[b]!;
+  keys[a] = keys[b]!;
+  order[b] = text;
+  keys[b] = key;
+}
+
+function median(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}
+
+/** A key that is likely to be in the middle: the median of nine, drawn so that nobody can foresee it. */
+function pivotOf(keys: Float64Array, from: number, to: number): number {
+  const any = (): number => keys[from + Math.floor(Math.random() * (to - from))]!;
+  return median(median(any(), any(), any()), median(any(), any(), any()), median(any(), any(), any()));
+}
+
+function sortShort(texts: Texts, order: Uint32Array, { from, to: end, depth }: Part): void {
+  for (let at = from + 1; at < end; at++) {
+    const text = order[at]!;
+    let to = at;
+    for (; to > from && compareFrom(texts, order[to - 1]!, text, depth) > 0; to--) {
+      order[to] = order[to - 1]!;
+    }
+    order[to] = text;
+  }
+}
+
+/** Compares texts that are equal up to a depth; never 0, since equal ones are in order of their numbers. */
+function compareFrom(texts: Texts, a: number, b: number, depth: number): number {
+  const { units, starts } = texts;
+  const lengthA = lengthOf(texts, a);
+  const lengthB = lengthOf(texts, b);
+  const shorter = Math.min(lengthA, lengthB);
+  for (let at = depth; at < shorter; at++) {
+    const difference = units[starts[a]! + at]! - units[starts[b]! + at]!;
+    if (difference !== 0) return difference;
+  }
+  return lengthA - lengthB || a - b;
+}
+
+/** Texts in another order, in shared memory. @param order their numbers */
+export function reorderTexts(texts: Texts, order: Uint32Array): Texts {
+  const starts = sharedUint32(texts.count + 1);
+  const units = sharedUint16(texts.starts[texts.count]!);
+  let next = 0;
+  for (let number = 0; number < order.length; number++) {
+    starts[number] = next;
+    const from = texts.starts[order[number]!]!;
+    const end = texts.starts[order[number]! + 1]! - 1;
+    for (let at = from; at < end; at++) units[next++] = texts.units[at]!;
+    units[next++] = PAD;
+  }
+  starts[texts.count] = next;
+  return { count: texts.count, units, starts };
+}

@@ -1,0 +1,159 @@
+/**
+ * The trigram index: from every three code units in a row to where texts contain them.
+ *
+ *   "moonbeam"   position   0    1    2    3    4    5    6    7
+ *                trigram    moo  oon  onb  nbe  bea  eam  am·  m··     · is a pad
+ *
+ *   dictionary (in order)   posting lists, each in order of what follows
+ *     moo ──────────────▶   [ text, position, repeated? ] …
+ *     oon ──────────────▶   …
+ *
+ * Lists lie one behind the other in order of their trigrams. So the postings of
+ * a longer substring are a range of the list of its first trigram, found by
+ * halving, and those of a shorter one are the lists of all trigrams with that
+ * prefix, which are neighbours. Neither takes an intersection of lists, which is
+ * what would cost.
+ *
+ * Where that dictionary would be too large, it is one of bigrams; all else is the same.
+ *
+ * A trigram's number is found by its hash, with open addressing, in arrays in
+ * shared memory, so that every thread can search the one index.
+ */
+
+import type { Texts } from "./texts.ts";
+
+/** Code units of a trigram. */
+export const GRAM = 3;
+/** Code units of a bigram. */
+export const BIGRAM = 2;
+
+/** The postings of all trigrams of some texts. All of it lies in shared memory and can be handed to other threads. */
+export interface TrigramIndex {
+  readonly texts: Texts;
+  /**
+   * Code units of the dictionary's n-grams: three; two where there are very many distinct trigrams, so that
+   * a dictionary of them would take more memory than the postings. Twice as many are known of a posting without
+   * reading the text.
+   */
+  readonly gram: typeof GRAM | typeof BIGRAM;
+  /** First two code units, and the third, of each trigram, in order of these; of a bigram the third is 0. */
+  readonly pairs: Uint32Array;
+  readonly thirds: Uint32Array;
+  /** By hash of a trigram: its number in that order plus one, or 0. */
+  readonly slots: Uint32Array;
+  /** A Bloom filter with one hash: a bit of each trigram that is there. */
+  readonly bits: Uint32Array;
+  /** The posting list of trigram g is `postings[starts[g]]` to `postings[starts[g + 1] - 1]`. */
+  readonly starts: Uint32Array;
+  readonly postings: Uint32Array;
+  /** By posting: the number of the trigram that follows, three code units on; behind a bigram the two code units that follow, as a pair. */
+  readonly followers: Uint32Array;
+  /** Posting lists are in order of so many code units, those of the trigram included. */
+  readonly depth: number;
+  /** Of each chunk that is not the first of its text: the text, and the position of its first code unit. Numbered on from the last text. */
+  readonly chunkTexts: Uint32Array;
+  readonly chunkStarts: Uint32Array;
+}
+
+/** First and second code unit of a trigram in one number. */
+export function pairOf(first: number, second: number): number {
+  return ((first << 16) | second) >>> 0;
+}
+
+/** Hash of a trigram. */
+export function hashOfTrigram(pair: number, third: number): number {
+  const mixed = Math.imul(Math.imul(pair, 0x9e3779b1) ^ third, 0x85ebca6b);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** The slot in which a trigram's number plus one is, or is to be. @param pairs by number, as are the thirds */
+export function slotOf(
+  slots: Uint32Array,
+  pairs: Uint32Array,
+  thirds: Uint32Array,
+  pair: number,
+  third: number,
+): number {
+  const mask = slots.length - 1;
+  let slot = hashOfTrigram(pair, third) & mask;
+  for (;;) {
+    const number = slots[slot]! - 1;
+    if (number < 0 || (pairs[number] === pair && thirds[number] === third)) return slot;
+    slot = (slot + 1) & mask;
+  }
+}
+
+/** A range of a list: from the first up to, not including, the second. */
+export type Range = readonly [from: number, to: number];
+
+/** A range without anything in it. */
+export const NOTHING: Range = [0, 0];
+
+/** The range that a view of the postings is of. */
+export function rangeOf({ postings }: TrigramIndex, part: Uint32Array): Range {
+  const from = (part.byteOffset - postings.byteOffset) / postings.BYTES_PER_ELEMENT;
+  return [from, from + part.length];
+}
+
+/** The position of a posting, in the code units of all texts together. */
+export function positionOf({ texts, chunkStarts }: TrigramIndex, posting: number): number {
+  const number = posting >>> NUMBER_SHIFT;
+  const start = number < texts.count ? texts.starts[number]! : chunkStarts[number - texts.count]!;
+  return start + ((posting >>> 1) & (CHUNK - 1));
+}
+
+/** The text of a posting. */
+export function textOf({ texts, chunkTexts }: TrigramIndex, posting: number): number {
+  const number = posting >>> NUMBER_SHIFT;
+  return number < texts.count ? number : chunkTexts[number - texts.count]!;
+}
+
+/** Whether a posting is the beginning of its text. */
+export function isBeginning(trigrams: TrigramIndex, posting: number): boolean {
+  return beginningMask(trigrams, posting) !== 0;
+}
+
+/** All bits, if a posting is the beginning of its text; else none. */
+export function beginningMask({ texts }: TrigramIndex, posting: number): number {
+  return posting >>> NUMBER_SHIFT < texts.count ? ((posting & ((CHUNK - 1) << 1)) - 1) >> 31 : 0;
+}
+
+/*
+ * A posting in one number: where a text contains a trigram.
+ *
+ *   bits 7–31  number of the text, or of a further chunk of a long one
+ *   bits 1–6   position in the chunk, in code units
+ *   bit 0      whether the text contains the trigram once more
+ */
+
+/** Where the number of a text, or chunk, begins. */
+export const NUMBER_SHIFT = 7;
+/** Code units of a chunk. A longer text goes on in further chunks, which are numbered on from the last text. */
+export const CHUNK = 64;
+/** The bit of a posting whose text contains the trigram once more. */
+export const REPEATED = 1;
+
+/** Whether the text of a posting may contain a term that begins there somewhere else, too. */
+export function isRepeated(posting: number): boolean {
+  return (posting & REPEATED) !== 0;
+}
+
+/** Makes a posting. @param position in its chunk */
+export function makePosting(number: number, position: number): number {
+  return number * (1 << NUMBER_SHIFT) + position * 2;
+}
+
+/** What is to be added to a posting for one some code units on, or back if below 0, if that is in the same chunk. */
+export function shiftOf(units: number): number {
+  return units * 2;
+}
+
+/** Whether two postings are in the same chunk of a text. */
+export function isSameChunk(a: number, b: number): boolean {
+  return a >>> NUMBER_SHIFT === b >>> NUMBER_SHIFT;
+}
+
+/** Whether two postings are at the same position of the same chunk. */
+export function isSamePosition(a: number, b: number): boolean {
+  return a >>> 1 === b >>> 1;
+}

@@ -1,0 +1,173 @@
+/**
+ * The word index: which documents contain a term without white space.
+ *
+ * Such a term lies within one word of a text. So it is enough to index the
+ * distinct words by their trigrams, and to keep for each word the documents
+ * that it stands in:
+ *
+ *   term → postings of trigrams → words → postings of words → documents
+ *
+ * The documents of most terms of up to three code units are kept beforehand.
+ * For terms that nearly all words hold there is the other direction, too: from
+ * a document to its words.
+ */
+
+import { enlarge, sharedUint32 } from "../store/bytes.ts";
+import { checkLimit, MOST_OCCURRENCES } from "../store/limits.ts";
+import { BitsetPool } from "./bitset.ts";
+import { createScratch, type Scratch, type WordPostings } from "./document-sets.ts";
+import { indexTrigrams } from "./index-trigrams.ts";
+import { indexNgramDocuments, type NgramDocuments } from "./ngram-documents.ts";
+import { isWhiteSpace, reorderTexts, sortTexts, type Texts } from "./texts.ts";
+import type { TrigramIndex } from "./trigrams.ts";
+import { WordDictionary } from "./word-dictionary.ts";
+
+/** Indexed words. All of it lies in shared memory and can be handed to other threads. */
+export interface WordIndex {
+  /** The dictionary: distinct words in order of their code units, indexed by their trigrams. */
+  readonly trigrams: TrigramIndex;
+  readonly wordPostings: WordPostings;
+  readonly ngramDocuments: NgramDocuments;
+  readonly byDocument: DocumentWords;
+}
+
+/** The words of document d are `words[starts[d]]` to `words[starts[d + 1] - 1]`: word * 2 + whether it is in the name. */
+export interface DocumentWords {
+  readonly starts: Uint32Array;
+  readonly words: Uint32Array;
+}
+
+/*
+ * Builds the word index.
+ *
+ * Every text is cut at white space, and each distinct word gets a number. The
+ * occurrences, a word and a document each, come in order of documents; counting
+ * them per word gives every posting list its range, and a second pass fills
+ * them (a counting sort). Before that the words are renumbered in order.
+ */
+
+/** Takes documents in ascending order, then makes the index. */
+export class WordIndexBuilder {
+  readonly #dictionary = new WordDictionary();
+  /** A word and an entry, in turn, of every occurrence; those of one document are merged. */
+  #occurrences = new Uint32Array(8192);
+  #length = 0;
+  /** By word: where its newest occurrence is, plus one. */
+  #newest = new Uint32Array(1024);
+  #documents = 0;
+  readonly #mostOccurrences: number;
+
+  /** @param mostOccurrences words of all documents, each counted once a document */
+  constructor(mostOccurrences = MOST_OCCURRENCES) {
+    this.#mostOccurrences = mostOccurrences;
+  }
+
+  /** Begins the next document; documents are numbered from 0. */
+  beginDocument(): void {
+    this.#documents++;
+  }
+
+  /** Adds a field of the document that was begun last. @throws {LimitError} when there are too many words */
+  addField(folded: string, isName: boolean): void {
+    for (let at = 0; at < folded.length; ) {
+      if (isWhiteSpace(folded.charCodeAt(at))) {
+        at++;
+        continue;
+      }
+      const from = at;
+      while (at < folded.length && !isWhiteSpace(folded.charCodeAt(at))) at++;
+      this.#post(this.#dictionary.numberOf(folded, from, at), isName ? 1 : 0);
+    }
+  }
+
+  #post(number: number, flag: number): void {
+    if (number >= this.#newest.length) this.#newest = enlarge(this.#newest);
+    const document = this.#documents - 1;
+    const newest = this.#newest[number]! - 1;
+    if (newest >= 0 && this.#occurrences[newest + 1]! >>> 1 === document) {
+      this.#occurrences[newest + 1]! |= flag;
+      return;
+    }
+    checkLimit(this.#length / 2 + 1, this.#mostOccurrences, "words of worlds, each counted once a world");
+    if (this.#length === this.#occurrences.length) this.#occurrences = enlarge(this.#occurrences);
+    this.#occurrences[this.#length] = number;
+    this.#occurrences[this.#length + 1] = document * 2 + flag;
+    this.#newest[number] = this.#length + 1;
+    this.#length += 2;
+  }
+
+  /**
+   * Makes the index; the builder is of no more use.
+   *
+   * @param least see {@link indexNgramDocuments}
+   * @param mostTrigrams see {@link indexTrigrams}
+   */
+  finish(least?: number, mostTrigrams?: number): WordIndex {
+    const words = this.#sortWords();
+    const trigrams = indexTrigrams(words, mostTrigrams);
+    const wordPostings = this.#invert(words.count);
+    const byDocument = this.#listByDocument();
+    const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, least);
+    return { trigrams, wordPostings, ngramDocuments, byDocument };
+  }
+
+  /** Distributes the occurrences, which are in order of documents, over the posting lists of their words. */
+  #invert(words: number): WordPostings {
+    const starts = sharedUint32(words + 1);
+    for (let at = 0; at < this.#length; at += 2) starts[this.#occurrences[at]! + 1]!++;
+    for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
+    const next = starts.slice();
+    const entries = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) {
+      entries[next[this.#occurrences[at]!]!++] = this.#occurrences[at + 1]!;
+    }
+    return { documents: this.#documents, starts, entries };
+  }
+
+  /** The occurrences are in order of documents already. */
+  #listByDocument(): DocumentWords {
+    const starts = sharedUint32(this.#documents + 1);
+    const words = sharedUint32(this.#length / 2);
+    for (let at = 0; at < this.#length; at += 2) {
+      const entry = this.#occurrences[at + 1]!;
+      starts[(entry >>> 1) + 1]!++;
+      words[at / 2] = this.#occurrences[at]! * 2 + (entry & 1);
+    }
+    for (let document = 0; document < this.#documents; document++) starts[document + 1]! += starts[document]!;
+    return { starts, words };
+  }
+
+  /**
+   * Puts the words in order of their code units and gives the occurrences their
+   * new numbers. Words with the same prefix then have their postings side by
+   * side: to gather documents from all over the postings took twice the time.
+   */
+  #sortWords(): Texts {
+    const found = this.#dictionary.finish();
+    const sorted = sortTexts(found);
+    const ranks = new Uint32Array(sorted.length);
+    for (let rank = 0; rank < sorted.length; rank++) ranks[sorted[rank]!] = rank;
+    for (let at = 0; at < this.#length; at += 2) {
+      this.#occurrences[at] = ranks[this.#occurrences[at]!]!;
+    }
+    return reorderTexts(found, sorted);
+  }
+}
+
+/** Words that can be searched. */
+export interface OpenWordIndex extends WordIndex, Scratch {
+  /** Bitsets of words. */
+  readonly wordPool: BitsetPool;
+}
+
+/** Makes words searchable on the calling thread. */
+export function openWords({ trigrams, wordPostings, ngramDocuments, byDocument }: WordIndex): OpenWordIndex {
+  return {
+    ...createScratch(wordPostings.documents),
+    trigrams,
+    wordPostings,
+    ngramDocuments,
+    byDocument,
+    wordPool: new BitsetPool(trigrams.texts.count),
+  };
+}

@@ -1,0 +1,356 @@
+/**
+ * Fresh data end to end: rounds of `export` and its live rounds against a real PostgreSQL, servers that follow them, what is
+ * refused because most of it is gone, and earlier versions that are published again.
+ */
+
+import assert from "node:assert/strict";
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { temporaryFolder } from "../support/folders.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
+import {
+  get,
+  killAll,
+  type Outcome,
+  type Program,
+  run,
+  runWell,
+  type Served,
+  serve,
+  start,
+  until,
+} from "../support/process.ts";
+
+interface Manifest {
+  readonly generation: string;
+  readonly createdAt: string;
+}
+
+const manifestIn = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")) as Manifest;
+
+/** Asserts that a command failed with one line. */
+function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
+  assert.deepEqual([status, stdout], [1, ""], stderr);
+  assert.match(stderr, line);
+  assert.match(stderr, /^[^\n]+\n$/, "one line");
+}
+
+/** What the admin listener of a server says. */
+async function askAdmin(server: Served, path: string): Promise<{ status: number; text: string }> {
+  const [line] = server.logs("admin-listening");
+  return await get(`${String(line!.url)}${path}`);
+}
+
+async function createdAtOf(server: Served): Promise<string | null> {
+  return (JSON.parse((await askAdmin(server, "readyz")).text) as { createdAt: string | null }).createdAt;
+}
+
+function keysIn(folder: string): string {
+  return writeKeys(join(folder, "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
+}
+
+/** A snapshot of so many users. */
+async function generate(folder: string, users: number, seed: number): Promise<string> {
+  const sizes = ["--users", String(users), "--worlds", "10", "--instances", "5", "--seed", String(seed)];
+  await runWell(["generate", "--out", folder, ...sizes]);
+  return folder;
+}
+
+after(killAll);
+
+describe("the moment of the data", () => {
+  it("is told by readiness, status and a metric, and makes a server stale", async (t) => {
+    const folder = temporaryFolder(t);
+    const snapshot = await generate(join(folder, "rows"), 50, 1);
+    const createdAt = (time: string): void => {
+      const text = JSON.stringify({ ...manifestIn(snapshot), createdAt: time });
+      writeFileSync(join(folder, "new"), text);
+      renameSync(join(folder, "new"), join(snapshot, "manifest.json"));
+    };
+    const [old, now] = ["2026-01-01T00:00:00Z", new Date().toISOString()];
+    createdAt(old);
+    const options = ["--admin", "0", "--watch", "0.05", "--max-data-age", "3600"];
+    const server = await serve(snapshot, keysIn(folder), options);
+    const ready = await askAdmin(server, "readyz");
+    assert.deepEqual([ready.status, JSON.parse(ready.text).status], [503, "stale"]);
+    assert.equal(JSON.parse(ready.text).createdAt, old);
+    const status = JSON.parse((await askAdmin(server, "status")).text);
+    assert.equal(status.generation.createdAt, old);
+    assert.ok(status.generation.dataAgeSeconds > 1e6);
+    assert.match(status.problems[0].message, /--max-data-age allows 3600 s/);
+    const seconds = Date.parse(old) / 1000;
+    const metric = new RegExp(`^orrery_snapshot_created_timestamp_seconds ${seconds}$`, "m");
+    assert.match((await askAdmin(server, "metrics")).text, metric);
+    createdAt(now);
+    await until(async () => (await askAdmin(server, "readyz")).status === 200, "data that are fresh");
+    assert.equal(await createdAtOf(server), now);
+    const loads = /^orrery_snapshot_loads_total\{result="(\w+)"\} [1-9]/gm;
+    const told = (await askAdmin(server, "metrics")).text.matchAll(loads);
+    assert.deepEqual(
+      Array.from(told, ([, result]) => result),
+      ["loaded"],
+    );
+    await server.stop();
+  });
+});
+
+describe("a snapshot that has lost most of its users", () => {
+  it("is served once by a reload that allows it", async (t) => {
+    const folder = temporaryFolder(t);
+    const snapshot = await generate(join(folder, "rows"), 300, 1);
+    const small = await generate(join(folder, "small"), 20, 2);
+    const server = await serve(snapshot, keysIn(folder), ["--admin", "0", "--watch", "0"]);
+    const [{ url }] = server.logs("admin-listening") as unknown as [{ url: string }];
+    const reload = async (query: string): Promise<string> => {
+      const headers = { "X-Orrery-Admin": "1" };
+      const reply = await fetch(`${url}reload${query}`, { method: "POST", headers });
+      const { snapshot: became, error } = (await reply.json()) as {
+        snapshot?: { result: string };
+        error?: string;
+      };
+      return `${reply.status} ${became?.result ?? error}`;
+    };
+    cpSync(small, snapshot, { recursive: true });
+    assert.equal(await reload(""), "200 refused");
+    assert.equal(await reload("?allow-shrink=0"), "200 refused");
+    assert.equal(await reload("?allow-shrink=perhaps"), "400 allow-shrink must be on or off");
+    assert.equal(await reload("?allow-shrink=1"), "200 loaded");
+    await server.stop();
+  });
+
+  it("is not built in the place of what is there, and what was there can be had again", async (t) => {
+    const folder = temporaryFolder(t);
+    const [one, two, small] = [
+      await generate(join(folder, "one"), 300, 1),
+      await generate(join(folder, "two"), 301, 2),
+      await generate(join(folder, "small"), 20, 3),
+    ];
+    const out = join(folder, "out");
+    const id = async (): Promise<string> =>
+      /^generation (\S+)/.exec((await runWell(["check", out, "--no-index"])).stdout)![1]!;
+    for (const manifest of [[], ["--manifest"]]) {
+      await runWell(["build", one, "--out", out, ...manifest]);
+      const first = await id();
+      assertFailed(await run(["rollback", out]), /out: there is no earlier version to publish again\n$/);
+      await runWell(["build", two, "--out", out]);
+      const second = await id();
+      const refused = await run(["build", small, "--out", out]);
+      const line =
+        /out: users\.ndjson: \d+ visible rows, less than half of the \d+ that are published; use --allow-shrink to accept it\n$/;
+      assertFailed(refused, line);
+      assert.equal(await id(), second);
+      await runWell(["build", small, "--out", out, "--allow-shrink"]);
+      assertFailed(await run(["rollback", out, "--to", "3"]), /there are only 2 earlier versions/);
+      const { stdout, stderr } = await runWell(["rollback", out, "--to", "2"]);
+      assert.equal(stdout, "");
+      assert.ok(stderr.startsWith(`orrery: published again generation ${first}, data of `), stderr);
+      assert.equal(await id(), first);
+      assert.deepEqual(
+        readdirSync(out),
+        manifest.length > 0 ? ["generation.orrery", "manifest.json"] : ["generation.orrery"],
+      );
+      assertFailed(await run(["rollback", out]), /there is no earlier version/);
+      for (const seed of [1, 2]) {
+        await runWell(["build", seed === 1 ? one : two, "--out", out, "--keep", "1"]);
+        assert.equal(readdirSync(`${out}.versions`).length, 1);
+      }
+      await runWell(["build", one, "--out", out, "--keep", "0"]);
+      assert.deepEqual(readdirSync(folder).includes("out.versions"), false);
+      rmSync(out, { recursive: true });
+    }
+    assertFailed(await run(["rollback", one]), /is nothing that export, mirror or build has published\n$/);
+    assertFailed(await run(["rollback", join(folder, "none")]), /no such file or directory \(ENOENT\)\n$/);
+  });
+});
+
+describe("rounds of mirror", () => {
+  it("renew the moment of the data while the other server has nothing new, and are refused when most of it is gone", async (t) => {
+    const folder = temporaryFolder(t);
+    const sizes = (worlds: number): string[] => [
+      "--users",
+      "60",
+      "--worlds",
+      String(worlds),
+      "--instances",
+      "5",
+    ];
+    const [rows, small] = [join(folder, "rows"), join(folder, "small")];
+    await runWell(["generate", "--out", rows, ...sizes(160)]);
+    await runWell(["generate", "--out", small, ...sizes(30), "--seed", "2"]);
+    const token = join(folder, "token");
+    writeFileSync(token, TOKEN);
+    const upstream = await serve(rows, keysIn(folder), ["--watch", "0.1", "--allow-shrink"]);
+    const out = join(folder, "mirrored");
+    const args = ["mirror", "--from", upstream.url, "--token-file", token, "--out", out];
+    const mirroring = start([...args, "--every", "0.3"]);
+    await until(
+      () => mirroring.stderr().includes("unchanged, still generation"),
+      () => `a round that finds nothing new: ${mirroring.stderr()}`,
+    );
+    const first = manifestIn(out);
+    await until(() => manifestIn(out).createdAt > first.createdAt, "data that are newer");
+    cpSync(small, rows, { recursive: true });
+    await until(
+      () => /not published: [^\n]*worlds\.ndjson: \d+ visible rows, less than half/.test(mirroring.stderr()),
+      () => `a refusal: ${mirroring.stderr()}`,
+    );
+    assert.equal(manifestIn(out).generation, first.generation);
+    mirroring.child.kill("SIGTERM");
+    await mirroring.ended;
+    await runWell([...args, "--allow-shrink"]);
+    assert.notEqual(manifestIn(out).generation, first.generation);
+    const { stderr } = await runWell(["rollback", out]);
+    assert.ok(stderr.includes(first.generation), stderr);
+    await upstream.stop();
+  });
+});
+
+describe("rounds of export", { skip: needPostgres() }, () => {
+  let database: Postgres;
+  before(async () => {
+    database = await startPostgres();
+  });
+  after(async () => {
+    await killAll();
+    await database.end();
+  });
+
+  async function begin(t: TestContext, name: string, users: number) {
+    await database.makeDatabase(name);
+    await database.run(fillSql(users), name);
+    const folder = temporaryFolder(t);
+    const out = join(folder, "current");
+    const args = ["export", "--postgres", database.url(name), "--out", out];
+    const versions = (): string[] => readdirSync(`${out}.versions`).filter((name) => !name.includes("."));
+    return { folder, out, args, versions, sql: (sql: string) => database.run(sql, name) };
+  }
+
+  function repeat(args: readonly string[], ...more: readonly string[]): Program {
+    const program = start([...args, "--every", "0.2", ...more]);
+    return program;
+  }
+
+  const untilTold = (program: Program, words: RegExp): Promise<unknown> =>
+    until(
+      () => words.test(program.stderr()),
+      () => `${words} in ${program.stderr()}`,
+    );
+
+  for (const form of ["rows", "--build"]) {
+    it(`renew the moment of the data, ${form}, which costs a server no load`, async (t) => {
+      const { folder, out, args, versions, sql } = await begin(t, `renewed${form.length}`, 200);
+      const before = Date.now();
+      const exporting = repeat(args, ...(form === "rows" ? [] : [form]));
+      await untilTold(exporting, /published generation/);
+      const first = manifestIn(out);
+      const inode = (): number | undefined =>
+        statSync(join(out, "worlds.ndjson"), { throwIfNoEntry: false })?.ino;
+      const worlds = inode();
+      assert.ok(Date.parse(first.createdAt) >= before);
+      const server = await serve(out, keysIn(folder), ["--admin", "0", "--watch", "0.05"]);
+      for (let round = 0; round < 3; round++) {
+        const told = (await createdAtOf(server))!;
+        await until(async () => (await createdAtOf(server))! > told, "data that are newer");
+      }
+      const { loads } = JSON.parse((await askAdmin(server, "status")).text) as { loads: unknown[] };
+      assert.equal(loads.length, 1);
+      assert.deepEqual([manifestIn(out).generation, versions().length], [first.generation, 1]);
+      const changed = Date.now();
+      await sql("INSERT INTO users VALUES (gen_random_uuid(), 'new', NULL, now())");
+      await until(() => manifestIn(out).generation !== first.generation, "a new user");
+      assert.ok(Date.parse(manifestIn(out).createdAt) >= changed - 1000);
+      assert.equal(inode(), worlds, "what did not change is the same file");
+      exporting.child.kill("SIGTERM");
+      assert.deepEqual(await exporting.ended, { status: 0, signal: null });
+      await server.stop();
+    });
+  }
+
+  it("export instances alone in between, which a server loads alone", async (t) => {
+    const { folder, out, args, versions, sql } = await begin(t, "live", 400);
+    const exporting = start([...args, "--every", "60", "--live-every", "0.1", "--gzip"]);
+    await untilTold(exporting, /published generation/);
+    const whole = manifestIn(out);
+    const server = await serve(out, keysIn(folder), ["--admin", "0", "--watch", "0.05"]);
+    const users = statSync(join(out, "users.ndjson.gz"));
+    for (let round = 1; round <= 3; round++) {
+      const { generation } = manifestIn(out);
+      await sql("INSERT INTO users VALUES (gen_random_uuid(), 'late', NULL, now())");
+      await sql("INSERT INTO instances SELECT gen_random_uuid(), id, true, true, now() FROM worlds LIMIT 1");
+      await until(
+        () => manifestIn(out).generation !== generation,
+        () => `a new instance: ${exporting.stderr()}`,
+      );
+      const known = manifestIn(out).generation;
+      await until(async () => {
+        const status = JSON.parse((await askAdmin(server, "status")).text);
+        return status.generation.id === known && status.generation.rows.instances === 20 + round;
+      }, "the instance to be served");
+      assert.equal(manifestIn(out).createdAt, whole.createdAt, "users are as old as before");
+      assert.equal(statSync(join(out, "users.ndjson.gz")).ino, users.ino);
+      await until(() => versions().length === 1, "what has the same users and worlds is no earlier version");
+    }
+    const { loads, generation } = JSON.parse((await askAdmin(server, "status")).text);
+    assert.deepEqual(loads[0].read, ["instances"]);
+    assert.equal(generation.rows.users, 400);
+    await runWell(["check", out]);
+    assert.equal(exporting.stderr().trimEnd().split("\n").length, 1, exporting.stderr());
+    exporting.child.kill("SIGTERM");
+    assert.deepEqual(await exporting.ended, { status: 0, signal: null });
+    await server.stop();
+  });
+
+  it("--live-every wants --every, and no --build", async () => {
+    for (const [more, why] of [
+      [[], /--live-every: requires --every/],
+      [["--every", "1", "--build"], /--live-every: not with --build/],
+    ] as const) {
+      const { status, stderr } = await run([
+        ...["export", "--postgres", "postgres://u@h/d", "--out", "x", "--live-every", "1", ...more],
+      ]);
+      assert.equal(status, 2);
+      assert.match(stderr, why);
+    }
+  });
+
+  it("are refused when most is gone, go on, and what was rolled back is seen by a server", async (t) => {
+    const { folder, out, args, versions, sql } = await begin(t, "shrunk", 400);
+    await runWell(args);
+    const server = await serve(out, keysIn(folder), ["--watch", "0.05"]);
+    const { generation } = manifestIn(out);
+    await sql("DELETE FROM users WHERE display_name NOT LIKE 'user 1%'");
+    const line =
+      /^orrery: [^\n]*current: users\.ndjson: 111 visible rows, less than half of the 400 that are published; use --allow-shrink to accept it\n$/;
+    assertFailed(await run(args), line);
+    assertFailed(await run([...args, "--build"]), line);
+    const exporting = repeat(args);
+    await untilTold(exporting, /not published: [^\n]*less than half/);
+    assert.equal(manifestIn(out).generation, generation);
+    await sql(
+      "INSERT INTO users SELECT gen_random_uuid(), 'again ' || n, NULL, now() FROM generate_series(1, 300) n",
+    );
+    await untilTold(exporting, /published generation/);
+    await server.logged("snapshot-loaded", 2);
+    await sql("DELETE FROM users WHERE display_name LIKE 'again%'");
+    await untilTold(exporting, /Z last success 20[^ ]+Z, not published: /);
+    exporting.child.kill("SIGTERM");
+    await exporting.ended;
+    await runWell([...args, "--allow-shrink"]);
+    await server.logged("snapshot-refused");
+    const shrunk = manifestIn(out).generation;
+    const { stderr } = await runWell(["rollback", out, "--to", "2"]);
+    assert.ok(stderr.startsWith(`orrery: published again generation ${generation}, `), stderr);
+    assert.match(stderr, /; no earlier version left\n$/);
+    const loaded = await server.logged("snapshot-loaded", 3);
+    assert.equal(loaded.generation, generation);
+    assertFailed(await run(["rollback", out]), /there is no earlier version to publish again\n$/);
+    await runWell([...args, "--allow-shrink"]);
+    assert.equal(manifestIn(out).generation, shrunk);
+    for (let round = 0; round < 3; round++) await runWell([...args, "--keep", "2"]);
+    assert.equal(versions().length, 3);
+    await server.stop();
+  });
+});

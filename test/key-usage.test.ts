@@ -1,0 +1,320 @@
+/** Use by key: what is counted, what the admin listener says of it, and what `keys list --usage` makes of that. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { adminAt } from "../src/admin/admin-settings.ts";
+import { answerKeys } from "../src/admin/keys-reply.ts";
+import type { KeyStatus, KeysReply } from "../src/admin/status.ts";
+import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";
+import { createKeyRing } from "../src/auth/keys.ts";
+import { createCounters } from "../src/auth/limit.ts";
+import { CommandError, UsageError } from "../src/cli/options.ts";
+import { temporaryFolder } from "./support/folders.ts";
+import { freePort } from "./support/free-port.ts";
+import {
+  BASE,
+  cleanUp,
+  FEW,
+  serve,
+  type TestServer,
+  TOKENS,
+  type TokenName,
+  WORLD,
+} from "./support/http-server.ts";
+import { runInside } from "./support/inside.ts";
+import { keyRecord, writeKeys } from "./support/place.ts";
+import { get } from "./support/process.ts";
+
+const NONE = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
+const HOUR_MS = 3_600_000;
+
+describe("the use of a key", () => {
+  const read = (threads: ReturnType<typeof createKeyUse>, now: number, slot = 0) =>
+    readUse(threads, now).useOf(slot);
+
+  it("is what passed, what was refused by reason, and the second of the last request, summed over threads", () => {
+    const threads = createKeyUse(2, 3600, 8);
+    const now = 500 * HOUR_MS;
+    const faults = [
+      "rateLimited",
+      "scopeUsers",
+      "apiKeyExpired",
+      "apiKeyInactive",
+      undefined,
+      undefined,
+    ] as const;
+    for (const [at, fault] of faults.entries()) countUse(threads[at % 2]!, 0, fault, now + at * 1000);
+    for (const fault of ["cliTokenUnknown", "cliTokenExpired"] as const) countUse(threads[0]!, 1, fault, now);
+    countBusy(threads[1]!, 0);
+    assert.deepEqual(read(threads, now), {
+      passed: 1,
+      refused: { rate_limited: 1, scope: 1, expired: 1, disabled: 1, busy: 1 },
+      lastUsed: now / 1000 + 5,
+    });
+    assert.deepEqual(read(threads, now, 1).refused, { ...NONE, expired: 1, disabled: 1 });
+    assert.deepEqual(read(threads, now, 2), { passed: 0, refused: NONE, lastUsed: null });
+    const { requestsBy } = readUse(threads, now);
+    assert.deepEqual(
+      [requestsBy(0, 5), requestsBy(0, 40), requestsBy(1, 0), requestsBy(2, 0)],
+      [6, 41, 2, 0],
+    );
+  });
+
+  it("begins anew with each window, and with none that a clock steps back to", () => {
+    const threads = createKeyUse(1, 3600, 2);
+    const [use] = threads;
+    const now = 500 * HOUR_MS;
+    for (const fault of [undefined, "apiKeyExpired", "rateLimited"] as const) countUse(use!, 0, fault, now);
+    assert.equal(read(threads, now + HOUR_MS - 1).passed, 1);
+    assert.deepEqual(read(threads, now + HOUR_MS), { passed: 0, refused: NONE, lastUsed: now / 1000 });
+    countUse(use!, 0, undefined, now + HOUR_MS);
+    countUse(use!, 0, undefined, now);
+    assert.deepEqual(read(threads, now), { passed: 2, refused: NONE, lastUsed: now / 1000 + 3600 });
+    // Nobody's, and a key beyond the tables.
+    countUse(use!, -1, undefined, now);
+    countUse(use!, 2, undefined, now);
+    countBusy(use!, 2);
+    assert.deepEqual([read(threads, now, 1).lastUsed, read(threads, now, 2).lastUsed], [null, null]);
+  });
+
+  it("takes 16 bytes a key and a thread until a rare refusal", () => {
+    const [use] = createKeyUse(1, 60);
+    assert.equal(use!.rows.BYTES_PER_ELEMENT * (use!.rows.length / 1_048_576), 16);
+  });
+});
+
+describe("a page of keys", () => {
+  const counters = createCounters(3600);
+  const records = Array.from({ length: 2500 }, (_, at) => keyRecord(`svc_sk_${String(at).padStart(6, "0")}`));
+  createKeyRing(records, counters);
+  // The first thousand are gone, and their slots stay empty.
+  const keys = createKeyRing(records.slice(1000), counters);
+  const state = { gate: { keys, counters, defaultLimit: 9 } };
+  const sources = { opened: () => ({ state }), keyUse: createKeyUse(1, 3600), windowSeconds: 3600 };
+  const ask = (query: string) =>
+    answerKeys({ query }, sources as unknown as Parameters<typeof answerKeys>[1]);
+
+  it("has 500 slots, and leads to the next until all keys were seen once", () => {
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    for (let query = ""; ; ) {
+      const reply = ask(query);
+      assert.equal(reply.status, 200);
+      const page = JSON.parse(String(reply.body)) as KeysReply;
+      seen.push(...page.keys.map(({ id }) => id));
+      sizes.push(page.keys.length);
+      if (page.next === null) break;
+      query = `after=${page.next}`;
+    }
+    assert.deepEqual(sizes, [0, 0, 500, 500, 500]);
+    assert.deepEqual(
+      seen,
+      records.slice(1000).map(({ id }) => id),
+    );
+  });
+
+  it("is refused where it is none, and empty beyond the end", () => {
+    for (const after of ["-1", "1.5", "1e3", "x", "", "9999999999"]) {
+      assert.equal(ask(`after=${after}`).status, 400, after);
+    }
+    assert.deepEqual((JSON.parse(String(ask("after=999999999").body)) as KeysReply).keys, []);
+    assert.equal(ask("id=svc_sk_canary").status, 404);
+    assert.ok(!String(ask("id=svc_sk_canary").body).includes("canary"));
+    assert.equal(ask(`id=${records[0]!.id}`).status, 404, "deleted");
+  });
+});
+
+describe("a server with an admin listener", () => {
+  let server: TestServer;
+  let url: string;
+  const keysFile = join(temporaryFolder({ after }), "keys.json");
+  const token = join(temporaryFolder({ after }), "token");
+  writeFileSync(token, "operators-secret\n");
+
+  before(async () => {
+    const address = { host: "127.0.0.1", port: 0 };
+    server = await serve({ admin: adminAt({ address, token: "operators-secret" }) });
+    url = `http://127.0.0.1:${server.adminPort}`;
+    const records = Object.entries(TOKENS).map(([id, one]) => keyRecord(one, { id, name: id }));
+    writeKeys(keysFile, ...records, keyRecord("svc_sk_unknown", { id: "unknown" }));
+    const ask = async (name: TokenName, path: string, times: number): Promise<void> => {
+      for (let time = 0; time < times; time++) {
+        await get(`http://127.0.0.1:${server.port}${BASE}${path}`, { token: TOKENS[name] });
+      }
+    };
+    await ask("api", `/worlds/${WORLD}`, 2);
+    await ask("api", "/worlds/none", 1);
+    await ask("narrow", "/users/none", 3);
+    await ask("few", "/stats", FEW + 12);
+    await ask("disabled", "/stats", 2);
+    await ask("expired", "/stats", 1);
+    await ask("cli", "/stats", 4);
+    await ask("cliDisabled", "/stats", 1);
+    await ask("cliExpired", "/stats", 1);
+    await get(`http://127.0.0.1:${server.port}${BASE}/stats`, { token: "svc_sk_nobody" });
+  });
+  after(cleanUp);
+
+  const expected: Readonly<Record<string, readonly [passed: number, refused: object]>> = {
+    few: [FEW, { ...NONE, rate_limited: 12 }],
+    cli: [4, NONE],
+    api: [3, NONE],
+    narrow: [0, { ...NONE, scope: 3 }],
+    disabled: [0, { ...NONE, disabled: 2 }],
+    cliDisabled: [0, { ...NONE, disabled: 1 }],
+    cliExpired: [0, { ...NONE, expired: 1 }],
+    expired: [0, { ...NONE, expired: 1 }],
+  };
+  const headers = { authorization: "Bearer operators-secret" };
+  const json = async (path: string) => JSON.parse((await get(`${url}${path}`, { headers })).text);
+
+  it("says in its status what became of the busiest, refused requests included", async () => {
+    const busiest: KeyStatus[] = (await json("/status")).keys.busiest;
+    assert.deepEqual(
+      busiest.map(({ id }) => id),
+      Object.keys(expected),
+    );
+    for (const { id, passed, refused, lastUsedAt, ...rest } of busiest) {
+      assert.deepEqual([passed, refused], expected[id], id);
+      assert.ok(Math.abs(Date.now() - Date.parse(lastUsedAt!)) < 600_000, String(lastUsedAt));
+      const { kind, used, limit, remaining } = rest;
+      if (kind === "cli") assert.deepEqual([used, limit, remaining], [passed, null, null]);
+      else assert.equal(remaining, limit! - used);
+    }
+  });
+
+  it("says it of one key and of all, to those with the token alone", async () => {
+    const { keys, next, windowSeconds } = (await json("/keys")) as KeysReply;
+    assert.deepEqual([keys.length, next, windowSeconds], [Object.keys(TOKENS).length, null, 31_536_000]);
+    for (const { id, passed, refused, lastUsedAt } of keys) {
+      assert.deepEqual([passed, refused], expected[id] ?? [0, NONE], id);
+      assert.equal(lastUsedAt === null, expected[id] === undefined);
+    }
+    const one = (await json("/keys?id=few")) as KeysReply;
+    assert.deepEqual([one.keys.length, one.keys[0]!.passed, one.next], [1, FEW, null]);
+    for (const path of ["/keys", "/keys?id=few"]) {
+      const refused = await get(`${url}${path}`);
+      assert.deepEqual([refused.status, refused.text.includes("few")], [401, false]);
+    }
+    const { text } = await get(`${url}/keys`, { headers });
+    for (const secret of [...Object.values(TOKENS), "sha256"]) assert.ok(!text.includes(secret));
+    assert.doesNotMatch(text, /[0-9a-f]{64}/);
+  });
+
+  it("never puts a key into its metrics", async () => {
+    const { text } = await get(`${url}/metrics`, { headers });
+    assert.match(text, /orrery_requests_rejected_total/);
+    assert.doesNotMatch(text, /"(few|narrow|cliDisabled)"/);
+  });
+
+  it("is asked by keys list and keys show, in text and JSON", async () => {
+    const asking = ["--keys", keysFile, "--usage", url, "--admin-token-file", token];
+    const list = (await runInside(["keys", "list", ...asking])).stdout.split("\n");
+    const line = (id: string): string => list.find((text) => text.startsWith(`${id} `))!;
+    assert.match(list[0]!, /^id +kind +state +limit +expires +passed +refused +last used +scopes +name$/);
+    assert.match(line("few"), new RegExp(` ${FEW} +12 rate_limited +20\\d\\d-\\S+Z `));
+    assert.match(line("cli"), / 4 +0 +20/);
+    assert.match(line("twin"), / 0 +0 +not since the start /);
+    assert.match(line("unknown"), / unknown +unknown +unknown /);
+    const shown = await runInside(["keys", "show", "narrow", ...asking]);
+    assert.match(shown.stdout, /^passed +0\nrefused +3 scope\nlast used +20/m);
+    const { keys } = JSON.parse((await runInside(["keys", "list", ...asking, "--json"])).stdout);
+    for (const { id, usage } of keys) {
+      if (id === "unknown") assert.equal(usage, null);
+      else assert.deepEqual([usage.passed, usage.refused], expected[id] ?? [0, NONE], id);
+    }
+    const one = JSON.parse((await runInside(["keys", "show", "unknown", ...asking, "--json"])).stdout);
+    assert.equal(one.usage, null);
+    await assert.rejects(
+      runInside(["keys", "list", "--keys", keysFile, "--usage", url]),
+      (error: Error) => error instanceof CommandError && /give --admin-token-file/.test(error.message),
+    );
+  });
+});
+
+describe("keys list --usage", () => {
+  const keysOf = (t: TestContext): string =>
+    writeKeys(join(temporaryFolder(t), "k.json"), keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
+
+  async function listener(t: TestContext, answer: RequestListener): Promise<string> {
+    const server = createServer(answer).listen(0, "127.0.0.1");
+    t.after(() => server.closeAllConnections());
+    t.after(() => server.close());
+    await once(server, "listening");
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it("refuses what is no address of a listener, as wrong usage", async (t) => {
+    const keys = keysOf(t);
+    for (const url of ["8788", "ftp://x/", "http://user:secret@x/", "http://x/?a=b", "http://"]) {
+      await assert.rejects(runInside(["keys", "list", "--keys", keys, "--usage", url]), (error: Error) => {
+        assert.ok(error instanceof UsageError, `${url}: ${error.stack}`);
+        assert.ok(!error.message.includes("secret"));
+        return true;
+      });
+    }
+  });
+
+  it("says in one line what is wrong with a server, and follows none elsewhere", async (t) => {
+    const keys = keysOf(t);
+    let wasAsked = false;
+    const other = await listener(t, (_, response) => {
+      wasAsked = true;
+      response.end("{}");
+    });
+    const token = join(temporaryFolder(t), "token");
+    writeFileSync(token, "secret-of-operators");
+    const answers: readonly [answer: RequestListener, says: RegExp][] = [
+      [(_, response) => response.end("<html>"), /no admin listener/],
+      [(_, response) => response.end('{"keys":{}}'), /no admin listener/],
+      [(_, response) => response.writeHead(404).end(), /has no \/keys/],
+      [(_, response) => response.writeHead(500).end(), /it answered 500/],
+      [(_, response) => response.writeHead(302, { location: `${other}/keys` }).end(), /it answered 302/],
+      [(_, response) => response.socket!.destroy(), /ECONNRESET|cannot be reached/],
+      [(_, response) => void response.end(Buffer.alloc(20_000_000, " ")), /too large/],
+    ];
+    for (const [answer, says] of answers) {
+      const url = await listener(t, answer);
+      const run = runInside(["keys", "list", "--keys", keys, "--usage", url, "--admin-token-file", token]);
+      await assert.rejects(run, (error: Error) => {
+        assert.ok(error instanceof CommandError, error.stack);
+        assert.match(error.message, says);
+        assert.match(error.message, /^--usage: http:\/\/127\.0\.0\.1:\d+\/: [^\n]+$/);
+        assert.ok(!error.message.includes("secret"));
+        return true;
+      });
+    }
+    assert.ok(!wasAsked);
+    await assert.rejects(
+      runInside(["keys", "list", "--keys", keys, "--usage", `http://127.0.0.1:${await freePort()}/`]),
+      /ECONNREFUSED/,
+    );
+  });
+
+  it("reads pages forwards only, and takes no more of them than it understands", async (t) => {
+    const asked: string[] = [];
+    const pages: Readonly<Record<string, string>> = {
+      "/base/keys?after=0": '{"keys":[1,{"id":"key_c_sk_1","passed":"x"}],"next":7}',
+      "/base/keys?after=7":
+        '{"keys":[{"id":"key_c_sk_1","passed":3,"refused":{"\\u001b[2Jnew":2,"x":"y"}}],"next":7}',
+    };
+    const url = await listener(t, (request, response) => {
+      asked.push(request.url!);
+      response.end(pages[request.url!]);
+    });
+    const { stdout } = await runInside(["keys", "list", "--keys", keysOf(t), "--usage", `${url}/base`]);
+    assert.deepEqual(asked, Object.keys(pages));
+    assert.match(stdout, /key_c_sk_1 .* 3 +2 \?\[2Jnew +not since the start/);
+  });
+});
+
+describe("the reasons", () => {
+  it("are those of the status and of nothing else", () => {
+    assert.deepEqual(Object.keys(NONE), [...REFUSALS]);
+  });
+});
