@@ -78,7 +78,10 @@ describe("without a feature", { concurrency: 2 }, () => {
       assert.ok(!left.includes(`./${feature}/`) && left.includes("PROGRAM"), left);
       await run(folder, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.src.json"]);
       for (const tests of CORE_TESTS)
-        assert.match(await run(folder, ["--import=tsx", "--test", "--test-reporter=tap", ...tests]), /^# pass [1-9]/m);
+        assert.match(
+          await run(folder, ["--import=tsx", "--test", "--test-reporter=tap", ...tests]),
+          /^# pass [1-9]/m,
+        );
     });
   }
 });
