@@ -1,10 +1,11 @@
-/** The shape of the code: layers, sole importers, dependencies. */
+/** The shape of the code: rooms, sole importers, dependencies; and the words of comments and documents. */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { DOCUMENTS, documentOf } from "./support/documents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SRC = join(ROOT, "src");
@@ -89,7 +90,7 @@ const MOST: Readonly<Record<string, number>> = {
   root: 900,
   model: 1200,
   observe: 2600,
-  search: 5800,
+  search: 5450,
   server: 3700,
   settings: 1400,
   "shared-limits": 2800,
@@ -257,8 +258,6 @@ const AMBIGUOUS: readonly string[] = [
   "Route",
   "Rows",
   "StoredFile",
-  "TABLES",
-  "Table",
   "World",
   "ask",
   "check",
@@ -357,5 +356,96 @@ describe("the process", () => {
       const text = file === "mod.ts" ? textOf(file).replace("process.env.XDG_CACHE_HOME", "") : textOf(file);
       assert.doesNotMatch(text, /process\.(argv|env|exit)\b/, file);
     }
+  });
+});
+
+/** Words that comments and documents do without: plain English has a noun, or "after" for time. */
+const UNWANTED: Readonly<Record<string, RegExp>> = {
+  "behind, for time": /\bbehind (it|them|each|those|that|the (other|page|last|first))\b|\bcomes? behind\b/gi,
+  "under way": /\bunder way\b/gi,
+  whoever: /\bwhoever\b/gi,
+  "of those": /\bof those\b/gi,
+  "that is all": /\bthat is all\b/gi,
+  "those that": /\bthose that\b/gi,
+  "who asks": /\bwho asks\b/gi,
+  "a sentence that begins with Of": /\bOf (?=[a-z\d`])/g,
+};
+
+/** How often comments in `src` still have them. These counts only shrink. */
+const LEFT: Readonly<Record<string, number>> = {
+  "behind, for time": 39,
+  "under way": 32,
+  whoever: 24,
+  "of those": 20,
+  "that is all": 1,
+  "those that": 70,
+  "a sentence that begins with Of": 60,
+};
+
+/** Comments of a file, each in one line. */
+function commentsOf(text: string): string {
+  const comments = text.match(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm) ?? [];
+  return comments.map((comment) => comment.replace(/\s+(?:\*+\/?)?\s*/g, " ")).join("\n");
+}
+
+/** A document's own prose: no code, nothing that `npm run docs` writes. */
+function proseOf(text: string): string {
+  return text
+    .replace(/^```[\s\S]*?^```$/gm, "")
+    .replace(/^<!-- generated: [\s\S]*?^<!-- end -->$/gm, "")
+    .replace(/`[^`\n]*`/g, "`")
+    .replace(/\n\s*(?=[^\s|#-])/g, " ");
+}
+
+/** Places of a text that match, with some words around them. */
+function placesOf(text: string, unwanted: RegExp): string[] {
+  return Array.from(text.matchAll(unwanted), ({ index }) => text.slice(Math.max(0, index - 40), index + 40));
+}
+
+describe("words", () => {
+  it("that are unwanted stand in no document", () => {
+    const written = DOCUMENTS.filter(({ name }) => name !== "bench/RESULTS.md");
+    for (const { name, text } of written) {
+      for (const unwanted of Object.values(UNWANTED)) {
+        assert.deepEqual(placesOf(proseOf(text), unwanted), [], name);
+      }
+    }
+  });
+
+  it("that are unwanted become fewer in comments", () => {
+    for (const [name, unwanted] of Object.entries(UNWANTED)) {
+      const places = files.flatMap((file) =>
+        placesOf(commentsOf(textOf(file)), unwanted).map((place) => `${file}: ${place}`),
+      );
+      const left = LEFT[name] ?? 0;
+      assert.ok(places.length <= left, `${name}: ${places.length}, not ${left}:\n${places.join("\n")}`);
+    }
+  });
+
+  it("are found in comments and prose, not in code", () => {
+    const unwanted = UNWANTED["under way"]!;
+    assert.equal(
+      placesOf(commentsOf('/**\n * A load is under\n * way. */\nf("under way"); // under way'), unwanted)
+        .length,
+      2,
+    );
+    assert.equal(placesOf(proseOf("A load under\nway.\n\n```\nunder way\n```\n"), unwanted).length, 1);
+  });
+});
+
+describe("paths in ARCHITECTURE.md and CONTRIBUTING.md", () => {
+  it("exist", () => {
+    let seen = 0;
+    for (const name of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+      // A path has a folder, or is a file of code; what is built or stands for several files is left out.
+      for (const [, path] of documentOf(name).text.matchAll(
+        /[`\s]((?:[\w-]+\/)+(?:[\w.-]+\.m?ts)?|[\w-]+\.m?ts)(?=[`\s])/g,
+      )) {
+        if (path === "dist/") continue;
+        assert.ok(existsSync(join(ROOT, path!)) || existsSync(join(SRC, path!)), `${name}: ${path}`);
+        seen++;
+      }
+    }
+    assert.ok(seen > 100, `only ${seen} paths`);
   });
 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { drawWorldTexts } from "../src/generate/names.ts";
-import { RowBytes } from "../src/generate/row-bytes.ts";
+import { drawWorldTexts } from "../src/generate/text.ts";
 import { fold } from "../src/search/fold.ts";
-import { createRandom, createRowRandom } from "../src/util/random.ts";
+import { createRandom } from "../src/util/random.ts";
 
 const WORLDS = 4000;
 
@@ -63,7 +62,7 @@ describe("texts of generated worlds", () => {
 
 describe("streams of rows", () => {
   it("are the same whenever a row is drawn, and others for another row, seed or name", () => {
-    const random = createRowRandom(5, "users");
+    const random = createRandom(5, "users");
     const draw = (row: number): string => {
       random.startRow(row);
       return [random.word(), random.word(), random.word(), random.word()].join();
@@ -73,9 +72,9 @@ describe("streams of rows", () => {
     assert.equal(new Set(first.map((words) => words.split(",")[0])).size, 5000);
     for (const row of [4999, 0, 17, 1]) assert.equal(draw(row), first[row]);
     for (const other of [
-      createRowRandom(6, "users"),
-      createRowRandom(5 + 2 ** 32, "users"),
-      createRowRandom(5, "worlds"),
+      createRandom(6, "users"),
+      createRandom(5 + 2 ** 32, "users"),
+      createRandom(5, "worlds"),
     ]) {
       other.startRow(17);
       assert.notEqual(String(other.word()), first[17]!.split(",")[0]);
@@ -83,7 +82,7 @@ describe("streams of rows", () => {
   });
 
   it("have no drift from row to row", () => {
-    const random = createRowRandom(1, "worlds");
+    const random = createRandom(1, "worlds");
     for (const skipped of [0, 1, 7]) {
       let sum = 0;
       let ups = 0;
@@ -99,33 +98,5 @@ describe("streams of rows", () => {
       assert.ok(Math.abs(sum / 20_000 - 0.5) < 0.01, `mean ${sum / 20_000}`);
       assert.ok(Math.abs(ups / 20_000 - 0.5) < 0.02, `${ups} rises`);
     }
-  });
-});
-
-describe("bytes of rows", () => {
-  it("are those of JSON in UTF-8, beyond the first capacity too", () => {
-    const out = new RowBytes(16);
-    const values = [
-      "",
-      "a",
-      'q"\\\n\u0001',
-      "é漢😀",
-      "\u2028",
-      "x".repeat(5000),
-      "漢".repeat(5000),
-      "\u0001".repeat(5000),
-    ];
-    for (const value of values) {
-      out.text(value);
-      out.endRow();
-    }
-    assert.equal(out.written.toString(), values.map((value) => `${JSON.stringify(value)}\n`).join(""));
-    out.clear();
-    out.time(Date.UTC(2024, 1, 29, 3, 4, 5, 6));
-    out.time(Date.UTC(2024, 1, 29, 23, 59, 59, 999));
-    assert.equal(out.written.toString(), "2024-02-29T03:04:05.006Z2024-02-29T23:59:59.999Z");
-    out.clear();
-    out.uuid(Uint32Array.of(0x0102, 0xabcd4123, 0x80000000, 0xffffffff));
-    assert.equal(out.written.toString(), "00000102-abcd-4123-8000-0000ffffffff");
   });
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { drawDisplayName } from "../src/generate/names.ts";
+import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { ListedResults } from "../src/search/result-set.ts";
 import { runNow } from "../src/search/work.ts";

@@ -137,7 +137,7 @@ function notice(ask: Ask, { gate, notices, clientOf }: State, refused: Admission
   }
 }
 
-/** What follows when it is known who asks, and whether he may. */
+/** The rest of the pipeline, once the caller is known and judged. */
 function run(
   ask: Ask,
   state: State,

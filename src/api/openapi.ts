@@ -93,7 +93,7 @@ function operationOf(route: Route): Json {
 /**
  * Makes the document.
  *
- * @param limit requests of an API key and their window, such as "1,000 an hour"; those that a server has by default if absent
+ * @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent
  */
 export function createOpenApi(routes: readonly Route[], limit = DEFAULT_LIMIT): Json {
   const whole = { type: "integer", minimum: 0 };

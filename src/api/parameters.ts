@@ -87,7 +87,7 @@ const EQUALS = 0x3d;
 function valuesOf(query: string): (name: ParameterName) => string {
   // To make a URLSearchParams takes longer than the rest of a page.
   if (PLAIN.test(query)) return (name) => plainValue(query, name);
-  // Of a text that begins with "?" the constructor would drop it; an empty parameter in front prevents that.
+  // The constructor would drop a "?" at the beginning; an empty parameter in front prevents that.
   const values = new URLSearchParams(`&${query}`);
   return (name) => values.get(name) ?? "";
 }
@@ -104,7 +104,7 @@ const DEFAULTS: Readonly<Parameters> = Object.freeze({
 /**
  * Reads the parameters that an operation takes.
  *
- * @param query what stands behind the first `?`
+ * @param query the text after the first `?`
  */
 export function readParameters(query: string, names: readonly ParameterName[]): Readonly<Parameters> {
   if (query === "" || names.length === 0) return DEFAULTS;

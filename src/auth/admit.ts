@@ -8,7 +8,7 @@ import { type Counters, countRequest, type Quota } from "./limit.ts";
 import type { SharedCount } from "./shared.ts";
 import { findKey, judgeKey, type Prefixes } from "./token.ts";
 
-/** What the gate needs to know; only the counters change under way. */
+/** What the gate needs to know; only the counters change during a request. */
 export interface Gate {
   readonly prefixes: Prefixes;
   /** Requests per window for keys that name no limit of their own. */

@@ -31,7 +31,7 @@ function addDifferent(slots: Set<number>, from: KeyRing, to: KeyRing): void {
   }
 }
 
-/** Compares the keys in force with those that replace them. A key is its id. */
+/** Compares the keys in force with their replacements. A key is its id. */
 export function compareKeys(before: KeyRing, after: KeyRing): KeyChanges {
   const { bySlot } = before;
   const changed = new Set<number>();

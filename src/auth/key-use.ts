@@ -109,7 +109,7 @@ export interface UseOfKey {
 /** Reads the tables of all threads. */
 export interface UseReader {
   /**
-   * Requests of a key, refused ones included; also those that only its counter knows, from before a restart.
+   * Requests of a key, refused ones included; also requests from before a restart, which only its counter knows.
    *
    * @param used requests that were counted against its limit
    */

@@ -117,7 +117,7 @@ export interface ChangeOptions {
 /**
  * Changes a keys file under its lock. What else stands in the file is kept, but for previous tokens that have expired.
  *
- * @param change gets the records and returns the new ones; called again should the lock be lost under way
+ * @param change gets the records and returns the new ones; called again should the lock be lost meanwhile
  * @throws {KeysFileError} naming the file, when it is missing, cannot be used or is held by another command for a minute
  */
 export async function changeRecords(
@@ -126,7 +126,7 @@ export async function changeRecords(
   { create = false, ready, tell }: ChangeOptions = {},
 ): Promise<void> {
   await explained(file, async () => {
-    // Through a link the file behind it is replaced, not the link.
+    // A link is followed: its target is replaced, not the link.
     const real = await behindLinks(file);
     await withLock(
       real,

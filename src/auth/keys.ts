@@ -56,7 +56,7 @@ export class KeyRing {
   /** Likewise by previous tokens: each is its key but for the end of validity. */
   readonly previous: ReadonlyMap<string, Key>;
   /**
-   * By token, those that were used: no more than there are tokens. To hash a
+   * By token, the keys that were used: no more than there are tokens. To hash a
    * token at each request would take a tenth of the time of a lookup.
    */
   readonly #used = new Map<string, Key>();
@@ -115,7 +115,7 @@ type HashOnce = (algorithm: string, data: string | Buffer) => string;
 /**
  * Makes {@link hashToken}.
  *
- * @param once hashes in one call, in half of the time and with no object left behind; not every runtime has it
+ * @param once hashes in one call, in half of the time and without garbage; not every runtime has it
  * @internal
  */
 export function tokenHasher(once: HashOnce | undefined): (token: string) => string {

@@ -36,7 +36,7 @@ export interface Counters {
   readonly slots: Map<string, number>;
   /** By slot: newest window it was used in, counted from the epoch, and requests that passed in that window. */
   cells: BigUint64Array;
-  /** Of those the ones that {@link addUsage} added, where somebody has to know; laid out alike. */
+  /** The part of these counts that {@link addUsage} added, where it is needed; laid out alike. */
   elsewhere?: BigUint64Array;
 }
 
@@ -47,7 +47,7 @@ export interface Quota {
   readonly remaining: number;
   /** Epoch seconds at which the window ends. */
   readonly reset: number;
-  /** Of a refusal: the clock that windows are cut by minus the clock here, in milliseconds; absent where they are the same. */
+  /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent where they are the same. */
   readonly clockMs?: number;
 }
 
@@ -173,7 +173,7 @@ export function addUsage(counters: Counters, slot: number, window: number, more:
   if (elsewhere !== undefined) addUsage({ ...others, cells: elsewhere }, slot, window, more);
 }
 
-/** Counts of the window that is under way, by slot. */
+/** Counts of the running window, by slot. */
 export interface WindowCounts {
   /** Epoch seconds at which the window ends. */
   readonly reset: number;
@@ -196,7 +196,7 @@ export function readCounts(counters: Counters, now: number): WindowCounts {
     reset: (current + 1) * windowSeconds,
     usedBy(slot) {
       const upper = view[slot * 2 + 1]!;
-      // Of a clock that stepped back the newer window goes on.
+      // If the clock stepped back, keep counting in the newer window.
       return upper < least ? 0 : (upper % split) * HALF + view[slot * 2]!;
     },
   };

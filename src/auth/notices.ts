@@ -2,7 +2,7 @@
  * What an operator wants to know of clients that are turned away, without a line for each request: that a key has used up
  * its window, and that an address tries bad tokens again and again.
  *
- * Of a key or an address there is at most one notice a minute, and of either kind so many in all. Memory is bounded,
+ * There is at most one notice a minute for a key or an address, and so many of either kind in all. Memory is bounded,
  * whatever clients do. A clock that is set back by more than a minute can bring a notice early, and holds none back.
  */
 
@@ -25,7 +25,7 @@ export type LimitedKey = Omit<Extract<Observation, { kind: "key-limited" }>, "ki
 /** Refused tokens of an address (`client`), so many, and why the last one was refused. */
 export type BadTokens = Omit<Extract<Observation, { kind: "bad-tokens" }>, "kind">;
 
-/** Receives what may be worth a notice. Of both `now` is milliseconds since the epoch. */
+/** Receives what may be worth a notice. In both `now` is milliseconds since the epoch. */
 export interface Notices {
   /** A key was refused. */
   readonly limited: (key: LimitedKey, now: number) => void;
@@ -138,7 +138,7 @@ export function createNotices(observe: Observe): Notices {
   };
 }
 
-/** Makes one notice of those that several threads give of the same key or address, and passes on all else. */
+/** Merges the notices that several threads give of the same key or address, and passes on all else. */
 export function mergeNotices(observe: Observe): Observe {
   const notices = createNotices(observe);
   return (observation: Observation) => {

@@ -33,7 +33,7 @@ export function createTaker(counters: Counters, now: () => number): (file: strin
     const current = windowAt(counters, now());
     // A count may be one window ahead of its file.
     if (window < current - 1) throw new CountsFileError("is of a window that is over", true);
-    // A clock that was set back a little gives nothing back. One that is further behind was wrong before.
+    // A clock that was set back a little gives nothing back. One that was set back further was wrong before.
     if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
   }
 

@@ -14,7 +14,7 @@ const BEARER = /^bearer +/i;
 const USUAL = "Bearer ";
 const SPACE = 0x20;
 
-/** What stands behind the scheme; undefined when that is another one. */
+/** The token after the scheme; undefined for another scheme. */
 function tokenOf(authorization: string): string | undefined {
   if (authorization.startsWith(USUAL) && authorization.charCodeAt(USUAL.length) !== SPACE) {
     return authorization.length > USUAL.length ? authorization.slice(USUAL.length) : undefined;

@@ -37,7 +37,7 @@ export interface KeysKeeper {
 
 /** What a file holds. */
 interface ReadKeys {
-  /** Of its text. */
+  /** Digest of its text. */
   readonly digest: string;
   readonly keys: KeyRing;
   /** What an operator should look at; empty where the text is that in force. */

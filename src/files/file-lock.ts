@@ -16,7 +16,7 @@ export type AssertHeld = () => Promise<void>;
  * Runs something while no other process does the same for this file.
  *
  * @param file path without links, so that all mean the same lock: `FILE.lock` beside it
- * @param run does the work; begun anew when the lock was lost under way
+ * @param run does the work; begun anew when the lock was lost meanwhile
  * @param tell receives a line when the lock has to be waited for
  * @throws {HeldError} when others hold the lock for a minute; errors of the file system; what `run` throws
  */

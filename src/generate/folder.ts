@@ -1,4 +1,4 @@
-/** The folder that a synthetic snapshot goes to: what of it may be replaced, and replacing it without a mixture. */
+/** The folder that a synthetic snapshot goes to: which files may be replaced, and replacing them without a mixture. */
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -9,9 +9,8 @@ import { createGunzip } from "node:zlib";
 import { makeFolder } from "../files/folders.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { MANIFEST } from "../snapshot/files.ts";
-import { isObject } from "../util/json.ts";
 
-/** The folder holds what must not be replaced; nothing was changed. */
+/** The folder holds files that must not be replaced; nothing was changed. */
 export class OccupiedError extends Error {
   override name = "OccupiedError";
 }
@@ -21,65 +20,55 @@ const STAGING = ".orrery-generate";
 /** File in it with the hashes of all files, old and new, that may be there while the one is being replaced by the other. */
 const JOURNAL = "journal.json";
 
-const FORMS: readonly string[] = ROW_FILES.flatMap((file) => [file, `${file}.gz`]);
-
 /** Id of the generation with such rows: the same whether they are compressed or not. */
-export function generationOf(plainSha256: Iterable<string>): string {
-  const contents = createHash("sha256");
-  for (const hash of plainSha256) contents.update(hash);
-  return `gen-${contents.digest("hex").slice(0, 16)}`;
+export function generationOf(plainSha256: readonly string[]): string {
+  return `gen-${createHash("sha256").update(plainSha256.join("")).digest("hex").slice(0, 16)}`;
 }
 
-async function hashOf(path: string, unzip: boolean): Promise<string> {
+async function hashOf(path: string, unzip = false): Promise<string> {
   const hash = createHash("sha256");
   if (unzip) await pipeline(createReadStream(path), createGunzip(), hash);
   else await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
 }
 
+/** Undefined when the file is not there or no JSON. */
 async function readJson(path: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(path, "utf8"));
-  } catch {
-    return undefined;
-  }
+  return readFile(path, "utf8")
+    .then(JSON.parse)
+    .catch(() => undefined);
 }
 
 /** Whether the folder's rows are those that its manifest's generation was derived from, which only we do like this. */
 async function isGenerated(folder: string, names: readonly string[]): Promise<boolean> {
-  const manifest = await readJson(join(folder, MANIFEST));
-  const forms = ROW_FILES.map((file) => names.filter((name) => name === file || name === `${file}.gz`));
-  if (!isObject(manifest) || forms.some((found) => found.length !== 1)) return false;
-  const hashes: string[] = [];
-  for (const [name] of forms) {
-    // What cannot be unpacked was not made by us.
-    const hash = await hashOf(join(folder, name!), name!.endsWith(".gz")).catch(() => undefined);
-    if (hash === undefined) return false;
-    hashes.push(hash);
+  const manifest = (await readJson(join(folder, MANIFEST))) as { generation?: unknown } | null | undefined;
+  const rows = ROW_FILES.flatMap((file) => names.filter((name) => name === file || name === `${file}.gz`));
+  if (rows.length !== ROW_FILES.length) return false;
+  try {
+    const hashes: string[] = [];
+    for (const name of rows) hashes.push(await hashOf(join(folder, name), name.endsWith(".gz")));
+    return manifest?.generation === generationOf(hashes);
+  } catch {
+    // Rows that cannot be unpacked were not made by us.
+    return false;
   }
-  return manifest.generation === generationOf(hashes);
 }
 
 /** Whether all files are those of a replacement that was cut off, and so ours. */
 async function isInterrupted(folder: string, names: readonly string[]): Promise<boolean> {
   const journal = await readJson(join(folder, STAGING, JOURNAL));
   if (!Array.isArray(journal)) return false;
-  for (const name of names) if (!journal.includes(await hashOf(join(folder, name), false))) return false;
+  for (const name of names) if (!journal.includes(await hashOf(join(folder, name)))) return false;
   return true;
 }
 
-/**
- * Checks that a snapshot may be put into a folder.
- *
- * @param force whether one that we made, and nobody changed since, may be replaced
- * @returns the names of the files to be replaced
- * @throws {OccupiedError} saying what is there; errors of the file system
- */
+/** Checks that a snapshot may be put into a folder; returns the names of the files to be replaced. */
 async function replaceable(folder: string, force: boolean): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => name !== STAGING);
   if (names.length === 0) return names;
   if (!force) throw new OccupiedError("is not empty; --force replaces a snapshot that this command made");
-  const foreign = names.find((name) => name !== MANIFEST && !FORMS.includes(name));
+  const known: readonly string[] = [MANIFEST, ...ROW_FILES, ...ROW_FILES.map((file) => `${file}.gz`)];
+  const foreign = names.find((name) => !known.includes(name));
   if (foreign !== undefined) throw new OccupiedError(`holds ${foreign}, which this command did not make`);
   if ((await isInterrupted(folder, names)) || (await isGenerated(folder, names))) return names;
   throw new OccupiedError("holds rows that this command did not make, or that were changed since");
@@ -104,21 +93,18 @@ export async function fillFolder(
   const staging = join(folder, STAGING);
   await rm(staging, { recursive: true, force: true });
   await mkdir(staging);
-  let made: string[];
   try {
     const written = await write(staging);
-    made = await readdir(staging);
-    const replaced = await Promise.all(old.map((name) => hashOf(join(folder, name), false)));
-    const hashes = [...replaced, ...written];
-    await writeFile(join(staging, JOURNAL), JSON.stringify(hashes));
+    const replaced = await Promise.all(old.map((name) => hashOf(join(folder, name))));
+    await writeFile(join(staging, JOURNAL), JSON.stringify([...replaced, ...written]));
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
     throw error;
   }
-  for (const name of made.filter((name) => name !== MANIFEST))
-    await rename(join(staging, name), join(folder, name));
-  for (const name of old.filter((name) => !made.includes(name)))
-    await rm(join(folder, name), { force: true });
+  const made = (await readdir(staging)).filter((name) => name !== JOURNAL && name !== MANIFEST);
+  for (const name of made) await rename(join(staging, name), join(folder, name));
+  const surplus = old.filter((name) => name !== MANIFEST && !made.includes(name));
+  for (const name of surplus) await rm(join(folder, name), { force: true });
   await rename(join(staging, MANIFEST), join(folder, MANIFEST));
   await rm(staging, { recursive: true, force: true });
 }

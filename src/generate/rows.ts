@@ -1,264 +1,216 @@
 /**
- * The rows of each file, as bytes.
- *
- * Every row depends on the seed, the counts and its number alone; see
- * `heads.ts`. All that is kept of earlier rows is how much each world draws
- * instances.
- *
- * Long: the rows of four files, of which none needs a file of its own.
+ * The rows of each file. Every row has a random stream of its own that begins with its id and its times: rows that refer
+ * to it draw these again, so nothing is kept of ten million rows but how much each world draws instances.
  */
 
 import type { RowFile } from "../model/model.ts";
-import { createRowRandom, drawUuid, type Random } from "../util/random.ts";
-import { endWhere } from "../util/sorted.ts";
-import { createHeads, type Heads, LAST_MOMENT } from "./heads.ts";
-import { drawDisplayName, drawWorldTexts } from "./names.ts";
-import { asciiBytes, type RowBytes } from "./row-bytes.ts";
+import { formatTime } from "../model/time.ts";
+import type { Values } from "../settings/settings.ts";
+import { createRandom, type Random } from "../util/random.ts";
+import { drawDisplayName, drawWorldTexts } from "./text.ts";
 
 const DAY = 86_400_000;
+const FIRST_DAY = Date.UTC(2020, 10, 1);
+/** No time in a snapshot is later: milliseconds since the epoch. */
+export const LAST_MOMENT = Date.UTC(2026, 9, 31, 20);
 
-/** How much to make, and what later files need of earlier ones. */
-export interface Plan {
-  readonly seed: number;
-  readonly users: number;
-  readonly worlds: number;
-  readonly instances: number;
-  readonly heads: Heads;
+type Sizes = Pick<Values<"generate">, "seed" | "users" | "worlds" | "instances">;
+
+interface Plan extends Sizes {
+  readonly ofUsers: Random;
+  readonly ofWorlds: Random;
   /** By world: how much it and all worlds before it draw instances. */
   readonly pull: Float64Array;
-  /** The newest `createdAt` of any row so far. */
-  newest: number;
 }
 
-/** Makes a plan; its array is filled as rows are drawn. */
-export function createPlan(sizes: Pick<Plan, "seed" | "users" | "worlds" | "instances">): Plan {
-  const heads = createHeads(sizes.seed, sizes.users);
-  return { ...sizes, heads, pull: new Float64Array(sizes.worlds), newest: 0 };
+/** A UUID, as four random words. */
+type Id = readonly number[];
+
+function drawId({ word }: Random): Id {
+  return [word(), word(), word(), word()];
 }
 
-/** Writes a row. @returns whether there is one of that number */
-export type DrawRow = (row: number, out: RowBytes) => boolean;
+const DIGITS = Buffer.from("0123456789abcdef");
+/** A UUID of version 4, written over for each, and where its digits stand. */
+const UUID = Buffer.from("00000000-0000-4000-8000-000000000000");
+const PLACES = Array.from(UUID.keys()).filter((at) => UUID[at] !== 45);
 
-/** Rows of a file. */
-export interface Table {
-  /** Numbers of rows go from 0 up to, not including, this. */
-  readonly rows: number;
-  readonly draw: DrawRow;
+function idText(id: Id): string {
+  for (let at = 0; at < 32; at++) UUID[PLACES[at]!] = DIGITS[(id[at >> 3]! >>> (28 - 4 * (at & 7))) & 15]!;
+  UUID[14] = DIGITS[4]!;
+  UUID[19] = DIGITS[8 | (id[2]! & 3)]!;
+  return UUID.toString("latin1");
 }
 
-function stamp(plan: Plan, time: number): number {
-  if (time > plan.newest) plan.newest = time;
-  return time;
+const DAYS = Math.ceil((LAST_MOMENT - FIRST_DAY) / DAY);
+/** Beginnings of times by day, `2024-05-30T`, and minutes of a day, `16:23:`: five times as fast as a `Date` for every time. */
+const DATES = Array.from({ length: DAYS }, (_, day) => formatTime(FIRST_DAY + day * DAY).slice(0, 11));
+const MINUTES = Array.from({ length: 1440 }, (_, minute) => formatTime(minute * 60_000).slice(11, 17));
+
+/** Writes a time of the snapshot, milliseconds since the epoch. */
+function timeText(time: number): string {
+  const day = Math.floor((time - FIRST_DAY) / DAY);
+  const rest = time - FIRST_DAY - day * DAY;
+  const seconds = String(100_000 + (rest % 60_000));
+  return `${DATES[day]}${MINUTES[Math.floor(rest / 60_000)]}${seconds.slice(1, 3)}.${seconds.slice(3)}Z`;
 }
 
-const ID = asciiBytes('{"id":"');
-const DISPLAY_NAME = asciiBytes('","displayName":');
-const NO_ICON = asciiBytes(',"userIconUrl":null,"createdAt":"');
-const ICON = asciiBytes(',"userIconUrl":"https://cdn.example.com/icons/');
-const ICON_END = asciiBytes('.png","createdAt":"');
-const AVATAR = asciiBytes(',"userIconUrl":"https://avatars.example.com/u/');
-const AVATAR_END = asciiBytes('?s=256","createdAt":"');
-const EMAIL = asciiBytes('","email":"');
-const EMAIL_END = asciiBytes('@example.com"}');
-const END = asciiBytes('"}');
-
-function userTable(plan: Plan): Table {
-  const draw: DrawRow = (row, out) => {
-    const { id, created, random } = plan.heads.user(row);
-    out.raw(ID);
-    out.uuid(id);
-    out.raw(DISPLAY_NAME);
-    out.text(drawDisplayName(random));
-    const icon = random.unit();
-    if (icon < 0.06) {
-      out.raw(NO_ICON);
-    } else if (icon < 0.2) {
-      out.raw(AVATAR);
-      out.ascii(row.toString(36));
-      out.raw(AVATAR_END);
-    } else {
-      out.raw(ICON);
-      out.uuid(id);
-      out.raw(ICON_END);
-    }
-    out.time(stamp(plan, created));
-    // A private field, there to be left out of every answer.
-    if (random.chance(0.2)) {
-      out.raw(EMAIL);
-      out.ascii(id[0]!.toString(16).padStart(8, "0"));
-      out.raw(EMAIL_END);
-    } else {
-      out.raw(END);
-    }
-    return true;
-  };
-  return { rows: plan.users, draw };
+/** The platform grows: the number of users goes up with the square of its age. */
+function drawUserTime(random: Random): number {
+  // Accounts of an older platform were all taken over in the same moment.
+  if (random.chance(0.002)) return FIRST_DAY;
+  return FIRST_DAY + Math.floor((LAST_MOMENT - FIRST_DAY) * Math.sqrt(random.unit()));
 }
 
-const NAME = asciiBytes('","name":');
-const DESCRIPTION = asciiBytes(',"description":');
-const NULL = asciiBytes("null");
-const OWNER = asciiBytes(',"ownerId":"');
-const PUBLIC = asciiBytes('","isPublic":true,"status":"');
-const NOT_PUBLIC = asciiBytes('","isPublic":false,"status":"');
-const CREATED = asciiBytes('","createdAt":"');
-const UPDATED = asciiBytes('","updatedAt":"');
-
-function drawStatus(random: Random): string {
+/** The row of a user who owns a world; few own many. Returns -1 for a deleted account. */
+function drawOwner(random: Random, users: number): number {
+  if (users === 0 || random.chance(0.005)) return -1;
   const unit = random.unit();
-  if (unit < 0.88) return "ACTIVE";
-  if (unit < 0.94) return "ARCHIVED";
-  return unit < 0.98 ? "DRAFT" : "SUSPENDED";
+  const rank = Math.floor((random.chance(0.25) ? unit * unit * unit : unit * unit) * users);
+  // A prime, small enough for exact products, spreads ranks over rows: the first rows of a file are nothing special.
+  return (rank * 15_485_863 + 7_919) % users;
 }
 
-function worldTable(plan: Plan): Table {
-  const draw: DrawRow = (row, out) => {
-    const { id, ownerId, created, random } = plan.heads.world(row);
+function drawWorldTime(random: Random, notBefore: number): number {
+  const time = notBefore + Math.floor((LAST_MOMENT - notBefore) * random.unit());
+  // Some are released at midnight, many of them in the same one.
+  const midnight = Math.ceil(time / DAY) * DAY;
+  return midnight <= LAST_MOMENT && random.chance(0.02) ? midnight : time;
+}
+
+/** Starts the stream of a user's row. */
+function startUser({ ofUsers }: Plan, row: number): { id: Id; created: number } {
+  ofUsers.startRow(row);
+  return { id: drawId(ofUsers), created: drawUserTime(ofUsers) };
+}
+
+/** Starts the stream of a world's row. Its owner is a user that is there, mostly. */
+function startWorld(plan: Plan, row: number): { id: Id; ownerId: Id; created: number } {
+  const { ofWorlds } = plan;
+  ofWorlds.startRow(row);
+  const id = drawId(ofWorlds);
+  const ownerRow = drawOwner(ofWorlds, plan.users);
+  const owner =
+    ownerRow < 0 ? { id: drawId(ofWorlds), created: drawUserTime(ofWorlds) } : startUser(plan, ownerRow);
+  return { id, ownerId: owner.id, created: drawWorldTime(ofWorlds, owner.created) };
+}
+
+function drawIcon(random: Random, row: number, id: string): string {
+  const unit = random.unit();
+  if (unit < 0.06) return "null";
+  if (unit < 0.2) return `"https://avatars.example.com/u/${row.toString(36)}?s=256"`;
+  return `"https://cdn.example.com/icons/${id}.png"`;
+}
+
+function* userRows(plan: Plan): Generator<string> {
+  const random = plan.ofUsers;
+  for (let row = 0; row < plan.users; row++) {
+    const head = startUser(plan, row);
+    const id = idText(head.id);
+    const shown = `"displayName":${JSON.stringify(drawDisplayName(random))},"userIconUrl":${drawIcon(random, row, id)}`;
+    // A private field, there to be left out of every answer.
+    const email = random.chance(0.2) ? `,"email":"${id.slice(0, 8)}@example.com"` : "";
+    yield `{"id":"${id}",${shown},"createdAt":"${timeText(head.created)}"${email}}\n`;
+  }
+}
+
+const RARE_STATUSES = ["ARCHIVED", "ARCHIVED", "ARCHIVED", "DRAFT", "DRAFT", "SUSPENDED"];
+
+function* worldRows(plan: Plan): Generator<string> {
+  const random = plan.ofWorlds;
+  for (let row = 0; row < plan.worlds; row++) {
+    const { id, ownerId, created } = startWorld(plan, row);
     const unit = random.unit();
-    const updated = random.chance(0.3)
-      ? created
-      : created + Math.floor((LAST_MOMENT - created) * unit * unit);
+    const since = random.chance(0.3) ? 0 : Math.floor((LAST_MOMENT - created) * unit * unit);
     const { name, description } = drawWorldTexts(random);
-    out.raw(ID);
-    out.uuid(id);
-    out.raw(NAME);
-    out.text(name);
-    out.raw(DESCRIPTION);
-    if (description === null) out.raw(NULL);
-    else out.text(description);
-    out.raw(OWNER);
-    out.uuid(ownerId);
-    out.raw(random.chance(0.85) ? PUBLIC : NOT_PUBLIC);
-    out.ascii(drawStatus(random));
-    out.raw(CREATED);
-    out.time(stamp(plan, created));
-    out.raw(UPDATED);
-    out.time(updated);
-    out.raw(END);
-    return true;
-  };
-  return { rows: plan.worlds, draw };
+    const texts = `"name":${JSON.stringify(name)},"description":${JSON.stringify(description)}`;
+    const status = random.chance(0.88) ? "ACTIVE" : RARE_STATUSES[random.below(RARE_STATUSES.length)]!;
+    const state = `"isPublic":${random.chance(0.85)},"status":"${status}"`;
+    const times = `"createdAt":"${timeText(created)}","updatedAt":"${timeText(created + since)}"`;
+    yield `{"id":"${idText(id)}",${texts},"ownerId":"${idText(ownerId)}",${state},${times}}\n`;
+  }
 }
 
-/** Above this, visits grow ever more slowly, up to twice as many. */
-const MANY_VISITS = 4_000_000;
-
-/** Visits of a world a month old or more: with half as many visits there are twice as many worlds. */
+/** Visits of a world a month old or more: with half as many visits there are twice as many worlds, up to 8,000,000. */
 function drawVisits(random: Random): number {
-  const unit = (random.word() + 1) / 4_294_967_297;
-  const visits = Math.floor(40 * (1 / unit - 1));
-  // The very top would otherwise tower over everything else.
-  const more = visits - MANY_VISITS;
-  if (more > 0) return MANY_VISITS + Math.floor((MANY_VISITS * more) / (more + 5 * MANY_VISITS));
+  const visits = Math.floor(40 * (1 / (random.unit() + 0.000005) - 1));
   // Counters that were once estimated end in zeros, and so are equal now and then.
-  return visits >= 1000 && random.chance(0.05) ? Math.floor(visits / 1000) * 1000 : visits;
+  return visits >= 1000 && random.chance(0.05) ? Math.floor(visits / 1000) * 1000 : Math.max(0, visits);
 }
 
 function share(random: Random, whole: number, least: number, most: number): number {
   return Math.floor(whole * (least + (most - least) * random.unit()));
 }
 
-/** Seven numbers that add up to the visits of a week. */
-function drawDays(random: Random, week: number): number[] {
-  const days: number[] = [];
-  let left = week;
-  for (let day = 0; day < 6; day++) {
-    days.push(share(random, left, 0, 2 / (7 - day)));
-    left -= days[day]!;
-  }
-  return [...days, left];
-}
-
-const WORLD_ID = asciiBytes('{"worldId":"');
-const TOTAL = asciiBytes('","totalVisits":');
-const UNIQUE = asciiBytes(',"uniqueVisitors":');
-const MONTH = asciiBytes(',"visitsLast30Days":');
-const WEEK = asciiBytes(',"visitsLast7Days":');
-const DAYS = asciiBytes(',"dailyVisits":');
-const CLOSE = asciiBytes("}");
-
-function statsTable(plan: Plan): Table {
-  const random = createRowRandom(plan.seed, "world-stats");
+/** About 95 % of the worlds have statistics. */
+function* statsRows(plan: Plan): Generator<string> {
+  const random = createRandom(plan.seed, "world-stats");
   let pull = 0;
-  const draw: DrawRow = (row, out) => {
+  for (let row = 0; row < plan.worlds; row++) {
     random.startRow(row);
-    const { id, created } = plan.heads.world(row);
+    const { id, created } = startWorld(plan, row);
     const counted = random.chance(0.95);
     const age = LAST_MOMENT - created;
-    const youth = Math.min(1, age / (30 * DAY));
-    const totalVisits = counted ? Math.floor(drawVisits(random) * youth) : 0;
+    const totalVisits = counted ? Math.floor(drawVisits(random) * Math.min(1, age / (30 * DAY))) : 0;
     // Busy worlds draw instances, but not in proportion: else a handful would have them all.
     pull += 1 + Math.sqrt(totalVisits);
     plan.pull[row] = pull;
-    if (!counted) return false;
+    if (!counted) continue;
     const unit = random.unit();
     const month = age < 30 * DAY ? totalVisits : Math.floor(totalVisits * unit * unit * unit);
     const week = age < 7 * DAY ? month : share(random, month, 0.05, 0.45);
-    out.raw(WORLD_ID);
-    out.uuid(id);
-    out.raw(TOTAL);
-    out.ascii(String(totalVisits));
-    out.raw(UNIQUE);
-    out.ascii(String(totalVisits === 0 ? 0 : Math.max(1, share(random, totalVisits, 0.15, 0.9))));
-    out.raw(MONTH);
-    out.ascii(String(month));
-    out.raw(WEEK);
-    out.ascii(String(week));
-    if (random.chance(0.02)) {
-      out.raw(DAYS);
-      out.ascii(`[${drawDays(random, week).join()}]`);
-    }
-    out.raw(CLOSE);
-    return true;
-  };
-  return { rows: plan.worlds, draw };
+    const visitors = totalVisits === 0 ? 0 : Math.max(1, share(random, totalVisits, 0.15, 0.9));
+    const day = Math.floor(week / 7);
+    // A field that the API does not know: seven numbers that add up to the week's.
+    const days = random.chance(0.02) ? `,"dailyVisits":[${week - 6 * day}${`,${day}`.repeat(6)}]` : "";
+    const counts = `"uniqueVisitors":${visitors},"visitsLast30Days":${month},"visitsLast7Days":${week}`;
+    yield `{"worldId":"${idText(id)}","totalVisits":${totalVisits},${counts}${days}}\n`;
+  }
 }
 
 /** The first world whose sum of pulls is above the mark. */
 function findPulled(pull: Float64Array, mark: number): number {
-  return endWhere(0, pull.length - 1, (world) => pull[world]! <= mark);
+  let [low, high] = [0, pull.length - 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (pull[middle]! <= mark) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
-const OF_WORLD = asciiBytes('","worldId":"');
-const OPEN = asciiBytes('","isPublic":true,"isActive":');
-const NOT_OPEN = asciiBytes('","isPublic":false,"isActive":');
-const BORN = asciiBytes(',"createdAt":"');
-const REGION = asciiBytes('","region":"');
 const REGIONS = ["jp", "us-west", "eu", "us-east", "kr"];
 
-function instanceTable(plan: Plan): Table {
-  const random = createRowRandom(plan.seed, "instances");
-  const id = new Uint32Array(4);
-  const strayId = new Uint32Array(4);
-  const draw: DrawRow = (row, out) => {
+/** The worlds' pulls must be there: {@link statsRows} fills them in. */
+function* instanceRows(plan: Plan): Generator<string> {
+  const random = createRandom(plan.seed, "instances");
+  for (let row = 0; row < plan.instances; row++) {
     random.startRow(row);
-    drawUuid(random, id, 0);
+    const id = drawId(random);
     const mark = random.unit() * (plan.pull.at(-1) ?? 0);
-    const world = plan.worlds > 0 ? plan.heads.world(findPulled(plan.pull, mark)) : undefined;
-    if (world === undefined) drawUuid(random, strayId, 0);
+    const world = plan.worlds > 0 ? startWorld(plan, findPulled(plan.pull, mark)) : undefined;
+    const worldId = world?.id ?? drawId(random);
     const unit = random.unit();
     // Most are young, and none is older than its world.
-    const open = Math.min(4 * DAY, world === undefined ? 4 * DAY : LAST_MOMENT - world.created);
-    out.raw(ID);
-    out.uuid(id);
-    out.raw(OF_WORLD);
-    out.uuid(world?.id ?? strayId);
-    out.raw(random.chance(0.75) ? OPEN : NOT_OPEN);
-    out.ascii(random.chance(0.85) ? "true" : "false");
-    out.raw(BORN);
-    out.time(stamp(plan, LAST_MOMENT - Math.ceil(open * unit * unit)));
-    out.raw(REGION);
-    out.ascii(REGIONS[random.below(REGIONS.length)]!);
-    out.raw(END);
-    return true;
-  };
-  return { rows: plan.instances, draw };
+    const age = Math.ceil(Math.min(4 * DAY, LAST_MOMENT - (world?.created ?? FIRST_DAY)) * unit * unit);
+    const state = `"isPublic":${random.chance(0.75)},"isActive":${random.chance(0.85)}`;
+    const rest = `"createdAt":"${timeText(LAST_MOMENT - age)}","region":"${REGIONS[random.below(REGIONS.length)]!}"`;
+    yield `{"id":"${idText(id)}","worldId":"${idText(worldId)}",${state},${rest}}\n`;
+  }
 }
 
-/** The rows of each file, to be drawn in order, statistics after worlds and instances last. */
-export const TABLES: Readonly<Record<RowFile, (plan: Plan) => Table>> = {
-  "users.ndjson": userTable,
-  "worlds.ndjson": worldTable,
-  "world-stats.ndjson": statsTable,
-  "instances.ndjson": instanceTable,
-};
+/** The rows of each file, to be drawn one file after the other, in this order. */
+export function createRows(sizes: Sizes): Readonly<Record<RowFile, Iterable<string>>> {
+  const plan: Plan = {
+    ...sizes,
+    ofUsers: createRandom(sizes.seed, "users"),
+    ofWorlds: createRandom(sizes.seed, "worlds"),
+    pull: new Float64Array(sizes.worlds),
+  };
+  return {
+    "users.ndjson": userRows(plan),
+    "worlds.ndjson": worldRows(plan),
+    "world-stats.ndjson": statsRows(plan),
+    "instances.ndjson": instanceRows(plan),
+  };
+}

@@ -262,7 +262,7 @@ export class Connection {
     this.#queue({ method, began, closes, reply: undefined }, reply);
   }
 
-  /** Adds an answer to those that are written in order. */
+  /** Adds an answer to the queue that is written in order. */
   #queue(answer: Answer, reply: Reply | Promise<Reply>): void {
     this.#answers.push(answer);
     if (reply instanceof Promise) {

@@ -33,7 +33,7 @@ function headersOf({ headers }: RequestLike): Headers {
   return headers instanceof Headers ? headers : new Headers([...(headers as Iterable<[string, string]>)]);
 }
 
-/** Reads the arguments of `fetch`. @throws {TypeError} for those that the global `fetch` refuses, too */
+/** Reads the arguments of `fetch`. @throws {TypeError} for arguments that the global `fetch` refuses, too */
 function readRequest(input: unknown, init: RequestInit | undefined): RequestLike {
   if (isRequestLike(input)) {
     if (init === undefined) return input;

@@ -2,7 +2,7 @@
  * Whether the peer of a connection is still there, for requests whose answers
  * take work.
  *
- * A peer that closed and one that only half-closed behind its requests look
+ * A peer that closed and one that only half-closed after its requests look
  * alike: both send a FIN, and the second still wants its answers. The one that
  * closed resets the connection when it is sent anything more. So it is sent an
  * interim response, which clients pass over; what the system then knows of the
@@ -18,7 +18,7 @@ const PROBE_MS = 15;
 
 /**
  * Makes a check that also tries a peer that sent its FIN. For connections on
- * which responses are written whole, one behind the other: whatever is written
+ * which responses are written whole, one after the other: whatever is written
  * stands between two of them.
  *
  * @param takesInterim whether the peer knows interim responses, as HTTP/1.0 does not

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../util/system-error.ts";
 
-/** Who may listen on the same port: nobody else, only threads of this process, or whoever shares it as well. */
+/** Who may listen on the same port: nobody else, only threads of this process, or every process that shares it. */
 export type Sharing = "alone" | "threads" | "anybody";
 
 /** Why this runtime cannot share a port between servers, or undefined when it can. */
@@ -60,7 +60,7 @@ async function lockPort(port: number): Promise<Listener | undefined> {
 
 /**
  * Starts to share a port that nobody else listens on. The system lets in
- * whoever shares as well, a second server of this kind too, which would take
+ * every process that shares it, a second server of this kind too, which would take
  * half of the connections; so the port is first tried without sharing.
  *
  * @param share listens on it; others of this kind wait until it does

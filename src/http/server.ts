@@ -251,7 +251,7 @@ export class HttpServer implements ConnectionHost, Listener {
   gone(connection: Connection, discarded: number): void {
     this.connections.delete(connection);
     this.#discarded += discarded;
-    // Those that came with it go with it.
+    // Requests that came with it go with it.
     if (this.#discarded < MAX_DISCARDED || this.#collectIsDue) return;
     this.#collectIsDue = true;
     const collect = (): void => {

@@ -46,7 +46,7 @@ export type Responder = (reply: Reply, isHead: boolean) => Response;
 
 /** Makes responses out of header lines. */
 export function createResponder(): Responder {
-  /** Of the newest reply of each status. */
+  /** Common parts of the newest reply of each status. */
   const newest: Common[] = [];
   return (reply, isHead) => {
     const { status, headers: lines } = reply;

@@ -1,4 +1,9 @@
-/** Writes replies to a socket: head and body in one write, as text or as bytes, whichever costs less. */
+/**
+ * Writes replies to a socket: head and body in one write, as text or as bytes, whichever costs less.
+ *
+ * A page is copied once, into one buffer that all connections use in turn. Views of the packed rows in one `writev` cost
+ * more below 10 kB, and a slow reader would keep its generation in memory.
+ */
 
 import type { Socket } from "node:net";
 import { areCheaperAsText, bodyText, copyBody, type Parts } from "../model/body.ts";
@@ -65,8 +70,8 @@ export function keepAliveLines(timeout: number): string {
 }
 
 /**
- * Most bytes of a response that is put together in {@link scratch}. Of longer
- * ones the copy no longer costs less than memory of their own.
+ * Most bytes of a response that is put together in {@link scratch}. Copying a
+ * longer one costs as much as memory of its own.
  */
 const SCRATCH_BYTES = 262_144;
 

@@ -2,18 +2,18 @@
  * Bodies of replies: text, or parts of packed bytes between two texts.
  *
  * Rows are packed as the bytes that are sent. As parts they need not be decoded
- * to a text and encoded again: whoever sends a body copies its bytes once, to
+ * to a text and encoded again: the sender of a body copies its bytes once, to
  * where they are sent from, and nothing that is sent later refers to the tables.
  */
 
 import { isNodeBefore } from "../install/runtime.mjs";
 
-/** Ranges of packed bytes, one behind the other. */
+/** Ranges of packed bytes, one after the other. */
 export interface Slices {
   readonly bytes: Buffer;
   /** Where each range begins, and where it ends: two numbers a range, in the order of the body. */
   readonly ranges: readonly number[];
-  /** ASCII between two ranges, and behind the last one. */
+  /** ASCII between two ranges, and after the last one. */
   readonly between: string;
   readonly behind: string;
   /** Bytes of it all. */
@@ -71,11 +71,11 @@ function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: 
 }
 
 /**
- * Writes bytes one behind the other.
+ * Writes bytes one after the other.
  *
  * @param target has room for them
  * @param at where they begin
- * @param end ASCII to write behind them
+ * @param end ASCII to write after them
  */
 export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): void {
   const { bytes, ranges, between, behind } = slices;

@@ -6,7 +6,7 @@
 import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";
 
-/** Who asks, as sockets know it. */
+/** The peer, as sockets know it. */
 export interface Peer {
   readonly remoteAddress?: string | undefined;
 }
@@ -34,7 +34,7 @@ export interface Ask {
   readonly headers?: Pick<Headers, "get"> | undefined;
   /** Looked at for the log alone; absent where there is no connection. */
   readonly peer?: Peer | undefined;
-  /** Whether whoever asked is gone, so that an answer that takes work is not worth it; never when absent. */
+  /** Whether the peer is gone, so that an expensive answer is not worth it; never when absent. */
   readonly isGone?: (() => boolean) | undefined;
 }
 

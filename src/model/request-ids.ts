@@ -6,11 +6,11 @@ import type { Ask } from "./message.ts";
 export interface Trace {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** Of the caller's part of the trace; 16 hex digits. */
+  /** Id of the caller's part of the trace; 16 hex digits. */
   readonly parentId: string;
 }
 
-/** What is no id cannot be taken apart by whoever reads the log, nor can two ids be one. */
+/** Refuses ids that a log reader could split or confuse. */
 export const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
 /**

@@ -144,7 +144,7 @@ export const VALUE_BYTES: Partial<Readonly<Record<FieldType, number>>> = { id: 3
 export interface ServedPart {
   readonly before: string;
   readonly field: NamedField;
-  /** Whether `before` ends one value and names the next, and that is all. */
+  /** Whether `before` ends one value and names the next, and does nothing else. */
   readonly isName: boolean;
 }
 

@@ -62,15 +62,15 @@ export interface Kept {
   readonly prepared?: KeptPrepared;
 }
 
-/** The generation that is being served, for a load of what comes behind it. */
+/** The served generation, for the next load. */
 export interface Before {
   readonly store: Store;
   readonly kept: Kept;
 }
 
 /**
- * The files that look as they did when they were read, by table. Of one that got another link since, which shows in its
- * change time alone, the manifest has to list what was read.
+ * The files that look as they did when they were read, by table. If one has got another link since, which shows in its
+ * change time alone, the manifest must list its contents.
  */
 export function unchangedFiles(
   fingerprints: FileFingerprints,
@@ -91,7 +91,7 @@ export function unchangedFiles(
   return unchanged;
 }
 
-/** The files that may have to be read: those that changed, and those whose rows depend on one of them. */
+/** The files that may have to be read: changed files, and files whose rows depend on one. */
 export function tablesToOpen(unchanged: ReadonlyMap<RowFile, KeptFile>): RowFile[] {
   return ROW_FILES.filter(
     (table) => !unchanged.has(table) || (DEPENDS_ON_WORLDS.has(table) && !unchanged.has("worlds.ndjson")),
@@ -112,7 +112,7 @@ export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Befor
 function isSame(a: Referred, b: Referred): boolean {
   return (
     isSameWords(a.ids.words, b.ids.words) &&
-    // Of a file that was not read again they are the same memory: nothing to look up.
+    // If the file was not read again, they are the same memory: nothing to look up.
     (a.hidden.words === b.hidden.words ||
       (a.hidden.words.length === b.hidden.words.length &&
         isEvery(a.hidden.words, (at) => findWords(b.hidden, a.hidden.words, at) >= 0)))

@@ -20,7 +20,7 @@ export interface LineSink {
    * Takes the line that begins at `from` as it stands, if it can.
    *
    * @param bytes valid UTF-8 that ends with a line feed; used again afterwards
-   * @returns the place behind the line's end, or -1 to be given the line as text
+   * @returns the place after the line's end, or -1 to be given the line as text
    */
   bytes(bytes: Uint8Array, from: number, number: number): number;
   /** A line that is not blank. */

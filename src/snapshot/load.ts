@@ -71,7 +71,7 @@ async function loadOpened(
 
   const handle = await openManifest(folder, files, opened);
   const prepared = await openPrepared(folder, files, opened);
-  // Read once more below, where its problems come behind those of files.
+  // Read once more below, so that its problems follow the problems of files.
   const listed =
     options.before && (await handle?.stat())?.isFile()
       ? await readManifest(handle!, new Problems())

@@ -55,9 +55,9 @@ export interface Loaded {
   readonly prepared?: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
   /** As the manifest says. */
   readonly createdAt: string | undefined;
-  /** Of the row files, or of those that a prepared file was made from. */
+  /** The sum over the row files, or over the files that a prepared file was made from. */
   readonly reports: readonly FileReport[];
-  /** For the load of what comes behind it. */
+  /** For the next load. */
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;

@@ -49,7 +49,7 @@ function parseListed(name: string, value: unknown, problems: Problems): Listed |
     problems.file(MANIFEST, `files: ${name}: must be an object`);
     return undefined;
   }
-  // Of a prepared file the bytes and their hash say it all.
+  // For a prepared file the bytes and their hash suffice.
   const { rows = name === PREPARED ? 0 : undefined, bytes, sha256 } = value;
   if (!isCount(rows) || !isCount(bytes)) {
     problems.file(MANIFEST, `files: ${name}: rows and bytes must be whole numbers`);

@@ -13,7 +13,7 @@ const CHUNK_BYTES = 1_048_576;
 export interface Stored {
   /** Bytes on disk. */
   readonly bytes: number;
-  /** Hex hash of those bytes. */
+  /** Hex hash of these bytes. */
   readonly sha256: string;
 }
 
@@ -64,7 +64,7 @@ async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
       yield chunk;
     }
   } finally {
-    // Nothing may be under way when the file is closed.
+    // No read may be unfinished when the file is closed.
     await reading.catch(() => {});
   }
 }

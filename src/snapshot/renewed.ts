@@ -20,7 +20,7 @@ import { Problems } from "./problems.ts";
 export interface Renewed {
   /** The moment of the data. */
   readonly createdAt: string | undefined;
-  /** Of the folder; see `fingerprintOf`. */
+  /** The folder's fingerprint; see `fingerprintOf`. */
   readonly fingerprint: string;
 }
 

@@ -37,7 +37,7 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   time: "a real time like 2026-01-31T09:30:00.000Z",
 };
 
-/** The checks of one file: remembers the line under way and whether it is still good. */
+/** The checks of one file: remembers the current line and whether it is still good. */
 export class RowChecker {
   readonly file: string;
   readonly #problems: Problems;

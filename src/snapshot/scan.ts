@@ -107,7 +107,7 @@ export class RowScanner {
    * Scans the line that begins at `from`.
    *
    * @param bytes valid UTF-8 that ends with a line feed
-   * @returns the place behind the line's end, or -1 when the line is to be parsed
+   * @returns the place after the line's end, or -1 when the line is to be parsed
    */
   scan(bytes: Uint8Array, from: number): number {
     this.kinds.fill(ABSENT);
@@ -144,7 +144,7 @@ export class RowScanner {
       } else at = this.#value(bytes, at);
       if (at < 0) return -1;
       if (field >= 0) {
-        // Of a name that stands twice the last one counts; that is left to the parser.
+        // If a name stands twice, the last one counts; that is left to the parser.
         if (this.kinds[field] !== ABSENT) return -1;
         this.kinds[field] = this.#kind;
         this.counts[field] = this.#count;
@@ -166,7 +166,7 @@ export class RowScanner {
     return bytes[at] === LF ? at + 1 : -1;
   }
 
-  /** Whether a field's name stands there, and its quote behind it. */
+  /** Whether a field's name stands there, followed by its quote. */
   #isNameAt(bytes: Uint8Array, from: number, field: number): boolean {
     const name = this.#names[field];
     return name !== undefined && bytes[from + name.length] === QUOTE && standsAt(bytes, from, name);
@@ -183,7 +183,7 @@ export class RowScanner {
     return -1;
   }
 
-  /** Passes over a string whose first character is at `from`; the place behind its quote, or -1. */
+  /** Passes over a string whose first character is at `from`; the place after its quote, or -1. */
   #string(bytes: Uint8Array, from: number): number {
     this.#kind = PLAIN;
     const view = this.#view;

@@ -22,7 +22,7 @@ import { createStageRow, type Stage } from "./stage.ts";
 /**
  * Stages the line that begins at `from`, if it can.
  *
- * @returns the place behind the line's end, or -1 when nothing was staged and the line is to be parsed
+ * @returns the place after the line's end, or -1 when nothing was staged and the line is to be parsed
  */
 export type StageScanned = (bytes: Uint8Array, from: number, line: number) => number;
 

@@ -3,7 +3,7 @@
  *
  * A row comes here once its fields are checked, from `parsed.ts` or from
  * `scanned.ts`. A visible one is encoded at once, so that nothing else of it
- * survives its line. Hidden rows leave only their ids behind, to notice
+ * survives its line. Hidden rows leave only their ids, to notice
  * duplicates and dangling references, and those are dropped before a
  * request can see them.
  */
@@ -65,9 +65,9 @@ export type Stage = Readonly<Record<TableName, Staged>>;
 
 /** What a stage can hold; see `limits.ts`. */
 export interface StageLimits {
-  /** Of a file. */
+  /** Rows of a file. */
   readonly rows: number;
-  /** Of visible rows of a file. */
+  /** Bytes of the visible rows of a file. */
   readonly tableBytes: number;
 }
 

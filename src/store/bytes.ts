@@ -73,7 +73,7 @@ const CHUNK_BYTES = 2 ** CHUNK_BITS;
 /** The first chunk is small, each further one twice as large: most tables of a test fit into it. */
 const FIRST_CHUNK_BYTES = 2 ** 18;
 /**
- * UTF-8 texts one behind the other, in chunks of up to 16 MiB so that growing never
+ * UTF-8 texts one after the other, in chunks of up to 16 MiB so that growing never
  * copies. A text never spans two chunks; its address is chunk number and offset
  * in one 32-bit number.
  */

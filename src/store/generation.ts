@@ -51,9 +51,9 @@ export interface PageOf {
 }
 
 /**
- * Rows or numbers of them, in order. Of a few that are put together for one
- * search an array of the engine's: a typed one of more than 16 has memory of its
- * own, and to get and free that takes longer than most searches.
+ * Rows or numbers of them, in order. A few, put together for one search, are an
+ * array of the engine's: a typed one of more than 16 has memory of its own, and
+ * to get and free that takes longer than most searches.
  */
 export type Rows = Uint32Array | number[];
 
@@ -69,7 +69,7 @@ export interface Found {
   readonly keepJson?: (slices: Slices) => void;
 }
 
-/** Who asks for a search, as far as its scheduling depends on it. */
+/** The caller of a search, as far as its scheduling depends on it. */
 export interface Caller {
   /** Slot of its key. Callers of one key share a queue, and a bound on how many of them wait. */
   readonly key: number;

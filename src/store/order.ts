@@ -6,7 +6,7 @@
  */
 
 const WORD = 2 ** 32;
-/** Of fewer rows than this the digits are short: to go through all values of a long one would take most of the time. */
+/** Below this number of rows the digits are short: counting all values of a long digit would take most of the time. */
 const FEW = 16_384;
 
 /** One stable pass: by some bits of a word of each row's key. */

@@ -33,7 +33,7 @@ export interface Table extends Block {
 export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOST_TABLE_BYTES): Block {
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;
-  // The offset behind the last comma counts, too.
+  // The offset after the last comma counts, too.
   checkLimit(total + 1, mostBytes, "bytes of visible rows");
   const rows = order.length;
   const bytes = sharedBytes(total);

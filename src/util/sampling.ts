@@ -2,7 +2,7 @@
 
 /** How it chooses. */
 export interface AccessSampling {
-  /** Of so many requests that are neither slow nor failures one is kept. */
+  /** One in so many requests that are neither slow nor failures is kept. */
   readonly every: number;
   /** From so many milliseconds on a request is slow. */
   readonly slowMs: number;
@@ -14,7 +14,7 @@ export interface AccessSampling {
  */
 export type Keeps = (status: number, ms: number) => number;
 
-/** Of each block of requests one is kept, anywhere in it: so clients that ask in a rhythm are seen, too. */
+/** Keeps one request of each block, at a random place, so that clients that ask in a rhythm are seen, too. */
 export function createSampling({ every, slowMs }: AccessSampling, random: () => number = Math.random): Keeps {
   let left = 0;
   let chosen = 0;

@@ -7,7 +7,7 @@ export function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** An error of the system in words with its code behind them, such as `no space left on device (ENOSPC)`; undefined for others. */
+/** An error of the system in words, followed by its code, such as `no space left on device (ENOSPC)`; undefined for others. */
 export function systemErrorText(error: unknown): string | undefined {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;

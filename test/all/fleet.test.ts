@@ -136,7 +136,7 @@ describe("three replicas behind nginx and HAProxy", {
     await endAll();
     rmSync(folder, { recursive: true });
     const table = [
-      "| Balancer | What was done | Requests | Not answered 200 | Slowest (ms) | Walks begun anew | Of a limit of 300 passed |",
+      "| Balancer | What was done | Requests | Not answered 200 | Slowest (ms) | Walks begun anew | Passed of a limit of 300 |",
       "|---|---|--:|--:|--:|--:|--:|",
       ...fronts.flatMap(({ rows }) => rows),
     ].join("\n");

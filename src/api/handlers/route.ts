@@ -9,7 +9,7 @@ import type { Caller, Search, SimilarSearch, Store } from "../../store/generatio
 /** Name of a query parameter. */
 export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId" | "match";
 
-/** The parameters of one request, normalised; those that the operation does not take have their defaults. */
+/** The parameters of one request, normalised; parameters that the operation does not take have their defaults. */
 export interface Parameters {
   /** 1 to 50. */
   limit: number;
@@ -26,7 +26,7 @@ export interface Parameters {
 /** How a search compares: as the exact search does, unless similar names are asked for. */
 export type Match = "exact" | "similar";
 
-/** What an operation works with: one generation, the id in the path, the parameters, and who asks. */
+/** What an operation works with: one generation, the id in the path, the parameters, and the caller. */
 export interface Call extends Caller {
   readonly store: Store;
   readonly search: Search;
@@ -59,7 +59,7 @@ export interface Route {
   readonly scope: Scope | null;
   readonly parameters: readonly ParameterName[];
   readonly reply: { readonly envelope: Envelope; readonly schema: ResourceName };
-  /** Errors of its own, beside those that every operation can answer. */
+  /** Errors of its own, beside the errors that every operation can answer. */
   readonly faults: readonly FaultName[];
   readonly summary: string;
   readonly run: (call: Call) => Outcome | Promise<Outcome>;

@@ -20,7 +20,7 @@ export function takesGzip(header: string | undefined): boolean {
   for (const element of header.split(",")) {
     const [coding = "", parameter] = element.split(";");
     const name = coding.trim().toLowerCase();
-    // Of an element that is there twice the first counts.
+    // If an element is there twice, the first counts.
     if (!weights.has(name)) weights.set(name, weightOf(parameter));
   }
   const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;

@@ -39,11 +39,11 @@ export interface StoredFile {
   readonly path: string;
   /** Value of `Content-Type`. */
   readonly type: string;
-  /** Of its contents: URL-safe Base64. */
+  /** Hash of its contents, in URL-safe Base64. */
   readonly hash: string;
   /** Whether its path holds the hash, so that what it names never changes. */
   readonly isHashed: boolean;
-  /** Of a page that holds its script and its style: what its policy has to allow, such as `'sha256-…'`. */
+  /** For a page that holds its script and its style: the hashes that its policy allows, such as `'sha256-…'`. */
   readonly allows?: { readonly script: string; readonly style: string };
   /** Its contents, gzipped, as Base64. */
   readonly gzip: string;

@@ -8,8 +8,8 @@
  *        28–31   CRC-32 of the 28 bytes before
  *        32–     the JSON, and spaces up to a multiple of 64
  *
- * Numbers are little-endian, those of the arrays too. Arrays follow one behind
- * the other, each filled up with zeros to a multiple of 64.
+ * Numbers are little-endian, also in the arrays. Arrays follow one after the
+ * other, each filled up with zeros to a multiple of 64.
  */
 
 import { crc32 } from "node:zlib";
@@ -153,7 +153,7 @@ export function isSamePlace(a: PlacedArray, b: PlacedArray): boolean {
   return a.offset === b.offset && a.bytes === b.bytes && a.type === b.type && a.crc32 === b.crc32;
 }
 
-/** Checks that arrays lie one behind the other, but for those that are one; returns where the last ends. */
+/** Checks that arrays follow each other, except arrays stored once; returns the end of the last. */
 function checkPlaces(arrays: readonly PlacedArray[]): number {
   let end = 0;
   const placed: PlacedArray[] = [];

@@ -1,7 +1,7 @@
 /**
  * What a prepared snapshot holds: every array, number and text of a generation, by path.
  *
- * Whoever changes this, or what any of these arrays means, raises
+ * A change of this list, or of the meaning of an array, raises
  * {@link PREPARED_VERSION}: a file of another version is refused, not misread.
  */
 

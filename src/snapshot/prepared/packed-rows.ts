@@ -1,5 +1,5 @@
 /**
- * Whether packed tables hold rows as the encoder writes them, so that replies made of them are JSON, whoever made
+ * Whether packed tables hold rows as the encoder writes them, so that replies made of them are JSON, whatever program made
  * the file.
  *
  * Every byte of every row is judged. The table of fields gives the form of a table's rows: names, ids and times have a fixed
@@ -120,7 +120,7 @@ function isTime(view: DataView, at: number): boolean {
   return (bits & HIGH_BITS) === 0;
 }
 
-/** Bytes of an escape by the letter after its backslash, of those that `JSON.stringify` writes. */
+/** Bytes of an escape by the letter after its backslash, for the escapes that `JSON.stringify` writes. */
 const ESCAPE_BYTES = new Uint8Array(256);
 for (const letter of '"\\bfnrt') ESCAPE_BYTES[letter.charCodeAt(0)] = 2;
 ESCAPE_BYTES["u".charCodeAt(0)] = 6;
@@ -203,7 +203,7 @@ function isRow(view: DataView, from: number, to: number, { parts, endBytes, end 
   return at + endBytes === to && view.getInt32(to - 4, true) >>> (32 - 8 * endBytes) === end;
 }
 
-/** The row after those that are judged together with one. */
+/** The row after a group that is judged together. */
 function pieceEnd({ rows, starts }: Block, from: number): number {
   const end = starts[from]! + PIECE_BYTES;
   let row = from + 1;

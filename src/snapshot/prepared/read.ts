@@ -124,7 +124,7 @@ async function readArrays(
       for (const target of piece) check(target);
     }
   } finally {
-    // Nothing may be under way when the file is closed.
+    // No read may be unfinished when the file is closed.
     await reading.catch(() => {});
   }
 }

@@ -96,7 +96,7 @@ function hashTable(slots: number, count: number): ItemsCheck {
   };
 }
 
-/** Bitsets of so many words each have no bits behind the last of so many numbers. */
+/** Bitsets of so many words each have no bits after the last of so many numbers. */
 function bitsBelow(words: number, numbers: number): ItemsCheck {
   const left = numbers % 32;
   let good = true;

@@ -2,7 +2,7 @@
  * How many connections may stand, so that descriptors are left for all else:
  * reading keys and snapshots, and starting threads. A process that has none left
  * can do neither, and one with several listeners may not even be able to refuse
- * a connection: its threads spin over those that wait.
+ * a connection: its threads spin over the waiting ones.
  */
 
 import { readdirSync, readFileSync } from "node:fs";

@@ -7,7 +7,7 @@
 /** What a server ignores, so that it neither ends without a word nor opens a debugger's port. */
 export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
 
-/** Of these what opens the log's file again, where there is one. */
+/** The signal that opens the log's file again, where there is one. */
 export const REOPEN_SIGNAL = "SIGUSR2";
 
 /** What stops a server. */
