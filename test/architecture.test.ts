@@ -70,9 +70,7 @@ const THREADS = ["server/threads/serving-thread.ts"];
 /** Imports that break the rule, from room to room, and how many files hold one. This list only shrinks. */
 const EXCEPTIONS: Readonly<Record<string, number>> = {
   "root → client": 1,
-  "observe → api": 2,
-  "observe → search": 2,
-  "util → search": 1,
+  "observe → api": 1,
 };
 
 /** Most lines of a room, everything in it counted, and of the core and of all. */

@@ -6,11 +6,12 @@
 import type { State } from "../api/answer.ts";
 import type { Outcome, Parameters, Route } from "../api/handlers/route.ts";
 import { readParameters } from "../api/parameters.ts";
-import { createRouter, splitTarget } from "../api/router.ts";
+import { createRouter } from "../api/router.ts";
 import { ROUTES } from "../api/routes.ts";
 import type { Prefixes } from "../auth/token.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import { BASE_PATH } from "../model/model.ts";
+import { splitTarget } from "../model/target.ts";
 import { pageOf } from "../search/result-set.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";

@@ -8,11 +8,11 @@
  */
 
 import type { AddressInfo } from "node:net";
-import { splitTarget } from "../api/router.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { sliceAll } from "../model/body.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
+import { splitTarget } from "../model/target.ts";
 import type { Observe } from "../observe/events.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { AdminAddress } from "./address.ts";

@@ -1,6 +1,6 @@
 /** From a request to a row of the table, or to what is wrong with it. */
 
-import { splitTarget } from "../api/router.ts";
+import { splitTarget } from "../model/target.ts";
 import { isKnownHost } from "./host.ts";
 import { paced } from "./pace.ts";
 import { type AdminAsk, type AdminReply, type AdminRow, errorReply } from "./request.ts";

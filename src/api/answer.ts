@@ -15,6 +15,7 @@ import type { ClientOf } from "../model/client-address.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { BASE_PATH } from "../model/model.ts";
+import { splitTarget } from "../model/target.ts";
 import type { AccessLog } from "../observe/access-log.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCounters } from "../observe/metrics/counters.ts";
@@ -31,7 +32,7 @@ import {
 } from "./headers.ts";
 import type { PageServer } from "./pages/page-server.ts";
 import { readParameters } from "./parameters.ts";
-import { createRouter, splitTarget } from "./router.ts";
+import { createRouter } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
 /** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */

@@ -46,12 +46,3 @@ export function createRouter(routes: readonly Route[], base: string): (path: str
     return undefined;
   };
 }
-
-const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
-
-/** Splits a request target at its first `?`; of the absolute form the authority is dropped. */
-export function splitTarget(target: string): { path: string; query: string } {
-  const local = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
-  const mark = local.indexOf("?");
-  return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
-}

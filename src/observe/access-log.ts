@@ -1,10 +1,10 @@
 /** The access log: a line a request, or an object for those who embed, and the id by which its answer and that line can be matched. */
 
 import { randomBytes } from "node:crypto";
-import { splitTarget } from "../api/router.ts";
 import type { ClientOf } from "../model/client-address.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { requestIdOf, traceOf } from "../model/request-ids.ts";
+import { splitTarget } from "../model/target.ts";
 import type { Keeps } from "../util/sampling.ts";
 import type { Observe } from "./events.ts";
 import { timeNow } from "./log/log.ts";

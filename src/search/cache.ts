@@ -1,6 +1,7 @@
 /** A cache of recent results in front of the searches. */
 
 import type { Observe } from "../observe/events.ts";
+import type { CountSearch, SearchOutcome } from "../observe/metrics/layout.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
 import { createResultCache, type ResultCache } from "./result-cache.ts";
 import { pageOf, type ResultSet } from "./result-set.ts";
@@ -17,18 +18,6 @@ export interface CacheCounts {
   readonly entries: number;
   readonly bytes: number;
 }
-
-/**
- * @internal What became of one search: `cached`, answered from the cache; `joined`, waited for the same one, which was
- * running; `searched`; `busy`, refused since too many wait; `dropped`, since who asked was gone.
- */
-export type SearchOutcome = "cached" | "joined" | "searched" | "busy" | "dropped";
-
-/** @internal What is searched. Those for similar names are searches that were answered as such. */
-export type SearchKind = "users" | "worlds" | "similar_users" | "similar_worlds";
-
-/** @internal Told of each search once, when it is over. One that failed with an error is none. */
-export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
 
 /** @internal Tells what became of the searches of a generation, if there were any. */
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {

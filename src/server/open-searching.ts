@@ -7,7 +7,7 @@ import {
   type RequestCounters,
   searchCounter,
 } from "../observe/metrics/counters.ts";
-import type { CountSearch } from "../search/cache.ts";
+import type { CountSearch } from "../observe/metrics/layout.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Features } from "./features.ts";

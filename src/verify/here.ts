@@ -1,10 +1,11 @@
 /** Answers of the snapshot, and the lists that they are pages of. */
 
-import { createRouter, splitTarget } from "../api/router.ts";
+import { createRouter } from "../api/router.ts";
 import { ROUTES } from "../api/routes.ts";
 import type { DirectDoor, DirectReply } from "../http/direct.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { RESOURCES } from "../model/schema.ts";
+import { splitTarget } from "../model/target.ts";
 import type { Answer, Here, WholeList } from "./difference.ts";
 import type { Probe } from "./plan.ts";
 

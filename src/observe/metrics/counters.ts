@@ -1,11 +1,11 @@
 /** Counting requests: what every thread that serves adds to, and nobody else. */
 
 import type { FaultName } from "../../model/fault.ts";
-import type { CountSearch } from "../../search/cache.ts";
 import {
   ACTIVE,
   BUCKETS,
   bucketOf,
+  type CountSearch,
   DURATIONS,
   HEAP_USED,
   NO_STATUS,

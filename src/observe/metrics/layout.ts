@@ -15,7 +15,6 @@
 
 import { ROUTES } from "../../api/routes.ts";
 import { FAULTS, type FaultName } from "../../model/fault.ts";
-import type { SearchKind, SearchOutcome } from "../../search/cache.ts";
 
 /** Methods by their names: those of RFC 9110 and PATCH. All others are the last one. */
 export const METHODS = [
@@ -60,10 +59,19 @@ export const REASONS: readonly string[] = REJECTIONS.map((name) =>
 );
 
 /** What is searched. */
-export const SEARCHES: readonly SearchKind[] = ["users", "worlds", "similar_users", "similar_worlds"];
+export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
+export type SearchKind = (typeof SEARCHES)[number];
 
-/** What becomes of a search. Of those for similar names it is not known whether a cache had the result: they are `searched`. */
-export const OUTCOMES: readonly SearchOutcome[] = ["cached", "joined", "searched", "busy", "dropped"];
+/**
+ * What becomes of a search: `cached`, answered from the cache; `joined`, waited for the same one, which was running;
+ * `searched`; `busy`, refused since too many wait; `dropped`, since its client was gone. Of those for similar names it is not known whether a cache had
+ * the result: they are `searched`.
+ */
+export const OUTCOMES = ["cached", "joined", "searched", "busy", "dropped"] as const;
+export type SearchOutcome = (typeof OUTCOMES)[number];
+
+/** Told of each search once, when it is over. One that failed with an error is none. */
+export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
 
 /**
  * Upper ends of the buckets of durations, in milliseconds; one without an end

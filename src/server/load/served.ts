@@ -1,13 +1,8 @@
 /** The generation that is served: its searches, and how the next one takes its place. */
 
 import type { Observe } from "../../observe/events.ts";
-import {
-  type CacheCounts,
-  type CachedSearch,
-  type CountSearch,
-  observeSearches,
-  withCache,
-} from "../../search/cache.ts";
+import type { CountSearch } from "../../observe/metrics/layout.ts";
+import { type CacheCounts, type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";

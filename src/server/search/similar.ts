@@ -1,7 +1,8 @@
 /** Searches for similar names, as the core knows them: what it asks for them, and the bound of those that wait. */
 
 import type { Observe } from "../../observe/events.ts";
-import { type CountSearch, whyBusy } from "../../search/cache.ts";
+import type { CountSearch } from "../../observe/metrics/layout.ts";
+import { whyBusy } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import {

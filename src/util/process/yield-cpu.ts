@@ -8,7 +8,6 @@
 
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
-import type { Work } from "../../search/work.ts";
 
 /** How long the thread may work without a pause, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;
@@ -46,7 +45,10 @@ export function yieldCpu(before: () => void): void {
 }
 
 /** The same work, with room for others at every yield; see {@link yieldCpu}. */
-export function* yieldingCpu<Result>(work: Work<Result>, before: () => void): Work<Result> {
+export function* yieldingCpu<Step, Result>(
+  work: Generator<Step, Result>,
+  before: () => void,
+): Generator<Step, Result> {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
