@@ -92,7 +92,11 @@ describe("completion", () => {
 
     it("offers on and off behind a boolean, and what comes next, since it needs no value", () => {
       assert.deepEqual(offers("serve", "--cors", "o"), ["on", "off"]);
-      assert.deepEqual(offers("serve", "--cors", "--acc"), ["--access-log", "--access-log-sample"]);
+      assert.deepEqual(offers("serve", "--cors", "--acc"), [
+        "--access-log",
+        "--access-log-sample",
+        "--access-log-fields",
+      ]);
     });
 
     it("knows that bash takes words apart at colons and =", () => {

@@ -252,8 +252,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a slow older reading of the keys has the last word",
     file: "src/auth/watched-keys.ts",
-    text: "reload: () => readings.ask(),",
-    becomes: "reload: () => readAgain(),",
+    text: "await readings.ask();\n      return result;",
+    becomes: "await readAgain();\n      return result;",
     tests: [
       [
         "test/keeping.test.ts",
