@@ -18,7 +18,7 @@ const FILES = {
   property: 10,
   scan: 7,
   "search-turns": 3,
-  search: 8,
+  search: 7,
   "shared-limits": 7,
   "snapshot-rows": 56,
   threads: 6,
