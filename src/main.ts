@@ -1,7 +1,7 @@
 /** The command line. The only reader of arguments and environment. */
 
 import { isatty } from "node:tty";
-import type { CommandRow, World } from "./cli/command.ts";
+import type { CommandIo, CommandRow } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
@@ -41,7 +41,7 @@ function complain(text: string): void {
   }
 }
 
-const world: World = {
+const io: CommandIo = {
   environment: process.env,
   print,
   deliver: async (text) => {
@@ -82,18 +82,18 @@ async function run(args: readonly string[]): Promise<number> {
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
     return await run([...args.slice(1), "--help"]);
   if (isHelp(args[0]) || args[0] === "help") {
-    world.print(overview(PROGRAM.commands));
+    io.print(overview(PROGRAM.commands));
     return 0;
   }
   if (["--version", "-v", "version"].includes(args[0] ?? "")) {
-    world.print(`${version()}\n`);
+    io.print(`${version()}\n`);
     return 0;
   }
   const found = findCommand(args);
   if (found === undefined) {
     const family = PROGRAM.commands.filter(({ name }) => name.startsWith(`${args[0]} `));
     if (family.length > 0 && isHelp(args[1])) {
-      world.print(family.map((row) => helpFor(row, PROGRAM.settings)).join("\n"));
+      io.print(family.map((row) => helpFor(row, PROGRAM.settings)).join("\n"));
       return 0;
     }
     const words = args.slice(0, family.length > 0 ? 2 : 1);
@@ -112,13 +112,13 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const { row, rest } = found;
   if (rest.some(isHelp)) {
-    world.print(helpFor(row, PROGRAM.settings));
+    io.print(helpFor(row, PROGRAM.settings));
     return 0;
   }
   try {
-    const options = readOptions(row, rest, world.environment, PROGRAM.settings);
+    const options = readOptions(row, rest, io.environment, PROGRAM.settings);
     await refuseSameFiles(row, options, PROGRAM.settings);
-    await row.run(options, world, PROGRAM);
+    await row.run(options, io, PROGRAM);
   } catch (error) {
     if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
     throw error;
@@ -130,7 +130,7 @@ async function run(args: readonly string[]): Promise<number> {
 function crash(error: unknown): never {
   const damage = damageOf(error);
   const stack = error instanceof Error ? error.stack : undefined;
-  world.complain(`orrery: ${damage ?? stack ?? String(error)}\n`);
+  io.complain(`orrery: ${damage ?? stack ?? String(error)}\n`);
   process.exit(1);
 }
 
@@ -143,10 +143,10 @@ run(process.argv.slice(2)).then(
   },
   (error: unknown) => {
     if (error instanceof UsageError) {
-      world.complain(`orrery: ${error.message}\n`);
+      io.complain(`orrery: ${error.message}\n`);
       process.exitCode = 2;
     } else if (error instanceof CommandError) {
-      world.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+      io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
       process.exitCode = 1;
     } else {
       crash(error);

@@ -258,7 +258,6 @@ const AMBIGUOUS: readonly string[] = [
   "Route",
   "Rows",
   "StoredFile",
-  "World",
   "ask",
   "check",
   "generationOf",

@@ -20,7 +20,7 @@ import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { hashToken, type KeyRecord } from "../src/auth/keys.ts";
-import type { World } from "../src/cli/command.ts";
+import type { CommandIo } from "../src/cli/command.ts";
 import { UsageError } from "../src/cli/options.ts";
 import { PROGRAM } from "../src/features.ts";
 import { settingsOf } from "../src/settings/settings.ts";
@@ -60,7 +60,7 @@ function saidBy({ stderr }: Outcome): string[] {
 /** Runs a command inside this process; it must print nothing. */
 async function runInside(args: readonly string[], environment: Variables): Promise<void> {
   const forbidden = (what: string) => (): never => assert.fail(`${args.join(" ")}: ${what}`);
-  const world: World = {
+  const world: CommandIo = {
     environment,
     print: forbidden("printed"),
     deliver: forbidden("printed"),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { World } from "../src/cli/command.ts";
+import type { CommandIo } from "../src/cli/command.ts";
 import { completion } from "../src/cli/completion.ts";
 import { UsageError } from "../src/cli/options.ts";
 import { PROGRAM } from "../src/features.ts";
@@ -13,7 +13,7 @@ import { optionsOf } from "./support/options.ts";
 
 async function scriptFor(shell: string): Promise<string> {
   let printed = "";
-  const world = { print: (text: string) => (printed += text) } as unknown as World;
+  const world = { print: (text: string) => (printed += text) } as unknown as CommandIo;
   await completion(optionsOf("completion", [shell]), world, PROGRAM.commands, PROGRAM.settings);
   return printed;
 }

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { World } from "../src/cli/command.ts";
+import type { CommandIo } from "../src/cli/command.ts";
 import { openConsole } from "../src/cli/console.ts";
 import { takeSignals } from "../src/cli/serve.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { holdSignals, IGNORED_SIGNALS, STOP_SIGNALS } from "../src/util/process/early-signals.ts";
 
-const WORLD: World = {
+const WORLD: CommandIo = {
   ...{ environment: {}, print: () => true, deliver: async () => {}, complain: () => {}, isTerminal: false },
   exit: () => assert.fail("it ended the process"),
 };

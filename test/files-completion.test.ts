@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { World } from "../src/cli/command.ts";
+import type { CommandIo } from "../src/cli/command.ts";
 import { completion } from "../src/cli/completion.ts";
 import { PROGRAM } from "../src/features.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -21,7 +21,7 @@ describe("completion of files in bash", { skip: !hasBash && "bash is not install
     writeFileSync(join(folder, "your*.json"), "");
     mkdirSync(join(folder, "my rows"));
     mkdirSync(join(folder, "it's 2: rows"));
-    const world = { print: (text: string) => (script += text) } as unknown as World;
+    const world = { print: (text: string) => (script += text) } as unknown as CommandIo;
     await completion(optionsOf("completion", ["bash"]), world, PROGRAM.commands, PROGRAM.settings);
   });
 

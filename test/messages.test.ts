@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import type { World } from "../src/cli/command.ts";
+import type { CommandIo } from "../src/cli/command.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { createKey } from "../src/cli/keys.ts";
 import { type Environment, type Options, UsageError } from "../src/cli/options.ts";
@@ -57,7 +57,7 @@ describe("keys create", () => {
 
   async function problemOf(...more: readonly string[]): Promise<string> {
     const forbidden = (): never => assert.fail("it went on");
-    const world = { environment: {}, print: forbidden, deliver: forbidden } as unknown as World;
+    const world = { environment: {}, print: forbidden, deliver: forbidden } as unknown as CommandIo;
     try {
       await createKey(optionsOf("keys create", ["--keys", keys, ...more]), world);
     } catch (error) {

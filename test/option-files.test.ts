@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readAdminSettings } from "../src/admin/admin-settings.ts";
-import type { World } from "../src/cli/command.ts";
+import type { CommandIo } from "../src/cli/command.ts";
 import { type Environment, nameSetting, type Options } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
@@ -22,7 +22,7 @@ const CANARY = "canary-0815";
 /** Nobody is ever asked at it. */
 const NOWHERE = "http://127.0.0.1:1/";
 
-const WORLD: World = {
+const WORLD: CommandIo = {
   ...{ environment: {}, print: () => true, deliver: async () => {}, complain: () => {}, isTerminal: false },
   exit: () => assert.fail("it ended the process"),
 };

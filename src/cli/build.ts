@@ -10,7 +10,7 @@ import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
 import { refuseShrunk, ShrunkError } from "../snapshot/shrink-guard.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { World } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
@@ -19,7 +19,7 @@ import { refuseAddress } from "./source.ts";
 export const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 
 /** Runs the command. */
-export async function build(options: Options<"build">, world: World): Promise<void> {
+export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
   const { out: to, keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
@@ -30,7 +30,7 @@ export async function build(options: Options<"build">, world: World): Promise<vo
     throw new CommandError(`${to}: ${why}`);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
-  const bar = startProgress(world, "reading");
+  const bar = startProgress(io, "reading");
   const result = await buildPrepared(from, to, {
     maxBytes,
     manifest: options.values.manifest,
@@ -43,7 +43,7 @@ export async function build(options: Options<"build">, world: World): Promise<vo
       await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {
         const why = systemErrorText(error);
         if (why === undefined) throw error;
-        world.complain(`orrery: the version before is not kept: ${versionsOf(to)}: ${why}\n`);
+        io.complain(`orrery: the version before is not kept: ${versionsOf(to)}: ${why}\n`);
       });
     },
     onProgress: bar.show,
@@ -54,5 +54,5 @@ export async function build(options: Options<"build">, world: World): Promise<vo
     await unclaim();
     throw new ProblemsError(result.problems);
   }
-  world.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
+  io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
 }

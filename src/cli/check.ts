@@ -5,7 +5,7 @@ import type { LoaderOptions } from "../server/load/loader.ts";
 import { createThreadedLoader } from "../server/load/threaded-loader.ts";
 import { type FileReport, type Loaded, loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
-import type { Program, World } from "./command.ts";
+import type { CommandIo, Program } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { fetchSnapshot } from "./source.ts";
@@ -70,9 +70,9 @@ async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loa
 }
 
 /** Runs the command. */
-export async function check(options: Options<"check">, world: World, program: Program): Promise<void> {
-  const { folder, repair } = await fetchSnapshot(options, world, program);
-  const bar = startProgress(world, "reading");
+export async function check(options: Options<"check">, io: CommandIo, program: Program): Promise<void> {
+  const { folder, repair } = await fetchSnapshot(options, io, program);
+  const bar = startProgress(io, "reading");
   const load = options.values.noIndex ? loadSnapshot : loadAsServed;
   const loadOptions = { maxBytes: options.values.maxSnapshotBytes, onProgress: bar.show };
   let result = await load(folder, loadOptions);
@@ -83,8 +83,8 @@ export async function check(options: Options<"check">, world: World, program: Pr
   bar.end();
   const json = options.values.json;
   if (!result.ok) {
-    if (json) world.print(`${JSON.stringify({ ok: false, problems: result.problems }, null, 2)}\n`);
+    if (json) io.print(`${JSON.stringify({ ok: false, problems: result.problems }, null, 2)}\n`);
     throw new ProblemsError(result.problems);
   }
-  world.print(json ? `${JSON.stringify(jsonOf(result), null, 2)}\n` : textOf(result));
+  io.print(json ? `${JSON.stringify(jsonOf(result), null, 2)}\n` : textOf(result));
 }

@@ -1,12 +1,12 @@
-/** What a command is, and what it may use of the world outside. */
+/** What a command is, and the streams and signals that it may use. */
 
 import type { OpenAdmin } from "../server/admin.ts";
 import type { Features } from "../server/features.ts";
 import type { Command, Setting } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
 
-/** What a command may use of the world outside. */
-export interface World {
+/** The output, environment and exit of a command. */
+export interface CommandIo {
   readonly environment: Environment;
   /**
    * Prints all of a text to standard output. That its reader has gone is no error.
@@ -39,7 +39,7 @@ export interface CommandRow<C extends Command = Command> {
   readonly positionals: readonly string[];
   readonly summary: string;
   /** Does the work; resolves when done. */
-  run(options: Options<C>, world: World, program: Program): Promise<void>;
+  run(options: Options<C>, io: CommandIo, program: Program): Promise<void>;
 }
 
 /** Rows of commands, each with the options of its own. */

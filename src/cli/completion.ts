@@ -1,7 +1,7 @@
 /** `orrery completion SHELL`: what a shell needs to complete command lines, made from the tables of commands and settings. */
 
 import { type Setting, settingsOf } from "../settings/settings.ts";
-import type { CommandRow, World } from "./command.ts";
+import type { CommandIo, CommandRow } from "./command.ts";
 import { type Options, UsageError } from "./options.ts";
 
 /** What may stand behind a flag: some words, on or off or nothing, a file, a folder, anything, or nothing at all. */
@@ -241,12 +241,12 @@ const SHELLS: Readonly<Record<string, (all: readonly Row[]) => string>> = { bash
 /** Runs the command. */
 export async function completion(
   options: Options<"completion">,
-  world: World,
+  io: CommandIo,
   commands: readonly CommandRow[],
   settings: readonly Setting[],
 ): Promise<void> {
   const shell = options.positionals[0]!;
   const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (make === undefined) throw new UsageError(`SHELL: must be one of ${Object.keys(SHELLS).join(", ")}`);
-  world.print(make(rowsOf(commands, settings)));
+  io.print(make(rowsOf(commands, settings)));
 }

@@ -9,7 +9,7 @@ import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
 import { defaultsOf } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { Program, World } from "./command.ts";
+import type { CommandIo, Program } from "./command.ts";
 import { openConsole } from "./console.ts";
 import { CommandError, type Options, readPrefixes } from "./options.ts";
 import { accessWriter, listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
@@ -33,14 +33,14 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 }
 
 /** Runs the command. */
-export async function demo(options: Options<"demo">, world: World, program: Program): Promise<void> {
+export async function demo(options: Options<"demo">, io: CommandIo, program: Program): Promise<void> {
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
   const console = await openConsole(values.logFile, values.logFormat);
   const observe = openLog(options, console);
-  const signals = takeSignals(world, observe, console);
-  reportUnknownVariables(world.environment, program.settings, observe);
+  const signals = takeSignals(io, observe, console);
+  reportUnknownVariables(io.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
@@ -50,7 +50,7 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
       writeAccess: accessWriter(console),
     },
     options.names,
-    world,
+    io,
     console,
   );
   const stopped = signals.handTo(server);
@@ -61,5 +61,5 @@ export async function demo(options: Options<"demo">, world: World, program: Prog
   await stopped;
   await console.flush();
   // As for serve: a load that is still under way must not keep the process.
-  world.exit(0);
+  io.exit(0);
 }

@@ -4,19 +4,19 @@ import { PERIODS } from "../model/model.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
 
-async function load(folder: string, options: Options<"diff">, world: World): Promise<Loaded> {
-  const bar = startProgress(world, `reading ${folder}`);
+async function load(folder: string, options: Options<"diff">, io: CommandIo): Promise<Loaded> {
+  const bar = startProgress(io, `reading ${folder}`);
   const maxBytes = options.values.maxSnapshotBytes;
   const result = await loadSnapshot(folder, { maxBytes, keepHiddenIds: true, onProgress: bar.show });
   bar.end();
   if (!result.ok) {
     const problems = result.problems.map((problem) => `${folder}: ${problem}`);
-    if (options.values.json) world.print(`${JSON.stringify({ ok: false, problems }, null, 2)}\n`);
+    if (options.values.json) io.print(`${JSON.stringify({ ok: false, problems }, null, 2)}\n`);
     throw new ProblemsError(problems);
   }
   return result;
@@ -50,13 +50,13 @@ function textOf({ from, to, refusals, tables, becomeHidden, moves }: SnapshotDif
 }
 
 /** Runs the command. */
-export async function diff(options: Options<"diff">, world: World): Promise<void> {
+export async function diff(options: Options<"diff">, io: CommandIo): Promise<void> {
   const [from, to] = options.positionals;
   refuseAddress("FROM", from!);
   refuseAddress("TO", to!);
-  const before = await load(from!, options, world);
-  const after = await load(to!, options, world);
+  const before = await load(from!, options, io);
+  const after = await load(to!, options, io);
   const hidden = after.reports.find((report) => report.table === "worlds.ndjson")!.hiddenIds!;
   const found = diffStores(before.store, after.store, hidden);
-  world.print(options.values.json ? `${JSON.stringify(found, null, 2)}\n` : textOf(found));
+  io.print(options.values.json ? `${JSON.stringify(found, null, 2)}\n` : textOf(found));
 }

@@ -7,7 +7,7 @@ import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { askUsage, type KeyUsage } from "./ask-usage.ts";
 import { formatColumns } from "./columns.ts";
-import type { World } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 import { withKeysFile } from "./keys.ts";
 import type { Options } from "./options.ts";
 
@@ -96,7 +96,7 @@ function keyJson(record: KeyRecord, now: number, usages: Usages) {
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** `keys list` */
-export async function listKeys(options: Options<"keys list">, world: World): Promise<void> {
+export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
   const { values } = options;
   const records = await withKeysFile(() => readRecords(values.keys));
   const usages = await askUsage(
@@ -105,10 +105,10 @@ export async function listKeys(options: Options<"keys list">, world: World): Pro
   );
   const now = Date.now();
   for (const warning of unknownFieldWarnings(records)) {
-    world.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
+    io.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
   }
   const keys = (): object[] => records.map((record) => keyJson(record, now, usages));
-  world.print(values.json ? json({ keys: keys() }) : listText(records, now, usages));
+  io.print(values.json ? json({ keys: keys() }) : listText(records, now, usages));
 }
 
 /** One key for people, a field a line. */
@@ -139,10 +139,10 @@ function showText(record: KeyRecord, now: number, usages: Usages): string {
 }
 
 /** `keys show` */
-export async function showKey(options: Options<"keys show">, world: World): Promise<void> {
+export async function showKey(options: Options<"keys show">, io: CommandIo): Promise<void> {
   const { values, positionals } = options;
   const record = await withKeysFile(() => readRecord(values.keys, positionals[0]!));
   const usages = await askUsage(options, [record.id]);
   const now = Date.now();
-  world.print(values.json ? json(keyJson(record, now, usages)) : showText(record, now, usages));
+  io.print(values.json ? json(keyJson(record, now, usages)) : showText(record, now, usages));
 }

@@ -6,7 +6,7 @@ import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/nearest.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { World } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 import { readExpiry, readOverlap } from "./key-times.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
@@ -49,14 +49,14 @@ function readAddedKey(options: Options<"keys create">): AddedKey {
  * @param undone what is said where the token cannot be shown: nothing has changed then
  */
 async function showingToken(
-  world: World,
+  io: CommandIo,
   undone: string,
   change: (show: (token: string) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   let shown = false;
   const show = async (token: string): Promise<void> => {
     try {
-      await world.deliver(`${token}\n`);
+      await io.deliver(`${token}\n`);
       shown = true;
     } catch (error) {
       const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
@@ -72,12 +72,12 @@ async function showingToken(
 }
 
 /** `keys create` */
-export async function createKey(options: Options<"keys create">, world: World): Promise<void> {
+export async function createKey(options: Options<"keys create">, io: CommandIo): Promise<void> {
   const key = readAddedKey(options);
   const onDone = ({ id }: KeyRecord): void =>
-    world.complain(`orrery: created ${id}; its token is not shown again\n`);
-  await showingToken(world, "no key was made", (show) =>
-    addKey(options.values.keys, { ...key, show, onDone, tell: world.complain }),
+    io.complain(`orrery: created ${id}; its token is not shown again\n`);
+  await showingToken(io, "no key was made", (show) =>
+    addKey(options.values.keys, { ...key, show, onDone, tell: io.complain }),
   );
 }
 
@@ -104,7 +104,7 @@ function refuseExpired({ id, expiresAt }: KeyRecord): void {
 }
 
 /** `keys rotate` */
-export async function rotate(options: Options<"keys rotate">, world: World): Promise<void> {
+export async function rotate(options: Options<"keys rotate">, io: CommandIo): Promise<void> {
   const prefixes = readPrefixes(options);
   const overlapMs = readOverlap(options.values.overlap, Date.now());
   const rotation = {
@@ -112,27 +112,27 @@ export async function rotate(options: Options<"keys rotate">, world: World): Pro
     overlapMs,
     prefixes,
     check: refuseExpired,
-    onDone: (record: KeyRecord) => world.complain(rotatedText(record)),
-    tell: world.complain,
+    onDone: (record: KeyRecord) => io.complain(rotatedText(record)),
+    tell: io.complain,
   };
-  await showingToken(world, "the key is as before", (show) =>
+  await showingToken(io, "the key is as before", (show) =>
     rotateKey(options.values.keys, { ...rotation, show }),
   );
 }
 
 async function changeOne(
   options: Options<"keys update" | "keys disable" | "keys enable" | "keys delete">,
-  world: World,
+  io: CommandIo,
   done: string,
   change: (record: KeyRecord) => KeyRecord | undefined,
 ): Promise<void> {
   const id = options.positionals[0]!;
   await withKeysFile(() =>
     changeRecords(options.values.keys, (records) => changeRecord(records, id, change), {
-      tell: world.complain,
+      tell: io.complain,
     }),
   );
-  world.complain(`orrery: ${done} ${id}\n`);
+  io.complain(`orrery: ${done} ${id}\n`);
 }
 
 /** What `keys update` changes, checked. */
@@ -150,9 +150,9 @@ function readChanges({ values }: Options<"keys update">): Partial<KeyRecord> {
 }
 
 /** `keys update` */
-export async function updateKey(options: Options<"keys update">, world: World): Promise<void> {
+export async function updateKey(options: Options<"keys update">, io: CommandIo): Promise<void> {
   const changes = readChanges(options);
-  await changeOne(options, world, "updated", (record) => {
+  await changeOne(options, io, "updated", (record) => {
     const refused = record.kind === "cli" && (["scopes", "limit"] as const).find((field) => field in changes);
     if (refused) {
       const flag = refused === "scopes" ? "--scope" : "--limit";
@@ -163,16 +163,16 @@ export async function updateKey(options: Options<"keys update">, world: World): 
 }
 
 /** `keys disable` */
-export function disableKey(options: Options<"keys disable">, world: World): Promise<void> {
-  return changeOne(options, world, "disabled", (record) => ({ ...record, active: false }));
+export function disableKey(options: Options<"keys disable">, io: CommandIo): Promise<void> {
+  return changeOne(options, io, "disabled", (record) => ({ ...record, active: false }));
 }
 
 /** `keys enable` */
-export function enableKey(options: Options<"keys enable">, world: World): Promise<void> {
-  return changeOne(options, world, "enabled", (record) => ({ ...record, active: true }));
+export function enableKey(options: Options<"keys enable">, io: CommandIo): Promise<void> {
+  return changeOne(options, io, "enabled", (record) => ({ ...record, active: true }));
 }
 
 /** `keys delete` */
-export function deleteKey(options: Options<"keys delete">, world: World): Promise<void> {
-  return changeOne(options, world, "deleted", () => undefined);
+export function deleteKey(options: Options<"keys delete">, io: CommandIo): Promise<void> {
+  return changeOne(options, io, "deleted", () => undefined);
 }

@@ -1,6 +1,6 @@
 /** A progress bar on a terminal's standard error; nothing elsewhere. */
 
-import type { World } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 
 const WIDTH = 30;
 /** What is over sooner than this needs no bar. */
@@ -18,7 +18,7 @@ export interface ProgressBar {
 }
 
 /** The terminal to show a bar on, if it is one. */
-export type BarPlace = Pick<World, "isTerminal" | "complain" | "columns">;
+export type BarPlace = Pick<CommandIo, "isTerminal" | "complain" | "columns">;
 
 /** Starts a bar with a word on what is going on, and on what comes behind it. */
 export function startProgress(

@@ -5,7 +5,7 @@ import { OccupiedError } from "../files/publish.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { PUBLISHED_FILES } from "./build.ts";
-import type { World } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
 import { refuseAddress } from "./source.ts";
 
@@ -15,7 +15,7 @@ function countText(count: number): string {
 }
 
 /** Runs the command. */
-export async function rollback(options: Options<"rollback">, world: World): Promise<void> {
+export async function rollback(options: Options<"rollback">, io: CommandIo): Promise<void> {
   const dir = options.positionals[0]!;
   refuseAddress("DIR", dir);
   const { to, maxSnapshotBytes: maxBytes } = options.values;
@@ -34,7 +34,7 @@ export async function rollback(options: Options<"rollback">, world: World): Prom
   await found.publish().catch(cannot);
   const { store, createdAt } = loaded;
   const of = createdAt === undefined ? "" : `, data of ${createdAt}`;
-  world.complain(
+  io.complain(
     `orrery: published again generation ${store.id}${of}: ${found.folder}; ${countText(found.older)} left\n`,
   );
 }

@@ -19,7 +19,7 @@ import {
   STOP_SIGNALS,
 } from "../util/process/early-signals.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import type { Program, World } from "./command.ts";
+import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import {
   CommandError,
@@ -47,7 +47,7 @@ export function accessWriter({ log }: Console): ServerOptions["writeAccess"] {
 export async function start(
   options: ServerOptions,
   names: Readonly<Record<string, string>>,
-  { columns }: World,
+  { columns }: CommandIo,
   console: Console,
 ): Promise<RunningServer> {
   const place = { isTerminal: console.isTerminal, complain: console.status, columns };
@@ -99,7 +99,7 @@ export interface Signals {
 }
 
 /** Takes over what {@link holdSignals} held. */
-export function takeSignals(world: World, observe: Observe, console: Console): Signals {
+export function takeSignals(io: CommandIo, observe: Observe, console: Console): Signals {
   let server: RunningServer | undefined;
   let stopping = false;
   let stopped = (_done: Promise<void>): void => {};
@@ -107,7 +107,7 @@ export function takeSignals(world: World, observe: Observe, console: Console): S
   process.on("SIGHUP", () => void server?.reload());
   for (const signal of STOP_SIGNALS) {
     process.on(signal, () => {
-      if (stopping) world.exit(SIGNAL_STATUS[signal]);
+      if (stopping) io.exit(SIGNAL_STATUS[signal]);
       stopping = true;
       if (server !== undefined) {
         stopped(server.stop(signal));
@@ -116,7 +116,7 @@ export function takeSignals(world: World, observe: Observe, console: Console): S
       // There is nobody to answer yet.
       observe({ kind: "stopping", signal });
       observe({ kind: "stopped", ms: 0 });
-      void console.flush().finally(() => world.exit(0));
+      void console.flush().finally(() => io.exit(0));
     });
   }
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
@@ -167,13 +167,13 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
 }
 
 /** Runs the command. */
-export async function serve(options: Options<"serve">, world: World, program: Program): Promise<void> {
+export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
   const console = await openConsole(values.logFile, values.logFormat);
   const observe = openLog(options, console);
   readPrefixes(options);
   const { features } = program;
-  const source = await sourceOf(values.snapshot, values, names, world, program);
+  const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
   const started: ServerOptions = {
@@ -187,14 +187,14 @@ export async function serve(options: Options<"serve">, world: World, program: Pr
     observe,
     writeAccess: accessWriter(console),
   };
-  const signals = takeSignals(world, observe, console);
-  reportUnknownVariables(world.environment, program.settings, observe);
+  const signals = takeSignals(io, observe, console);
+  reportUnknownVariables(io.environment, program.settings, observe);
   reportWithoutEffect(options, observe);
-  const server = await start(started, names, world, console);
+  const server = await start(started, names, io, console);
   const stopped = signals.handTo(server);
   await console.announce(listeningLine(server));
   await stopped;
   await console.flush();
   // A load that is still under way must not keep the process.
-  world.exit(0);
+  io.exit(0);
 }

@@ -4,7 +4,7 @@ import { isAddress } from "../files/address.ts";
 import { findSource, type OpenSource } from "../server/load/source.ts";
 import type { Values } from "../settings/settings.ts";
 import { SourceError } from "../util/source-error.ts";
-import type { Program, World } from "./command.ts";
+import type { CommandIo, Program } from "./command.ts";
 import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./progress.ts";
 
@@ -18,7 +18,7 @@ export function sourceOf(
   snapshot: string,
   settings: Values<"serve" | "check">,
   names: Readonly<Record<string, string>>,
-  { environment }: World,
+  { environment }: CommandIo,
   { features }: Program,
 ): Promise<OpenSource | undefined> {
   return findSource(features.findSource, {
@@ -44,13 +44,13 @@ export interface Fetched {
  */
 export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,
-  world: World,
+  io: CommandIo,
   program: Program,
 ): Promise<Fetched> {
   const snapshot = positionals[0]!;
-  const open = await sourceOf(snapshot, values, { ...names, snapshot: "URL" }, world, program);
+  const open = await sourceOf(snapshot, values, { ...names, snapshot: "URL" }, io, program);
   if (open === undefined) return { folder: snapshot, repair: async () => undefined };
-  const bar = startProgress(world, `downloading ${snapshot}`, "checking");
+  const bar = startProgress(io, `downloading ${snapshot}`, "checking");
   let problem: string | undefined;
   const source = open({
     onDownload: bar.show,

@@ -1,13 +1,13 @@
 /** `orrery generate`: a synthetic snapshot. */
 
-import type { World } from "../cli/command.ts";
+import type { CommandIo } from "../cli/command.ts";
 import { CommandError, type Options } from "../cli/options.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { OccupiedError } from "./folder.ts";
 import { generateSnapshot } from "./generate.ts";
 
 /** Runs the command. */
-export async function generate(options: Options<"generate">, world: World): Promise<void> {
+export async function generate(options: Options<"generate">, io: CommandIo): Promise<void> {
   const { out } = options.values;
   try {
     await generateSnapshot(options.values);
@@ -16,5 +16,5 @@ export async function generate(options: Options<"generate">, world: World): Prom
     if (why === undefined) throw error;
     throw new CommandError(`${out}: ${why}`);
   }
-  world.complain(`orrery: wrote ${out}\n`);
+  io.complain(`orrery: wrote ${out}\n`);
 }

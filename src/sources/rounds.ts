@@ -1,7 +1,7 @@
 /** Commands that publish a snapshot once, or again and again (`--every`), until a signal stops them. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { World } from "../cli/command.ts";
+import type { CommandIo } from "../cli/command.ts";
 import { CommandError, type Options } from "../cli/options.ts";
 import { formatTime } from "../model/time.ts";
 import { STOP_SIGNALS } from "../util/process/early-signals.ts";
@@ -88,7 +88,7 @@ class Repeated {
 /** Runs one round, or with `--every` any number of them; a signal ends the process. @throws what `explain` gives */
 export async function runRounds(
   options: Options<"export" | "mirror">,
-  world: World,
+  io: CommandIo,
   rounds: Rounds,
 ): Promise<void> {
   const { every } = options.values;
@@ -96,7 +96,7 @@ export async function runRounds(
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
   }
-  const say = (line: string): void => world.complain(`orrery: ${line}\n`);
+  const say = (line: string): void => io.complain(`orrery: ${line}\n`);
   try {
     if (every === undefined) say(await rounds.run(stop.signal));
     else
@@ -107,10 +107,10 @@ export async function runRounds(
     if (!stop.signal.aborted) throw rounds.explain(error);
     say((stop.signal.reason as Error).message);
     await rounds.close?.();
-    world.exit(1);
+    io.exit(1);
   } finally {
     await rounds.close?.();
   }
   // A thread may still be at work on what is of no more interest.
-  if (stop.signal.aborted) world.exit(0);
+  if (stop.signal.aborted) io.exit(0);
 }

@@ -1,6 +1,6 @@
 /** The progress of many requests to a server that limits them. */
 
-import type { World } from "../cli/command.ts";
+import type { CommandIo } from "../cli/command.ts";
 import { startProgress } from "../cli/progress.ts";
 
 /** A time to wait, for people. */
@@ -23,8 +23,8 @@ export interface RequestProgress {
 const SAME_WAIT_MS = 5000;
 
 /** Starts showing it: a bar on a terminal, and a line about each wait anywhere. */
-export function startRequestProgress(world: World, what: string): RequestProgress {
-  let bar = startProgress(world, what, "publishing");
+export function startRequestProgress(io: CommandIo, what: string): RequestProgress {
+  let bar = startProgress(io, what, "publishing");
   let began = performance.now();
   let first = -1;
   let told = 0;
@@ -47,8 +47,8 @@ export function startRequestProgress(world: World, what: string): RequestProgres
       told = until;
       bar.end();
       const more = left === 0 ? "" : `, ${left} requests left`;
-      world.complain(`orrery: the limit is used up; waiting ${durationText(ms)}${more}\n`);
-      bar = startProgress(world, what, "publishing");
+      io.complain(`orrery: the limit is used up; waiting ${durationText(ms)}${more}\n`);
+      bar = startProgress(io, what, "publishing");
     },
     end: () => bar.end(),
   };

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../auth/keys.ts";
 import { formatColumns } from "../cli/columns.ts";
-import type { Program, World } from "../cli/command.ts";
+import type { CommandIo, Program } from "../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
 import { readToken } from "../files/token-file.ts";
@@ -81,7 +81,7 @@ function textOf({ compared, differences, counts, notes, coverage, notCompared, r
 }
 
 /** Runs the command. */
-export async function verify(options: Options<"verify">, world: World, program: Program): Promise<void> {
+export async function verify(options: Options<"verify">, io: CommandIo, program: Program): Promise<void> {
   const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;
   refuseAddress("DIR", folder);
@@ -89,7 +89,7 @@ export async function verify(options: Options<"verify">, world: World, program: 
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
   }
-  const progress = startRequestProgress(world, `asking ${new URL(base).host}`);
+  const progress = startRequestProgress(io, `asking ${new URL(base).host}`);
   let left = 0;
   let done = 0;
   let verified: Verified;
@@ -130,7 +130,7 @@ export async function verify(options: Options<"verify">, world: World, program: 
   }
   const { differences, counts } = verified;
   const json = { ok: differences.length === 0, against: base, ...verified, counts };
-  world.print(options.values.json ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
+  io.print(options.values.json ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
   if (differences.length > 0)
     throw new CommandError(`${folder} differs from ${base}: ${differences.length} differences`);
 }

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { World } from "../../src/cli/command.ts";
+import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
@@ -55,7 +55,7 @@ test("zsh completes commands, verbs, flags, words, files and folders", { skip: n
     return true;
   };
   const completion = PROGRAM.commands.find(({ name }) => name === "completion")!;
-  await completion.run(optionsOf("completion", ["zsh"]), { print } as unknown as World, PROGRAM);
+  await completion.run(optionsOf("completion", ["zsh"]), { print } as unknown as CommandIo, PROGRAM);
   const ran = spawnSync("zsh", ["-f", "-c", TYPIST, "zsh", ...Object.keys(WANTED)], {
     cwd: folder,
     encoding: "utf8",

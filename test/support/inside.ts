@@ -1,7 +1,7 @@
 /** Commands run without a process of their own. */
 
 import assert from "node:assert/strict";
-import type { World } from "../../src/cli/command.ts";
+import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { optionsOf } from "./options.ts";
 
@@ -11,14 +11,14 @@ export interface Said {
   stderr: string;
 }
 
-/** Runs a command of two words inside this process. @param more replaces a part of its world */
-export async function runInside(args: readonly string[], more: Partial<World> = {}): Promise<Said> {
+/** Runs a command of two words inside this process. @param more replaces a part of its io */
+export async function runInside(args: readonly string[], more: Partial<CommandIo> = {}): Promise<Said> {
   const said: Said = { stdout: "", stderr: "" };
   const print = (text: string): boolean => {
     said.stdout += text;
     return true;
   };
-  const world: World = {
+  const io: CommandIo = {
     environment: {},
     print,
     async deliver(text) {
@@ -33,6 +33,6 @@ export async function runInside(args: readonly string[], more: Partial<World> = 
   };
   const words = args.slice(0, 2).join(" ");
   const row = PROGRAM.commands.find(({ name }) => name === words)!;
-  await row.run(optionsOf(row.name, args.slice(2)), world, PROGRAM);
+  await row.run(optionsOf(row.name, args.slice(2)), io, PROGRAM);
   return said;
 }

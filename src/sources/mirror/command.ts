@@ -1,6 +1,6 @@
 /** `orrery mirror`: a snapshot of another server, once or kept up to date. */
 
-import type { World } from "../../cli/command.ts";
+import type { CommandIo } from "../../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../../cli/options.ts";
 import { HeldError } from "../../files/ownership.ts";
 import { OccupiedError } from "../../files/publish.ts";
@@ -49,12 +49,12 @@ function isPassing(error: unknown, out: string): boolean {
 }
 
 /** Runs the command. */
-export async function mirror(options: Options<"mirror">, world: World): Promise<void> {
+export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
   const from = readServer(options.values.from, options.names.from);
   const { out } = options.values;
-  const progress = startRequestProgress(world, `mirroring ${new URL(from).host}`);
+  const progress = startRequestProgress(io, `mirroring ${new URL(from).host}`);
   let opened: Mirror | undefined;
-  await runRounds(options, world, {
+  await runRounds(options, io, {
     explain(error) {
       progress.end();
       return explain(error, out);
@@ -73,7 +73,7 @@ export async function mirror(options: Options<"mirror">, world: World): Promise<
         allowShrink: options.values.allowShrink,
         tell(sentence) {
           progress.end();
-          world.complain(`orrery: ${sentence}\n`);
+          io.complain(`orrery: ${sentence}\n`);
         },
         onProgress: progress.show,
         onWait: progress.tellWait,

@@ -1,7 +1,7 @@
 /** `orrery export`: a snapshot out of PostgreSQL, once or again and again. */
 
 import { readFile } from "node:fs/promises";
-import type { World } from "../../cli/command.ts";
+import type { CommandIo } from "../../cli/command.ts";
 import { CommandError, type Options, ProblemsError, UsageError } from "../../cli/options.ts";
 import { OccupiedError } from "../../files/publish.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
@@ -77,7 +77,7 @@ function checkLive({ values, names }: Options<"export">): void {
 }
 
 /** Runs the command. */
-export async function exportRows(options: Options<"export">, world: World): Promise<void> {
+export async function exportRows(options: Options<"export">, io: CommandIo): Promise<void> {
   const from = readUrl(options);
   checkLive(options);
   const {
@@ -96,7 +96,7 @@ export async function exportRows(options: Options<"export">, world: World): Prom
     ...{ gzip, maxBytes, keep, allowShrink, prepare: build ? prepare : undefined },
   };
   let published: Published | undefined;
-  await runRounds(options, world, {
+  await runRounds(options, io, {
     explain: (error) => explain(error, out),
     isPassing,
     async run(signal) {
