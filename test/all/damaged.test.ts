@@ -107,20 +107,22 @@ function needing(file: string): readonly string[] {
     demo: ["--port", "0"],
     diff: ["data/sample", "data/sample"],
     generate: ["--out", "generated"],
-    keys: ["list", "--keys", "keys.json"],
+    keys: file.startsWith("keys-shown-")
+      ? ["list", "--keys", "keys.json"]
+      : ["create", "--keys", "keys.json", "--name", "n"],
     completion: ["bash"],
     serve: [...small.settings, "--threads", "2"],
   };
   return [command, ...(rest[command] ?? [])];
 }
 
-/** The files that a server may load: what it and its threads begin with, and what these name but for the other commands. */
-function filesOfServer(): ReadonlySet<string> {
-  const found = new Set(["server.js", "generation-thread.js", "serving-thread.js"]);
+/** Files that may be loaded: those that the program begins with, and what these name but for the other program. */
+function filesFrom(...begin: readonly string[]): ReadonlySet<string> {
+  const found = new Set([...begin, "generation-thread.js", "serving-thread.js"]);
   for (const file of found) {
     const text = readFileSync(join(installed, "dist", file), "utf8");
     for (const [, name] of text.matchAll(/["'`]\.\/([\w-]+\.js)["'`]/g)) {
-      if (name !== "program.js") found.add(name!);
+      if (name !== "program.js" && name !== "server.js") found.add(name!);
     }
   }
   return found.add("main.js");
@@ -130,10 +132,9 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
   before(install);
 
   it("lacks any one file of dist/", async () => {
-    const files = readdirSync(join(installed, "dist")).filter(
-      (name) => name.endsWith(".js") && name !== "mod.js",
-    );
-    const ofServer = filesOfServer();
+    // Others are the library's.
+    const files = [...filesFrom("server.js", "program.js")];
+    const ofServer = filesFrom("server.js");
     const unneeded: string[] = [];
     for (const file of files) {
       const outcome = await whileBroken(`dist/${file}`, async () => {
@@ -154,7 +155,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
     assert.ok(unneeded.length < files.length / 3, unneeded.join());
     assert.ok(
       unneeded.every((file) =>
-        /^((server-)?(local-similar|similar|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|local-loader|build|export|mirror|verify)-|^(similar-thread|client)\./.test(
+        /^((server-)?(local-similar|searching|node-server|url|admin-settings|exposition|keep-counts|open-shared|chunk)|local-loader|build|command|completion|diff|keys|keys-shown|openapi|rollback)-|^(similar-thread|client)\./.test(
           file,
         ),
       ),
@@ -163,7 +164,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
   });
 
   it("lacks all files that a server does not load: it serves", async () => {
-    const ofServer = filesOfServer();
+    const ofServer = filesFrom("server.js");
     for (const file of readdirSync(join(installed, "dist"))) {
       if (file.endsWith(".js") && !ofServer.has(file))
         renameSync(join(installed, "dist", file), join(folder, file));
@@ -194,7 +195,7 @@ describe("a damaged installation", { skip: "missing" in node && node.missing }, 
   }
 
   it("has a file that is cut off and imported only where a setting asks for it", async () => {
-    for (const part of [/^server-similar-\w+\.js$/, /^server-serving-threads-\w+\.js$/]) {
+    for (const part of [/^server-searching-\w+\.js$/, /^server-serving-threads-\w+\.js$/]) {
       const file = readdirSync(join(installed, "dist")).find((name) => part.test(name))!;
       const outcome = await whileBroken(
         `dist/${file}`,
