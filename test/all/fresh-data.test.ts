@@ -257,7 +257,9 @@ describe("rounds of export", { skip: needPostgres() }, () => {
       }
       const { loads } = JSON.parse((await askAdmin(server, "status")).text) as { loads: unknown[] };
       assert.equal(loads.length, 1);
-      assert.deepEqual([manifestIn(out).generation, versions().length], [first.generation, 1]);
+      assert.equal(manifestIn(out).generation, first.generation);
+      // A round that runs has a folder of its own.
+      await until(() => versions().length === 1, "equal rows are no version of their own");
       const changed = Date.now();
       await sql("INSERT INTO users VALUES (gen_random_uuid(), 'new', NULL, now())");
       await until(() => manifestIn(out).generation !== first.generation, "a new user");

@@ -69,7 +69,7 @@ const RECIPES: readonly (readonly [title: string, ...files: readonly string[]])[
 function recipe([title, ...files]: (typeof RECIPES)[number]): string {
   const texts = files.map((file) => {
     const code = readFileSync(new URL(`../../docs/examples/${file}`, import.meta.url), "utf8").trim();
-    return `\`${file}\`:\n\n\`\`\`js\n${code}\n\`\`\``;
+    return `\`${file}\`:\n\n\`\`\`mjs\n${code}\n\`\`\``;
   });
   return [...(title === "" ? [] : [`### ${title}`]), ...texts].join("\n\n");
 }

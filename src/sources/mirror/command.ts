@@ -15,7 +15,7 @@ import { type Mirror, type Mirrored, openMirror } from "./mirror.ts";
 
 /** Whether the place to publish at is to blame. */
 function isOfPlace(error: unknown): boolean {
-  return [OccupiedError, HeldError, ShrunkError].some((kind) => error instanceof kind);
+  return error instanceof OccupiedError || error instanceof HeldError;
 }
 
 /** The fewest requests that could do, and what they are for. */
@@ -39,7 +39,8 @@ function lineOf({ generation, isNew, requests, collected }: Mirrored, began: num
 /** An error as what the command says of it; defects stay what they are. */
 function explain(error: unknown, out: string): unknown {
   if (error instanceof BadRowsError) return new ProblemsError(error.problems);
-  if (isOfPlace(error)) return new CommandError(`${out}: ${(error as Error).message}`);
+  if (isOfPlace(error) || error instanceof ShrunkError)
+    return new CommandError(`${out}: ${(error as Error).message}`);
   return explainUpstream(error, out);
 }
 
