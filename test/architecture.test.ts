@@ -76,9 +76,9 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 /** Most lines of a room, everything in it counted, and of the core and of all. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 5700,
-  all: 48000,
+  all: 44_800,
   api: 2500,
-  core: 30500,
+  core: 29_400,
   auth: 2400,
   cli: 2500,
   client: 1100,
