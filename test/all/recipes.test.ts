@@ -1,7 +1,7 @@
 /**
  * The examples of `docs/examples`, each in the real program that it is for, with the package as it is published.
  *
- * Those programs are installed apart from everything else: `npm ci --prefix tools/recipes`.
+ * Those programs are installed apart from everything else: `npm install --no-save --prefix tools/recipes`.
  */
 
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ const EXAMPLES = join(ROOT, "docs/examples");
 const SNAPSHOT = join(ROOT, "data/sample");
 const skip =
   !existsSync(join(TOOLS, "node_modules")) &&
-  unavailable("tools/recipes is not installed: npm ci --prefix tools/recipes");
+  unavailable("tools/recipes is not installed: npm install --no-save --prefix tools/recipes");
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-recipes-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
