@@ -18,11 +18,17 @@ const MOST_TAKEN = 32;
 
 /** Requests that were handed to the API in a test. */
 let made = 0;
+/** Called when that many requests were handed over. */
+let atRequest: { readonly count: number; run(): void } | undefined;
 const open = (options?: TestOptions, search?: State["generation"]["search"]) =>
-  serveOpen(options, search, () => made++);
+  serveOpen(options, search, () => {
+    made++;
+    if (made === atRequest?.count) atRequest.run();
+  });
 
 beforeEach(() => {
   made = 0;
+  atRequest = undefined;
 });
 
 const main = await open();
@@ -113,8 +119,10 @@ describe("behind an answer that ends its connection", () => {
     const wire = await dial(server.port);
     void wire.send(SMALL);
     assert.equal((await wire.response()).status, 404);
+    // Stopped within the first of the many, so that all of them arrived and the others are not answered.
+    let stopped: Promise<unknown> | undefined;
+    atRequest = { count: 2, run: () => (stopped = server.stop()) };
     await wire.send(SMALL.repeat(MANY));
-    const stopped = server.stop();
     for (let at = 1; at <= MANY; at++) {
       const response = await wire.response();
       assert.equal(response.status, 404);
@@ -122,6 +130,7 @@ describe("behind an answer that ends its connection", () => {
     }
     await wire.sendSlowly([SMALL.repeat(MANY), SMALL.repeat(MANY)]);
     await wire.closed();
+    assert.ok(stopped !== undefined);
     await within(stopped, "the stop");
     assert.equal(made, MANY + 1);
   });
