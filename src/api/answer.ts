@@ -32,7 +32,7 @@ import {
 } from "./headers.ts";
 import type { PageServer } from "./pages/page-server.ts";
 import { readParameters } from "./parameters.ts";
-import { createRouter } from "./router.ts";
+import { createRouter, type Match } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
 /** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */
@@ -82,7 +82,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
     const { path, query } = splitTarget(ask.target);
     const match = route(path);
     if (match === undefined) return answerPage(ask, state, path);
-    const { route: operation, id } = match;
+    const { route: operation } = match;
     if (ask.method === "OPTIONS") return options(state, operation);
     if (ask.method !== "GET" && ask.method !== "HEAD") {
       return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
@@ -93,9 +93,9 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
       caller === undefined
         ? admit(state.gate, ask.authorization, operation.scope, ask.now)
         : admitChosen(state.gate, caller, operation.scope, ask.now);
-    if (!(admission instanceof Promise)) return run(ask, state, operation, id, query, admission);
+    if (!(admission instanceof Promise)) return run(ask, state, match, query, admission);
     return admission
-      .then((later) => run(ask, state, operation, id, query, later))
+      .then((later) => run(ask, state, match, query, later))
       .catch((error: unknown) => defect(ask, state, operation, error));
   } catch (error) {
     return defect(ask, state, undefined, error);
@@ -137,38 +137,47 @@ function notice(ask: Ask, { gate, notices, clientOf }: State, refused: Admission
   }
 }
 
+/** A call, and what its reply is made of besides the outcome. */
+interface Running extends Call {
+  readonly route: Route;
+  /** Tag of the generation that the call reads. */
+  readonly etag: string;
+  readonly admission: Admission;
+}
+
 /** The rest of the pipeline, once the caller is known and judged. */
 function run(
   ask: Ask,
   state: State,
-  operation: Route,
-  id: string,
+  { route, id }: Match,
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {
   if (state.keyUse) countUse(state.keyUse, admission.slot, admission.fault, ask.now);
   if (admission.fault) {
     if (state.notices) notice(ask, state, admission);
-    return refuse(ask, state, admission.fault, operation.path, admission);
+    return refuse(ask, state, admission.fault, route.path, admission);
   }
-  const { generation } = state;
-  const { store, search, similar } = generation;
-  const call: Call = {
+  const { store, search, similar, etag } = state.generation;
+  const call: Running = {
     store,
     search,
     similar,
     id,
-    parameters: readParameters(query, operation.parameters),
+    parameters: readParameters(query, route.parameters),
     key: admission.slot,
     isGone: ask.isGone ?? isNeverGone,
+    route,
+    etag,
+    admission,
   };
-  const outcome = operation.run(call);
+  const outcome = route.run(call);
   return outcome instanceof Promise
     ? outcome.then(
-        (later) => conclude(ask, state, generation, operation, admission, later),
-        (error: unknown) => defect(ask, state, operation, error),
+        (later) => conclude(ask, state, call, later),
+        (error: unknown) => defect(ask, state, route, error),
       )
-    : conclude(ask, state, generation, operation, admission, outcome);
+    : conclude(ask, state, call, outcome);
 }
 
 const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };
@@ -178,21 +187,17 @@ function isNeverGone(): boolean {
 }
 
 /** The answer of an operation becomes a reply: an error, or what the conditions leave of a 200. */
-function conclude(
-  ask: Ask,
-  state: State,
-  generation: Generation,
-  { path }: Route,
-  admission: Admission,
-  outcome: Outcome,
-): Reply {
+function conclude(ask: Ask, state: State, { route, etag, admission }: Running, outcome: Outcome): Reply {
+  const { path } = route;
   if ("fault" in outcome) {
     if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.slot);
     return refuse(ask, state, outcome.fault, path, admission);
   }
-  const { etag } = generation;
   const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
-  if (status === 412) return refuse(ask, state, "snapshotChanged", path, admission, etag);
+  if (status === 412) {
+    const reply = refuse(ask, state, "snapshotChanged", path, admission);
+    return { ...reply, headers: `${reply.headers}ETag: ${etag}\r\n` };
+  }
   const { keyId, quota } = admission;
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
@@ -206,27 +211,13 @@ function conclude(
   return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
 }
 
-function refuse(
-  ask: Ask,
-  state: State,
-  fault: FaultName,
-  path: string,
-  { quota, keyId }: Admission,
-  etag?: string,
-): Reply {
+function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, keyId }: Admission): Reply {
   let headers = state.headers.faults[fault] + quotaHeaders(quota);
-  if (etag !== undefined) headers += `ETag: ${etag}\r\n`;
   if (fault === "rateLimited" && quota) {
     headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - (ask.now + (quota.clockMs ?? 0)) / 1000))}\r\n`;
   }
-  return {
-    status: FAULTS[fault].status,
-    headers,
-    body: bodyFor(ask, FAULT_BODIES[fault]),
-    route: path,
-    keyId,
-    fault,
-  };
+  const { status } = FAULTS[fault];
+  return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId, fault };
 }
 
 function options(state: State, { path }: Route): Reply {

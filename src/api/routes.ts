@@ -4,18 +4,21 @@
  * from it: adding an operation is adding a row.
  */
 
-import { getInstance, listInstances } from "./handlers/instances.ts";
-import type { Route } from "./handlers/route.ts";
-import { getStats } from "./handlers/stats.ts";
-import { findUsers, getUser, listUserWorlds } from "./handlers/users.ts";
 import {
+  findUsers,
   findWorlds,
+  getInstance,
+  getStats,
+  getUser,
   getWorld,
   getWorldStats,
+  listInstances,
+  listUserWorlds,
   listWorldInstances,
   listWorlds,
   popularWorlds,
-} from "./handlers/worlds.ts";
+} from "./handlers/resources.ts";
+import type { Route } from "./handlers/route.ts";
 
 /** Every operation. */
 export const ROUTES: readonly Route[] = [

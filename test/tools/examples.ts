@@ -27,7 +27,7 @@ export async function makeExamples(): Promise<string> {
     const { data: world } = (await ask(`/worlds/${instance.worldId}`)) as { data: World };
     const ids: Record<string, string> = { worlds: world.id, users: world.ownerId, instances: instance.id };
     const word = world.name.split(/\s+/)[0]!;
-    const examples: Record<string, { target: string; body: unknown }> = {};
+    const lines: string[] = [];
     for (const { name, path, parameters } of ROUTES) {
       const query = new URLSearchParams();
       if (parameters.includes("q")) query.set("q", path.startsWith("/users") ? "a" : word);
@@ -36,9 +36,10 @@ export async function makeExamples(): Promise<string> {
       if (parameters.includes("offset") && name.startsWith("list")) query.set("offset", "0");
       const target =
         path.replace(":id", ids[path.split("/")[1]!] ?? "") + (query.size > 0 ? `?${query}` : "");
-      examples[name] = { target, body: await ask(target) };
+      lines.push(`${JSON.stringify(name)}: ${JSON.stringify({ target, body: await ask(target) })}`);
     }
-    return `${JSON.stringify(examples, null, 2)}\n`;
+    // A line an operation.
+    return `{\n${lines.join(",\n")}\n}\n`;
   } finally {
     orrery.close();
   }
