@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { type Admission, admit as admitOrWait, type Gate } from "../src/auth/admit.ts";
+import { type Admission, admit as admitOrWait, findKey, type Gate, judgeKey } from "../src/auth/admit.ts";
 import {
   createKeyRing,
   hashToken,
@@ -13,7 +13,6 @@ import {
   parseKeys,
 } from "../src/auth/keys.ts";
 import { countRequest, createCounters, slotOf } from "../src/auth/limit.ts";
-import { findKey, judgeKey } from "../src/auth/token.ts";
 
 const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
 

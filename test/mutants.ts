@@ -78,14 +78,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a key is still valid at the moment of its end",
-    file: "src/auth/token.ts",
+    file: "src/auth/admit.ts",
     text: "if (expiresAt > now) return undefined;",
     becomes: "if (expiresAt >= now) return undefined;",
     tests: [["test/gate.test.ts", "→ apiKeyExpired"]],
   },
   {
     breaks: "a CLI token's record is found by an API key",
-    file: "src/auth/token.ts",
+    file: "src/auth/admit.ts",
     text: "if (key !== undefined && key.kind === kind) return key;",
     becomes: "if (key !== undefined) return key;",
     tests: [["test/gate.test.ts", "→ apiKeyUnknown"]],
@@ -179,8 +179,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an answer names the generation that came while it was searched",
     file: "src/api/answer.ts",
-    text: "const { etag } = generation;",
-    becomes: "const { etag } = state.generation;",
+    text: "const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);",
+    becomes:
+      "etag = state.generation.etag;\n  const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);",
     tests: [["test/answer.test.ts", "a request sees one generation"]],
   },
   {
@@ -390,8 +391,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "counts that another server passes on are counted twice",
-    file: "src/auth/take-counts.ts",
-    text: "taken.windows[slot] === window ? taken.used[slot]! : 0;",
+    file: "src/auth/keep-counts.ts",
+    text: "before.window === window ? before.used : 0;",
     becomes: "0;",
     tests: [["test/counts-file.test.ts", "pass the counts on, all of them and none twice"]],
   },
@@ -404,7 +405,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a clock that is set back gives requests back at a restart",
-    file: "src/auth/take-counts.ts",
+    file: "src/auth/keep-counts.ts",
     text: "if (window !== current && window !== current + 1) return;",
     becomes: "if (window !== current) return;",
     tests: [["test/counts-file.test.ts", "that is set back into the window before gives no request back"]],

@@ -1,9 +1,8 @@
 /** What the gate would say of a key, counting nothing. */
 
-import type { Gate } from "../auth/admit.ts";
+import { type Gate, judgeKey } from "../auth/admit.ts";
 import { readCounts } from "../auth/limit.ts";
 import type { LimitSharing } from "../auth/shared.ts";
-import { judgeKey } from "../auth/token.ts";
 import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import type { Scope } from "../model/model.ts";
 import type { KeyExplanation } from "./explanation.ts";

@@ -8,7 +8,7 @@ import type { Outcome, Parameters, Route } from "../api/handlers/route.ts";
 import { readParameters } from "../api/parameters.ts";
 import { createRouter } from "../api/router.ts";
 import { ROUTES } from "../api/routes.ts";
-import type { Prefixes } from "../auth/token.ts";
+import type { Prefixes } from "../auth/admit.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { splitTarget } from "../model/target.ts";

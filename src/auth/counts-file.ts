@@ -1,4 +1,16 @@
-/** Reading and writing a file of counts, in parts, so that neither holds up requests or fills memory. */
+/**
+ * A file of counts: its text, and reading and writing it in parts, so that neither holds up requests or fills memory. The
+ * text is ASCII, a line each:
+ *
+ *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123,"writer":"…","started":…,"sequence":7,"last":false}
+ *     ["key_0123456789abcdef",12]
+ *     ["key_fedcba9876543210",3,1]
+ *     {"keys":2,"crc32":"0123abcd"}
+ *
+ * The first line says which window, counted from the epoch, the counts are of, and who wrote it. A third number is how
+ * many windows ahead of that one a count is: it is there when the clock was set back. The last line has the checksum of
+ * all before it. Ids of keys are all that the file says of them.
+ */
 
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
@@ -6,20 +18,115 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { ForeignFileError, isForeign } from "../files/foreign.ts";
+import { isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
-import {
-  BEGINNING,
-  type Count,
-  CountsFileError,
-  type CountsHead,
-  countLine,
-  endLine,
-  headLine,
-  MAX_LINE_BYTES,
-  parseCount,
-  parseHead,
-} from "./counts-format.ts";
-import { type Counters, type Usage, usageOf } from "./limit.ts";
+import { type Counters, usageOf } from "./limit.ts";
+
+const FORMAT = "orrery-counts/1";
+
+/** Every file of counts begins like this, whatever its version. */
+const BEGINNING = '{"format":"orrery-counts/';
+
+/** First line. */
+export interface CountsHead {
+  readonly windowSeconds: number;
+  /** Counted from the epoch. */
+  readonly window: number;
+  /** Different for each run of a server. */
+  readonly writer: string;
+  /** When that run began, in milliseconds since the epoch. */
+  readonly started: number;
+  /** Grows with each file of a writer. */
+  readonly sequence: number;
+  /** Whether the writer has stopped and writes no other. */
+  readonly last: boolean;
+}
+
+/** Used requests of a key. */
+interface Count {
+  readonly id: string;
+  readonly used: number;
+  /** Windows between that of the file and that of the count. */
+  readonly ahead: number;
+}
+
+/** The file cannot be used; the message says why and quotes nothing of it. */
+export class CountsFileError extends Error {
+  override name = "CountsFileError";
+  /** Whether nothing is wrong with it but its age. */
+  readonly isOld: boolean;
+
+  constructor(message: string, isOld = false) {
+    super(message);
+    this.isOld = isOld;
+  }
+}
+
+/** Most bytes of a line. */
+const MAX_LINE_BYTES = 65_536;
+
+function headLine(head: CountsHead): string {
+  return `${JSON.stringify({ format: FORMAT, ...head })}\n`;
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads the first line.
+ *
+ * @throws {CountsFileError} when it is none, or one of another version
+ */
+function parseHead(line: string): CountsHead {
+  const head = parsed(line);
+  if (!isObject(head) || !Object.hasOwn(head, "format")) throw new CountsFileError("is no file of counts");
+  const { format, windowSeconds, window, writer, started, sequence, last } = head;
+  if (format !== FORMAT) throw new CountsFileError(`is of another version: ${FORMAT} is needed`);
+  const isWhole = [windowSeconds, window, started, sequence].every(isCount);
+  if (!isWhole || typeof writer !== "string" || typeof last !== "boolean") {
+    throw new CountsFileError("is damaged: its first line");
+  }
+  return head as unknown as CountsHead;
+}
+
+const PLAIN_ID = /^[\w.:-]*$/;
+const NOT_ASCII = /[^\x20-\x7e]/g;
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** A line of a count. */
+function countLine({ id, used, ahead }: Count): string {
+  const text = PLAIN_ID.test(id) ? `"${id}"` : JSON.stringify(id).replace(NOT_ASCII, escaped);
+  return ahead === 0 ? `[${text},${used}]\n` : `[${text},${used},${ahead}]\n`;
+}
+
+const PLAIN_COUNT = /^\["([\w.:-]*)",([1-9]\d{0,14})\]$/;
+
+/** Reads a line of a count. @throws {CountsFileError} */
+function parseCount(line: string): Count {
+  const plain = PLAIN_COUNT.exec(line);
+  if (plain !== null) return { id: plain[1]!, used: Number(plain[2]), ahead: 0 };
+  const value = parsed(line);
+  if (Array.isArray(value) && (value.length === 2 || value.length === 3)) {
+    const [id, used, ahead = 0] = value as unknown[];
+    if (typeof id === "string" && isCount(used) && used > 0 && isCount(ahead)) return { id, used, ahead };
+  }
+  throw new CountsFileError("is damaged: a line that is no count");
+}
+
+/** @param crc32 of all lines before */
+function endLine(keys: number, crc32: number): string {
+  return `${JSON.stringify({ keys, crc32: crc32.toString(16).padStart(8, "0") })}\n`;
+}
 
 /** Most bytes of a file: room for some four million keys. */
 const MAX_FILE_BYTES = 134_217_728;
@@ -46,11 +153,6 @@ async function openFile(file: string): Promise<{ handle: FileHandle; size: numbe
   }
 }
 
-async function firstBytes(handle: FileHandle, count: number): Promise<string> {
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(count), 0, count, 0);
-  return buffer.toString("latin1", 0, bytesRead);
-}
-
 /** Most bytes of a first line. */
 const MAX_HEAD_BYTES = 1024;
 
@@ -59,10 +161,11 @@ const MAX_HEAD_BYTES = 1024;
  *
  * @throws {CountsFileError} or the error of the system
  */
-export async function readHead(file: string): Promise<CountsHead> {
+export async function readCountsHead(file: string): Promise<CountsHead> {
   const { handle } = await openFile(file);
   try {
-    const text = await firstBytes(handle, MAX_HEAD_BYTES);
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0);
+    const text = buffer.toString("latin1", 0, bytesRead);
     return parseHead(text.slice(0, Math.max(0, text.indexOf("\n"))));
   } finally {
     await handle.close();
@@ -76,93 +179,70 @@ export async function readHead(file: string): Promise<CountsHead> {
  * @param onCount receives each count, before it is known whether the file is whole
  * @throws {CountsFileError} when it cannot be used, or the error of the system
  */
-export async function readCounts(
+export async function readCountsFile(
   file: string,
   isWanted: (head: CountsHead) => void,
   onCount: (count: Count, head: CountsHead) => void,
 ): Promise<CountsHead> {
   const { handle, size } = await openFile(file);
-  try {
-    let head: CountsHead | undefined;
-    let sum = 0;
-    let keys = 0;
-    let rest = "";
-    let end: string | undefined;
-    const take = (line: string): void => {
-      if (end !== undefined) throw new CountsFileError("is damaged: it goes on behind its end");
-      const text = line.slice(0, -1);
-      if (head === undefined) {
-        head = parseHead(text);
-        isWanted(head);
-      } else if (text.startsWith("{")) {
-        end = line;
-        return;
-      } else {
-        if (++keys > MAX_KEYS) throw new CountsFileError("has too many keys");
-        onCount(parseCount(text), head);
-      }
-    };
-    const buffer = Buffer.alloc(READ_BYTES);
-    for (let at = 0; at < size; ) {
-      const { bytesRead } = await handle.read(buffer, 0, Math.min(READ_BYTES, size - at), at);
-      if (bytesRead === 0) break;
-      at += bytesRead;
-      const text = rest + buffer.toString("latin1", 0, bytesRead);
-      let from = 0;
-      for (let to = text.indexOf("\n"); to >= 0; to = text.indexOf("\n", from)) {
-        take(text.slice(from, to + 1));
-        from = to + 1;
-      }
-      // All that was taken but the last line, which holds the sum.
-      const counted = Buffer.from(text.slice(0, from - (end?.length ?? 0)), "latin1");
-      sum = crc32(counted, sum);
-      rest = text.slice(from);
-      if (rest.length > MAX_LINE_BYTES) throw new CountsFileError("is damaged: a line has no end");
+  let head: CountsHead | undefined;
+  let sum = 0;
+  let keys = 0;
+  let rest = "";
+  let end: string | undefined;
+  const take = (line: string): void => {
+    if (end !== undefined) throw new CountsFileError("is damaged: it goes on behind its end");
+    if (head === undefined) {
+      head = parseHead(line);
+      isWanted(head);
+    } else if (line.startsWith("{")) {
+      end = `${line}\n`;
+    } else {
+      if (++keys > MAX_KEYS) throw new CountsFileError("has too many keys");
+      onCount(parseCount(line), head);
     }
-    if (head === undefined) throw new CountsFileError(size === 0 ? "is empty" : "is no file of counts");
-    if (end === undefined || rest !== "") throw new CountsFileError("is damaged: it has no end");
-    if (end !== endLine(keys, sum)) throw new CountsFileError("is damaged: its checksum is wrong");
-    return head;
-  } finally {
-    await handle.close();
+  };
+  const parts = handle.createReadStream({ encoding: "latin1", highWaterMark: READ_BYTES, end: size });
+  for await (const part of parts as AsyncIterable<string>) {
+    const lines = `${rest}${part}`.split("\n");
+    rest = lines.pop()!;
+    if (rest.length > MAX_LINE_BYTES) throw new CountsFileError("is damaged: a line has no end");
+    for (const line of lines) take(line);
+    // The last line, which holds the sum, is left out.
+    const summed = (end === undefined ? lines : lines.slice(0, -1)).map((line) => `${line}\n`).join("");
+    sum = crc32(Buffer.from(summed, "latin1"), sum);
   }
+  if (head === undefined) throw new CountsFileError(size === 0 ? "is empty" : "is no file of counts");
+  if (end === undefined || rest !== "") throw new CountsFileError("is damaged: it has no end");
+  if (end !== endLine(keys, sum)) throw new CountsFileError("is damaged: its checksum is wrong");
+  return head;
 }
 
-/** Looks at the counts of all keys, a few at a time, so that requests get their turn. */
-async function visitCounts(
-  counters: Counters,
-  visit: (id: string, usage: Usage) => void,
-  onPause: () => Promise<void> | undefined,
-): Promise<void> {
+/** The counts for a file of a window, a few at a time, so that requests get their turn. */
+async function* countsFor(counters: Counters, window: number): AsyncGenerator<readonly Count[]> {
   let began = performance.now();
   let seen = 0;
+  let counts: Count[] = [];
   for (const [id, slot] of counters.slots) {
-    visit(id, usageOf(counters, slot));
+    const usage = usageOf(counters, slot);
+    const ahead = usage.window - window;
+    // Further ahead the clock was wrong for long; such counts are not worth keeping.
+    if (ahead === 0 || ahead === 1) counts.push({ id, used: usage.used, ahead });
     if (++seen % LOOK_KEYS !== 0 || performance.now() - began < SLICE_MS) continue;
-    await onPause();
+    yield counts;
+    counts = [];
     await nextTurn();
     began = performance.now();
   }
-}
-
-/** How many windows a count is ahead of a file, or -1 when it is not for that file. */
-function aheadOf(head: Pick<CountsHead, "window">, { window }: Usage): number {
-  const ahead = window - head.window;
-  // Further ahead the clock was wrong for long; such counts are not worth keeping.
-  return ahead === 0 || ahead === 1 ? ahead : -1;
+  yield counts;
 }
 
 /** A number that is another one whenever a file of that window would be: counts only grow. */
 export async function sumOfCounts(counters: Counters, window: number): Promise<number> {
   let sum = 0;
-  await visitCounts(
-    counters,
-    (_id, usage) => {
-      const ahead = aheadOf({ window }, usage);
-      if (ahead >= 0) sum += usage.used + ahead;
-    },
-    () => undefined,
-  );
+  for await (const counts of countsFor(counters, window)) {
+    for (const { used, ahead } of counts) sum += used + ahead;
+  }
   return sum;
 }
 
@@ -180,19 +260,13 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
     sum = crc32(buffer, sum);
     await handle.writeFile(buffer);
   };
-  await visitCounts(
-    counters,
-    (id, usage) => {
-      const ahead = aheadOf(head, usage);
-      if (ahead < 0) return;
-      const line = countLine(id, usage.used, ahead);
-      // Not even read again.
-      if (line.length >= MAX_LINE_BYTES) return;
-      text += line;
-      keys++;
-    },
-    () => (text.length < WRITE_BYTES ? undefined : flush()),
-  );
+  for await (const counts of countsFor(counters, head.window)) {
+    // A longer line would not be read again.
+    const lines = counts.map(countLine).filter((line) => line.length < MAX_LINE_BYTES);
+    text += lines.join("");
+    keys += lines.length;
+    if (text.length >= WRITE_BYTES) await flush();
+  }
   await flush();
   text = endLine(keys, sum);
   await flush();

@@ -46,17 +46,7 @@ export function checkNames(given: object, known: readonly string[], what: string
   if (problem !== undefined) fail(problem);
 }
 
-const KEY_FIELDS: readonly string[] = [
-  "id",
-  "kind",
-  "token",
-  "sha256",
-  "name",
-  "active",
-  "expiresAt",
-  "scopes",
-  "limit",
-];
+const FIELDS = ["id", "kind", "token", "sha256", "name", "active", "expiresAt", "scopes", "limit"];
 
 /** What is wrong with the fields that a record has as well; in its words. */
 function problemWithRecordFields(given: GivenKey): string {
@@ -75,11 +65,13 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
   if (kind !== "api" && kind !== "cli") return `kind must be "api" or "cli", is ${kindOf(kind)}`;
   const problem = problemWithRecordFields(given);
   if (problem !== "") return problem;
-  // A token that its kind's prefix does not begin could never be used.
-  if (given.sha256 !== undefined) {
-    // A hash does not tell the prefix.
-  } else if (typeof token !== "string" || !token.startsWith(prefixes[kind]) || token === prefixes[kind]) {
-    return `token must be ${prefixes[kind]} followed by at least one character`;
+  // A token that its kind's prefix does not begin could never be used. A hash does not tell the prefix.
+  const prefix = prefixes[kind];
+  if (
+    given.sha256 === undefined &&
+    !(typeof token === "string" && token.startsWith(prefix) && token !== prefix)
+  ) {
+    return `token must be ${prefix} followed by at least one character`;
   }
   if (kind === "cli" && (scopes !== undefined || limit !== undefined)) {
     return "a CLI token has neither scopes nor a limit";
@@ -111,16 +103,16 @@ export function checkKeys(
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
     // It may be a token.
-    if (!isObject(key)) throw new TypeError(`${who}: keys[${at}] must be an object, is a ${typeof key}`);
-    const unknown = problemWithNames(key, KEY_FIELDS, `field of keys[${at}]`);
+    if (!isObject(key)) return refuse(`keys[${at}] must be an object, is a ${typeof key}`);
+    const unknown = problemWithNames(key, FIELDS, `field of keys[${at}]`);
     if (unknown !== undefined) refuse(unknown);
     const given = key as unknown as GivenKey;
-    if (typeof given.id !== "string" || given.id === "")
-      refuse(`keys[${at}]: id must be a text that is not empty`);
+    const { id } = given;
+    if (typeof id !== "string" || id === "") refuse(`keys[${at}]: id must be a text that is not empty`);
     const problem = problemWithKey(given, prefixes);
-    if (problem !== "") refuse(`key ${JSON.stringify(given.id)}: ${problem}`);
-    for (const own of [`id ${given.id}`, recordOf(given).sha256.toLowerCase()]) {
-      if (seen.has(own)) refuse(`key ${JSON.stringify(given.id)}: its id or token was given before`);
+    if (problem !== "") refuse(`key ${JSON.stringify(id)}: ${problem}`);
+    for (const own of [`id ${id}`, recordOf(given).sha256.toLowerCase()]) {
+      if (seen.has(own)) refuse(`key ${JSON.stringify(id)}: its id or token was given before`);
       seen.add(own);
     }
   }
@@ -128,19 +120,10 @@ export function checkKeys(
 
 /** @internal The record of a key given in code. */
 export function recordOf(given: GivenKey): KeyRecord {
-  const {
-    id,
-    kind,
-    token,
-    scopes = SCOPES,
-    limit = null,
-    name = id,
-    active = true,
-    expiresAt = null,
-  } = given;
+  const { id, kind, scopes = SCOPES, limit = null, name = id, active = true, expiresAt = null } = given;
   return {
     ...{ id, kind, name, scopes: [...scopes], limit, active, expiresAt },
-    sha256: given.sha256 ?? hashToken(token!),
+    sha256: given.sha256 ?? hashToken(given.token!),
     createdAt: new Date().toISOString(),
   };
 }

@@ -2,8 +2,11 @@
  * Keeping the counts of the running window in a file (`--state`), so that a restart gives no key a new window.
  *
  * Two servers may run with the same file, for a moment, when one takes the other's place. Then the one that was started
- * first writes it. The other adds what that one has counted since to its own counts, and writes as soon as the file
- * says that it was the last, or no longer changes. So counts pass on whole, none twice, and no lock outlives a process.
+ * first writes it. The other follows: it adds the counts that the first has made since to its own, and writes as soon as
+ * the file says that it was the last, or no longer changes. So counts pass on whole, none twice, and no lock outlives a
+ * process.
+ *
+ * States: opened → following (another server writes) ⇄ writing → stopped.
  */
 
 import { randomBytes } from "node:crypto";
@@ -13,10 +16,15 @@ import { removeLeftovers } from "../files/atomic.ts";
 import { behindLinks, ForeignFileError } from "../files/foreign.ts";
 import type { Observe } from "../observe/events.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { readHead, sumOfCounts, writeCounts } from "./counts-file.ts";
-import { CountsFileError, type CountsHead } from "./counts-format.ts";
-import { type Counters, windowAt } from "./limit.ts";
-import { createTaker } from "./take-counts.ts";
+import {
+  CountsFileError,
+  type CountsHead,
+  readCountsFile,
+  readCountsHead,
+  sumOfCounts,
+  writeCounts,
+} from "./counts-file.ts";
+import { addUsage, type Counters, createCounters, slotOf, usageOf, windowAt } from "./limit.ts";
 
 /** Between two files. Writing one takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
@@ -26,14 +34,10 @@ const FOLLOW_MS = 50;
 const LAST_MS = 2000;
 /** A temporary file older than this is abandoned: writing one takes far less. */
 const LEFTOVER_MS = 60_000;
-
-/** The keeper of one file. */
-export interface CountsKeeper {
-  /** From now on writes the file; to be called when requests are accepted. */
-  readonly begin: () => void;
-  /** Writes it for the last time; to be called when all requests were answered. */
-  readonly stop: () => Promise<void>;
-}
+/** Keys of the file that the keys file does not have at the moment, and may have again; counts of more are dropped. */
+const MAX_UNKNOWN = 65_536;
+/** Above so many keys no unknown ones are added. */
+const MAX_SLOTS = 1_000_000;
 
 /** How to keep counts. */
 export interface KeepCountsOptions {
@@ -53,6 +57,192 @@ function problemOf(error: unknown): string {
   return systemErrorText(error) ?? String(error);
 }
 
+/** The keeper of one file. */
+export class CountsKeeper {
+  readonly #file: string;
+  readonly #counters: Counters;
+  readonly #observe: Observe;
+  readonly #everyMs: number;
+  readonly #windowClock: () => number;
+  readonly #self: Pick<CountsHead, "writer" | "started">;
+  /** The counts that files have added, by the slots of the counters. */
+  readonly #taken: Counters;
+  #sequence = 0;
+  /** First line of the newest file of another server that was taken up. */
+  #seen: CountsHead | undefined;
+  /** Since when, in milliseconds of the monotonic clock. */
+  #seenAt = 0;
+  /** Window and sum of what was written last. */
+  #saved = "";
+  #problem = "";
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  /** Whether another server writes the file, or may be about to. */
+  #isFollowing = false;
+  /** One file at a time. */
+  #saving: Promise<void> = Promise.resolve();
+
+  /** @internal By {@link keepCounts}. @param file without symbolic links */
+  constructor(file: string, options: KeepCountsOptions) {
+    const { counters, observe, everyMs = EVERY_MS, now = Date.now, windowClock = now } = options;
+    this.#file = file;
+    this.#counters = counters;
+    this.#observe = observe;
+    this.#everyMs = everyMs;
+    this.#windowClock = windowClock;
+    this.#self = { writer: randomBytes(8).toString("hex"), started: now() };
+    this.#taken = createCounters(counters.windowSeconds);
+  }
+
+  /** @internal Takes up what the file holds. */
+  async restore(): Promise<void> {
+    const file = this.#file;
+    try {
+      const { head, keys } = await this.#take();
+      this.#seen = head;
+      this.#seenAt = performance.now();
+      this.#isFollowing = !head.last;
+      const reset = (this.#window() + 1) * this.#counters.windowSeconds;
+      this.#observe({ kind: "state-restored", file, keys, reset });
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      const isOld = error instanceof CountsFileError && error.isOld;
+      this.#observe({ kind: "state-refused", file, problem: problemOf(error), ...(isOld ? { isOld } : {}) });
+    }
+  }
+
+  /** From now on writes the file; to be called when requests are accepted. */
+  begin(): void {
+    this.#timer = setTimeout(() => this.#tick(), this.#isFollowing ? this.#followMs : 0);
+  }
+
+  /** Writes it for the last time; to be called when all requests were answered. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    if (this.#timer === undefined) return;
+    // A disk that hangs must not hold up the end.
+    const patience = new AbortController();
+    const waited = sleep(LAST_MS, undefined, { signal: patience.signal }).catch(() => {});
+    await Promise.race([this.#saveNext(true), waited]);
+    patience.abort();
+  }
+
+  #window(): number {
+    return windowAt(this.#counters, this.#windowClock());
+  }
+
+  get #followMs(): number {
+    return Math.min(FOLLOW_MS, this.#everyMs);
+  }
+
+  async #tick(): Promise<void> {
+    const began = performance.now();
+    await this.#saveNext(false);
+    const pause = this.#isFollowing ? this.#followMs : this.#everyMs - (performance.now() - began);
+    if (!this.#isStopped) this.#timer = setTimeout(() => this.#tick(), Math.max(0, pause));
+  }
+
+  #saveNext(last: boolean): Promise<void> {
+    this.#saving = this.#saving
+      .then(() => this.#save(last))
+      .catch((error: unknown) => this.#observe({ kind: "defect", where: "state", error }));
+    return this.#saving;
+  }
+
+  async #save(last: boolean): Promise<void> {
+    const file = this.#file;
+    try {
+      this.#isFollowing = await this.#follow();
+      if (this.#isFollowing && !last) return;
+      await this.#write(last);
+      if (this.#problem !== "") this.#observe({ kind: "state-recovered", file });
+      this.#problem = "";
+    } catch (error) {
+      const before = this.#problem;
+      this.#problem = problemOf(error);
+      if (this.#problem !== before) this.#observe({ kind: "state-failed", file, problem: this.#problem });
+    }
+  }
+
+  /** Takes up what a server that was started earlier has written; says whether that one goes on writing. */
+  async #follow(): Promise<boolean> {
+    const head = await readCountsHead(this.#file).catch(() => undefined);
+    // Gone, damaged or of another server: it must be written again.
+    if (head?.writer !== this.#self.writer) this.#saved = "";
+    if (head === undefined || head.started >= this.#self.started) return false;
+    if (this.#seen?.writer !== head.writer || this.#seen.sequence !== head.sequence) {
+      this.#seenAt = performance.now();
+      const taken = await this.#take().catch(() => undefined);
+      this.#seen = taken?.head;
+    }
+    return this.#seen?.last === false && performance.now() - this.#seenAt < this.#everyMs;
+  }
+
+  /** Adds the counts of the file to the counters. @returns its first line, and its keys of the running window */
+  async #take(): Promise<{ readonly head: CountsHead; readonly keys: number }> {
+    const current = this.#window();
+    const { slots } = this.#counters;
+    const found: { key: string | number; window: number; used: number }[] = [];
+    let unknown = 0;
+    const head = await readCountsFile(
+      this.#file,
+      (first) => this.#checkHead(first, current),
+      ({ id, ahead, used }, { window: base }) => {
+        const window = base + ahead;
+        if (window !== current && window !== current + 1) return;
+        const slot = slots.get(id);
+        if (slot === undefined && (unknown === MAX_UNKNOWN || slots.size + unknown >= MAX_SLOTS)) return;
+        if (slot === undefined) unknown++;
+        found.push({ key: slot ?? id, window, used });
+      },
+    );
+    if (found.length === 0 && head.window < current) {
+      throw new CountsFileError("is of a window that is over", true);
+    }
+    for (const { key, window, used } of found) {
+      this.#add(typeof key === "number" ? key : slotOf(this.#counters, key), window, used);
+    }
+    return { head, keys: found.length };
+  }
+
+  #checkHead({ windowSeconds, window }: CountsHead, current: number): void {
+    const ours = this.#counters.windowSeconds;
+    if (windowSeconds !== ours) {
+      throw new CountsFileError(`is of windows of ${windowSeconds} s, not of ${ours} s`);
+    }
+    // A count may be one window ahead of its file.
+    if (window < current - 1) throw new CountsFileError("is of a window that is over", true);
+    // A clock that was set back a little gives nothing back. One that was set back further was wrong before.
+    if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
+  }
+
+  /** Adds what no file has added before. */
+  #add(slot: number, window: number, used: number): void {
+    const taken = this.#taken;
+    if (slot >= taken.cells.length) {
+      const { cells } = taken;
+      taken.cells = new BigUint64Array(this.#counters.cells.length);
+      taken.cells.set(cells);
+    }
+    const before = usageOf(taken, slot);
+    const known = before.window === window ? before.used : 0;
+    if (used <= known || window < before.window) return;
+    addUsage(this.#counters, slot, window, used - known);
+    addUsage(taken, slot, window, used - known);
+  }
+
+  async #write(last: boolean): Promise<void> {
+    const window = this.#window();
+    const sum = `${window} ${await sumOfCounts(this.#counters, window)} ${last}`;
+    if (sum === this.#saved) return;
+    const { windowSeconds } = this.#counters;
+    const head = { windowSeconds, window, ...this.#self, sequence: ++this.#sequence, last };
+    await writeCounts(this.#file, head, this.#counters);
+    this.#saved = sum;
+  }
+}
+
 /**
  * Takes up the counts of a file and makes its keeper.
  *
@@ -60,111 +250,9 @@ function problemOf(error: unknown): string {
  * and left as it is.
  */
 export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeeper> {
-  const { counters, observe, everyMs = EVERY_MS, now = Date.now, windowClock = now } = options;
   const file = await behindLinks(options.file).catch(() => resolve(options.file));
-  const self = { writer: randomBytes(8).toString("hex"), started: now() };
-  const followMs = Math.min(FOLLOW_MS, everyMs);
-  const take = createTaker(counters, windowClock);
-  let sequence = 0;
-  /** First line of the newest file of another server that was taken up. */
-  let seen: CountsHead | undefined;
-  /** Since when, in milliseconds of the monotonic clock. */
-  let seenAt = 0;
-  /** Window and sum of what was written last. */
-  let saved = "";
-  let problem = "";
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-
-  const isSeen = ({ writer, sequence: number }: CountsHead): boolean =>
-    seen?.writer === writer && seen.sequence === number;
-
-  /** Takes up what a server that was started earlier has written; says whether that one goes on writing. */
-  async function follow(): Promise<boolean> {
-    const head = await readHead(file).catch(() => undefined);
-    // Gone, damaged or of another server: it must be written again.
-    if (head?.writer !== self.writer) saved = "";
-    if (head === undefined || head.started >= self.started) return false;
-    if (!isSeen(head)) {
-      seenAt = performance.now();
-      seen = await take(file).then(
-        (found) => found.head,
-        () => undefined,
-      );
-    }
-    return seen?.last === false && performance.now() - seenAt < everyMs;
-  }
-
-  async function write(last: boolean): Promise<void> {
-    const window = windowAt(counters, windowClock());
-    const sum = `${window} ${await sumOfCounts(counters, window)} ${last}`;
-    if (sum === saved) return;
-    const { windowSeconds } = counters;
-    await writeCounts(file, { windowSeconds, window, ...self, sequence: ++sequence, last }, counters);
-    saved = sum;
-  }
-
-  /** Whether another server writes the file, or may be about to. */
-  let isFollowing = false;
-  async function save(last: boolean): Promise<void> {
-    try {
-      isFollowing = await follow();
-      if (isFollowing && !last) return;
-      await write(last);
-      if (problem !== "") observe({ kind: "state-recovered", file });
-      problem = "";
-    } catch (error) {
-      const before = problem;
-      problem = problemOf(error);
-      if (problem !== before) observe({ kind: "state-failed", file, problem });
-    }
-  }
-
-  /** One at a time. */
-  let saving: Promise<void> = Promise.resolve();
-  function saveNext(last: boolean): Promise<void> {
-    saving = saving
-      .then(() => save(last))
-      .catch((error: unknown) => observe({ kind: "defect", where: "state", error }));
-    return saving;
-  }
-
-  async function tick(): Promise<void> {
-    const began = performance.now();
-    await saveNext(false);
-    const pause = isFollowing ? followMs : everyMs - (performance.now() - began);
-    if (!isOver) timer = setTimeout(tick, Math.max(0, pause));
-  }
-
-  try {
-    const { head, keys } = await take(file);
-    seen = head;
-    seenAt = performance.now();
-    isFollowing = !head.last;
-    const reset = (windowAt(counters, windowClock()) + 1) * counters.windowSeconds;
-    observe({ kind: "state-restored", file, keys, reset });
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") {
-      const isOld = error instanceof CountsFileError && error.isOld;
-      observe({ kind: "state-refused", file, problem: problemOf(error), ...(isOld ? { isOld } : {}) });
-    }
-  }
+  const keeper = new CountsKeeper(file, options);
+  await keeper.restore();
   await removeLeftovers(file, LEFTOVER_MS);
-  return {
-    begin() {
-      timer = setTimeout(tick, isFollowing ? followMs : 0);
-    },
-    async stop() {
-      isOver = true;
-      clearTimeout(timer);
-      if (timer === undefined) return;
-      // A disk that hangs must not hold up the end.
-      const patience = new AbortController();
-      await Promise.race([
-        saveNext(true),
-        sleep(LAST_MS, undefined, { signal: patience.signal }).catch(() => {}),
-      ]);
-      patience.abort();
-    },
-  };
+  return keeper;
 }

@@ -22,9 +22,8 @@ const ROW = 4;
 const SECOND = 0;
 /** All requests of the window, refused ones included. */
 const REQUESTS = 1;
-/** Where each refusal is counted: in the first table or in that of the rare ones. */
-const COMMON = { rate_limited: 2, scope: 3 } as const;
-const RARE = { expired: 0, disabled: 1, busy: 2 } as const;
+/** Place of the first refusal in its table: the first two are in the table of all requests, the others in the rare one. */
+const COMMON = 2;
 const MOST = 2 ** 32 - 1;
 
 /** Where one thread counts. */
@@ -62,9 +61,10 @@ function add(table: Uint32Array, at: number): void {
   if (table[at] !== MOST) table[at]!++;
 }
 
-function addRefusal({ rows, rare }: KeyUse, at: number, refusal: Refusal): void {
-  if (refusal === "rate_limited" || refusal === "scope") add(rows, at + COMMON[refusal]);
-  else add(rare, at + RARE[refusal]);
+/** Table and cell of a refusal. */
+function cellOf({ rows, rare }: KeyUse, row: number, refusal: Refusal): readonly [Uint32Array, number] {
+  const place = REFUSALS.indexOf(refusal);
+  return place < COMMON ? [rows, row + COMMON + place] : [rare, row + place - COMMON];
 }
 
 /**
@@ -90,12 +90,12 @@ export function countUse(use: KeyUse, slot: number, fault: FaultName | undefined
   }
   add(rows, at + REQUESTS);
   const refusal = fault && BY_FAULT[fault];
-  if (refusal) addRefusal(use, at, refusal);
+  if (refusal) add(...cellOf(use, at, refusal));
 }
 
 /** A request that was let in, and counted, is refused for all that: too many searches wait. */
 export function countBusy(use: KeyUse, slot: number): void {
-  if (slot >= 0 && slot * ROW < use.rows.length) addRefusal(use, slot * ROW, "busy");
+  if (slot >= 0 && slot * ROW < use.rows.length) add(...cellOf(use, slot * ROW, "busy"));
 }
 
 /** What became of the requests of a key in one window. */
@@ -132,7 +132,7 @@ export function readUse(threads: readonly KeyUse[], now: number): UseReader {
         const rows = tables[thread]!;
         if (!(rows[at + SECOND]! >= began)) continue;
         requests += rows[at + REQUESTS]!;
-        counted += rows[at + COMMON.rate_limited]!;
+        counted += rows[at + COMMON]!;
       }
       return Math.max(requests, counted);
     },
@@ -141,20 +141,18 @@ export function readUse(threads: readonly KeyUse[], now: number): UseReader {
       const refused = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
       let passed = 0;
       let last = 0;
-      for (const { rows, rare } of threads) {
-        last = Math.max(last, rows[at + SECOND] ?? 0);
-        if (!(rows[at + SECOND]! >= began)) continue;
-        passed += rows[at + REQUESTS]!;
-        refused.rate_limited += rows[at + COMMON.rate_limited]!;
-        refused.scope += rows[at + COMMON.scope]!;
-        refused.expired += rare[at + RARE.expired]!;
-        refused.disabled += rare[at + RARE.disabled]!;
-        refused.busy += rare[at + RARE.busy]!;
+      for (const use of threads) {
+        last = Math.max(last, use.rows[at + SECOND] ?? 0);
+        if (!(use.rows[at + SECOND]! >= began)) continue;
+        passed += use.rows[at + REQUESTS]!;
+        for (const refusal of REFUSALS) {
+          const [table, cell] = cellOf(use, at, refusal);
+          refused[refusal] += table[cell]!;
+          passed -= table[cell]!;
+        }
       }
-      const { rate_limited, scope, expired, disabled, busy } = refused;
       // The tables may change between two looks.
-      passed = Math.max(0, passed - rate_limited - scope - expired - disabled - busy);
-      return { passed, refused, lastUsed: last === 0 ? null : last };
+      return { passed: Math.max(0, passed), refused, lastUsed: last === 0 ? null : last };
     },
   };
 }

@@ -1,16 +1,42 @@
-/** Writing the keys file: one writer at a time, and never half a file. */
+/** Making keys, and writing the keys file: one writer at a time, and never half a file. */
 
+import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
 import { withLock } from "../files/file-lock.ts";
 import { behindLinks } from "../files/foreign.ts";
 import { HeldError } from "../files/ownership.ts";
-import { parseTime } from "../model/time.ts";
+import { SCOPES } from "../model/model.ts";
+import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
-import { makeKey, makeToken, type NewKey, withToken } from "./new-key.ts";
-import type { Prefixes } from "./token.ts";
+import type { Prefixes } from "./admit.ts";
+import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
+
+/** A new key. */
+interface NewKey {
+  readonly name: string;
+  readonly kind: KeyKind;
+  readonly prefix: string;
+  /** All three read scopes when absent. */
+  readonly scopes?: readonly string[];
+  readonly limit?: number | null;
+  readonly expiresAt?: string | null;
+}
+
+/** A token that cannot be guessed. */
+const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
+
+/** Makes a key: its token, which is stored nowhere, and its record for a keys file. */
+export function makeKey(key: NewKey): { readonly token: string; readonly record: KeyRecord } {
+  const { name, kind, prefix, scopes = SCOPES, limit = null, expiresAt = null } = key;
+  const token = makeToken(prefix);
+  const record: KeyRecord = {
+    ...{ id: `key_${randomBytes(8).toString("hex")}`, kind, name, sha256: hashToken(token) },
+    ...{ scopes: [...scopes], limit, active: true, expiresAt, createdAt: new Date().toISOString() },
+  };
+  return { token, record };
+}
 
 /** Replaces a keys file; tells when others could read the old one. */
 async function replaceKeys(
@@ -111,7 +137,7 @@ export interface ChangeOptions {
   /** Called when the new file is complete on disk, before it comes into force; a throw leaves the old one. */
   readonly ready?: () => Promise<void>;
   /** Receives lines for the user: that the lock has to be waited for, that others can no longer read the file. */
-  readonly tell?: (text: string) => void;
+  readonly tell?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -149,8 +175,8 @@ export async function changeRecords(
   });
 }
 
-/** Who receives a new token, and what is told of its key. */
-export interface TokenReceiver {
+/** The receiver of a new token. */
+export interface TokenReceiver extends Pick<ChangeOptions, "tell"> {
   /**
    * Receives the token, once, before it comes into force: a token that nobody has must not come to be, whenever the
    * process ends. A throw calls the change off.
@@ -158,17 +184,28 @@ export interface TokenReceiver {
   readonly show?: (token: string) => Promise<void>;
   /** Receives the record once its token is in force. */
   readonly onDone?: (record: KeyRecord) => void;
-  /** Receives lines for the user: that the lock has to be waited for, that others can no longer read the file. */
-  readonly tell?: (text: string) => void;
 }
 
-/** Makes what shows a token, once however often it is called. */
-function shownOnce(show: TokenReceiver["show"]): (token: string) => Promise<void> {
+/** Changes a file so that one record has a new token. @param change may be called again, with the same token */
+async function changeShowing(
+  file: string,
+  create: boolean,
+  { show, onDone, tell }: TokenReceiver,
+  change: (records: KeyRecord[]) => { token: string; record: KeyRecord; records: KeyRecord[] },
+): Promise<string> {
+  let changed: ReturnType<typeof change> | undefined;
   let shown: Promise<void> | undefined;
-  return async (token) => {
-    shown ??= show?.(token);
+  const ready = async (): Promise<void> => {
+    shown ??= show?.(changed!.token);
     await shown;
   };
+  const apply = (records: KeyRecord[]): KeyRecord[] => {
+    changed = change(records);
+    return changed.records;
+  };
+  await changeRecords(file, apply, { create, ready, tell });
+  onDone?.(changed!.record);
+  return changed!.token;
 }
 
 /** How a new key is to be added. */
@@ -179,16 +216,9 @@ export interface AddedKey extends NewKey, TokenReceiver {}
  *
  * @returns the token; it is stored nowhere
  */
-export async function addKey(file: string, { show, onDone, tell, ...key }: AddedKey): Promise<string> {
-  const { token, record } = makeKey(key);
-  const shown = shownOnce(show);
-  await changeRecords(file, (records) => [...records, record], {
-    create: true,
-    ready: () => shown(token),
-    ...(tell ? { tell } : {}),
-  });
-  onDone?.(record);
-  return token;
+export function addKey(file: string, key: AddedKey): Promise<string> {
+  const made = makeKey(key);
+  return changeShowing(file, true, key, (records) => ({ ...made, records: [...records, made.record] }));
 }
 
 /**
@@ -213,26 +243,24 @@ export interface Rotation extends TokenReceiver {
   readonly overlapMs: number;
   readonly prefixes: Prefixes;
   /** Sees the record before anything is shown; a throw calls the change off. */
-  readonly check?: (record: KeyRecord) => void;
+  readonly check: (record: KeyRecord) => void;
 }
 
 /** Gives a key a new token. */
-export async function rotateKey(
-  file: string,
-  { id, overlapMs, prefixes, check, show, onDone, tell }: Rotation,
-): Promise<void> {
-  const shown = shownOnce(show);
+export async function rotateKey(file: string, rotation: Rotation): Promise<void> {
+  const { id, overlapMs, prefixes, check } = rotation;
   let token = "";
-  let rotated: KeyRecord | undefined;
-  const change = (record: KeyRecord): KeyRecord => {
-    check?.(record);
-    token ||= makeToken(prefixes[record.kind]);
-    rotated = withToken(record, token, overlapMs, Date.now());
-    return rotated;
-  };
-  await changeRecords(file, (records) => changeRecord(records, id, change), {
-    ready: () => shown(token),
-    ...(tell ? { tell } : {}),
+  await changeShowing(file, false, rotation, (records) => {
+    const old = foundIn(records, id);
+    check(old);
+    token ||= makeToken(prefixes[old.kind]);
+    const { sha256, previous = [] } = old;
+    const ended = { sha256, expiresAt: formatTime(Date.now() + overlapMs) };
+    const record: KeyRecord = {
+      ...old,
+      sha256: hashToken(token),
+      previous: overlapMs === 0 ? [] : [...previous, ended],
+    };
+    return { token, record, records: changeRecord(records, id, () => record) };
   });
-  if (rotated) onDone?.(rotated);
 }

@@ -38,7 +38,7 @@ function isOver(since: number, now: number): boolean {
   return Math.abs(now - since) >= MINUTE_MS;
 }
 
-/** Gives room for one notice more, or does not. */
+/** Whether there is room for one notice more. */
 function createRation(): (now: number) => boolean {
   let began = Number.NEGATIVE_INFINITY;
   let given = 0;
@@ -60,9 +60,7 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: n
   map.delete(oldest!);
 }
 
-/**
- * An address; of IPv6 its network of 64 bits, since within that one host has as many addresses as it likes.
- */
+/** An address; of IPv6 its network of 64 bits, since within that one host has as many addresses as it likes. */
 export function networkOf(address: string): string {
   // Those of IPv4 in IPv6 end in dots.
   if (!address.includes(":") || address.includes(".")) return address;

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeKey } from "../auth/new-key.ts";
+import { makeKey } from "../auth/keys-file.ts";
 import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
 import { defaultsOf } from "../settings/settings.ts";

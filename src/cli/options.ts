@@ -1,7 +1,7 @@
 /** Arguments and environment to checked settings. */
 
 import { parseArgs } from "node:util";
-import type { Prefixes } from "../auth/token.ts";
+import type { Prefixes } from "../auth/admit.ts";
 import { SettingError } from "../settings/setting-error.ts";
 import {
   type Command,
