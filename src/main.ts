@@ -63,7 +63,7 @@ function version(): string {
   }
 }
 
-/** The command that the first words name, and the words behind them. */
+/** The command that the first words name, and the words after them. */
 function findCommand(args: readonly string[]): { row: CommandRow; rest: readonly string[] } | undefined {
   for (const row of PROGRAM.commands) {
     const words = row.name.split(" ");
@@ -76,45 +76,47 @@ function isHelp(arg: string | undefined): boolean {
   return arg === "--help" || arg === "-h";
 }
 
+/** Help that is asked for of no command: of all, of a family, or the version. */
+function textFor(args: readonly string[]): string | undefined {
+  const { commands, settings } = PROGRAM;
+  if (isHelp(args[0]) || args[0] === "help") return overview(commands);
+  if (["--version", "-v", "version"].includes(args[0] ?? "")) return `${version()}\n`;
+  const family = commands.filter(({ name }) => name.startsWith(`${args[0]} `));
+  if (family.length === 0 || !isHelp(args[1])) return undefined;
+  return family.map((row) => helpFor(row, settings)).join("\n");
+}
+
+/** Why no command has these words. */
+function noCommand(args: readonly string[]): UsageError {
+  const names = PROGRAM.commands.map(({ name }) => name);
+  const verbs = names.filter((name) => name.startsWith(`${args[0]} `)).map((name) => name.split(" ")[1]!);
+  const words = args.slice(0, verbs.length > 0 ? 2 : 1);
+  if (words.length === 0) return new UsageError("a command is missing (see orrery --help)");
+  const given = words.join(" ");
+  if (verbs.length > 0 && words.length === 1) {
+    return new UsageError(`${given}: one of ${verbs.join(", ")} must follow (see orrery ${given} --help)`);
+  }
+  const meant = nearest(
+    given,
+    names.flatMap((name) => [name, name.split(" ")[0]!]),
+  );
+  const help = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+  return new UsageError(`there is no command ${JSON.stringify(given)}${help} (see orrery --help)`);
+}
+
 /** Runs a command line; resolves to its exit status. */
 async function run(args: readonly string[]): Promise<number> {
-  // What is asked for the help of a command: `help serve` is `serve --help`.
+  // `help serve` is `serve --help`.
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
     return await run([...args.slice(1), "--help"]);
-  if (isHelp(args[0]) || args[0] === "help") {
-    io.print(overview(PROGRAM.commands));
-    return 0;
-  }
-  if (["--version", "-v", "version"].includes(args[0] ?? "")) {
-    io.print(`${version()}\n`);
-    return 0;
-  }
   const found = findCommand(args);
-  if (found === undefined) {
-    const family = PROGRAM.commands.filter(({ name }) => name.startsWith(`${args[0]} `));
-    if (family.length > 0 && isHelp(args[1])) {
-      io.print(family.map((row) => helpFor(row, PROGRAM.settings)).join("\n"));
-      return 0;
-    }
-    const words = args.slice(0, family.length > 0 ? 2 : 1);
-    if (words.length === 0) throw new UsageError("a command is missing (see orrery --help)");
-    if (family.length > 0 && words.length === 1) {
-      const verbs = family.map(({ name }) => name.split(" ")[1]).join(", ");
-      throw new UsageError(`${words[0]}: one of ${verbs} must follow (see orrery ${words[0]} --help)`);
-    }
-    const given = words.join(" ");
-    const meant = nearest(
-      given,
-      PROGRAM.commands.flatMap(({ name }) => [name, name.split(" ")[0]!]),
-    );
-    const help = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
-    throw new UsageError(`there is no command ${JSON.stringify(given)}${help} (see orrery --help)`);
+  if (found === undefined || found.rest.some(isHelp)) {
+    const text = found === undefined ? textFor(args) : helpFor(found.row, PROGRAM.settings);
+    if (text === undefined) throw noCommand(args);
+    io.print(text);
+    return 0;
   }
   const { row, rest } = found;
-  if (rest.some(isHelp)) {
-    io.print(helpFor(row, PROGRAM.settings));
-    return 0;
-  }
   try {
     const options = readOptions(row, rest, io.environment, PROGRAM.settings);
     await refuseSameFiles(row, options, PROGRAM.settings);

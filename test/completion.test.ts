@@ -14,7 +14,7 @@ import { optionsOf } from "./support/options.ts";
 async function scriptFor(shell: string): Promise<string> {
   let printed = "";
   const world = { print: (text: string) => (printed += text) } as unknown as CommandIo;
-  await completion(optionsOf("completion", [shell]), world, PROGRAM.commands, PROGRAM.settings);
+  await completion(optionsOf("completion", [shell]), world, PROGRAM);
   return printed;
 }
 

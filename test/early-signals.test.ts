@@ -32,7 +32,7 @@ test("from the first listener on there is always one, and in the end one of each
     signals.map((signal) => process.listenerCount(signal)),
     signals.map(() => 1),
   );
-  takeSignals(WORLD, observeNothing, await openConsole());
+  takeSignals(WORLD, { console: await openConsole(), observe: observeNothing });
   assert.deepEqual(
     signals.map((signal) => process.listenerCount(signal)),
     signals.map(() => 1),

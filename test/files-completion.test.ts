@@ -22,7 +22,7 @@ describe("completion of files in bash", { skip: !hasBash && "bash is not install
     mkdirSync(join(folder, "my rows"));
     mkdirSync(join(folder, "it's 2: rows"));
     const world = { print: (text: string) => (script += text) } as unknown as CommandIo;
-    await completion(optionsOf("completion", ["bash"]), world, PROGRAM.commands, PROGRAM.settings);
+    await completion(optionsOf("completion", ["bash"]), world, PROGRAM);
   });
 
   /** @param words as they were typed, quotes included */

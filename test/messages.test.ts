@@ -9,7 +9,7 @@ import type { CommandIo } from "../src/cli/command.ts";
 import { helpFor } from "../src/cli/help.ts";
 import { createKey } from "../src/cli/keys.ts";
 import { type Environment, type Options, UsageError } from "../src/cli/options.ts";
-import { reportUnknownVariables } from "../src/cli/variables.ts";
+import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import type { CommandRow } from "../src/cli/command.ts";
 import { refuseSameFiles } from "../src/cli/named-files.ts";
-import { UsageError } from "../src/cli/options.ts";
+import { positionalsOf, UsageError } from "../src/cli/options.ts";
 import { PROGRAM } from "../src/features.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { optionsOf } from "./support/options.ts";
@@ -33,7 +33,7 @@ async function check(row: CommandRow, given: Readonly<Record<string, string>>): 
   const own = PROGRAM.settings.filter(({ commands, required }) => required && commands.includes(row.name));
   const values = { ...Object.fromEntries(own.map(({ flag }) => [flag, REQUIRED[flag]!])), ...flags };
   const args = Object.entries(values).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const words = row.positionals.map(() => DIR);
+  const words = positionalsOf(row).map(() => DIR);
   await refuseSameFiles(row, optionsOf(row.name, [...args, ...words]), PROGRAM.settings);
 }
 
@@ -65,7 +65,7 @@ function folderIn(t: TestContext): string {
 describe("a file that a setting has written", () => {
   for (const row of PROGRAM.commands) {
     const own = PROGRAM.settings.filter(({ commands, path }) => path && commands.includes(row.name));
-    const others = [...own.map(({ flag }) => flag), ...row.positionals.filter((name) => name === "DIR")];
+    const others = [...own.map(({ flag }) => flag), ...positionalsOf(row).filter((name) => name === "DIR")];
     for (const { flag } of own.filter(({ path }) => path === "written")) {
       for (const other of others.filter((name) => name !== flag)) {
         it(`${row.name}: --${flag} cannot be that of ${other}, however it is spelt`, async (t) => {

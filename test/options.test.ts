@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { helpFor } from "../src/cli/help.ts";
-import { type Environment, type Options, UsageError } from "../src/cli/options.ts";
+import { type Environment, type Options, positionalsOf, UsageError } from "../src/cli/options.ts";
 import { PROGRAM } from "../src/features.ts";
 import { httpFrom } from "../src/http/server.ts";
 import {
@@ -175,7 +175,7 @@ describe("variables", () => {
     for (const { name } of PROGRAM.commands) {
       const needed = settingsOf(PROGRAM.settings, name).filter(({ required }) => required);
       const args = needed.flatMap(({ flag }) => [`--${flag}`, "x"]);
-      const words = PROGRAM.commands.find((row) => row.name === name)!.positionals;
+      const words = positionalsOf(PROGRAM.commands.find((row) => row.name === name)!);
       for (const setting of settingsOf(PROGRAM.settings, name)) {
         if (setting.required) continue;
         const { flag } = setting;

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { judgeConditions } from "../api/conditions.ts";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
-import type { StoredFile } from "../api/pages/file.ts";
+import type { PageFile } from "../api/pages/file.ts";
 import { readPages } from "../api/pages/read.ts";
 import { DASHBOARD } from "./dashboard-source.ts";
 import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
@@ -17,7 +17,7 @@ import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
 const gunzipped = promisify(gunzip);
 
 /** The page runs its own script and no other, speaks to this server alone, makes no markup of text, and stands in no frame. */
-function policyOf({ allows }: StoredFile): string {
+function policyOf({ allows }: PageFile): string {
   return [
     "default-src 'none'",
     `script-src ${allows!.script}`,

@@ -32,7 +32,7 @@ import {
 } from "./headers.ts";
 import type { PageServer } from "./pages/page-server.ts";
 import { readParameters } from "./parameters.ts";
-import { createRouter, type Match } from "./router.ts";
+import { createRouter, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
 /** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */
@@ -149,7 +149,7 @@ interface Running extends Call {
 function run(
   ask: Ask,
   state: State,
-  { route, id }: Match,
+  { route, id }: RouteMatch,
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {

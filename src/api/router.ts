@@ -7,7 +7,7 @@
 import type { Route } from "./handlers/route.ts";
 
 /** A path that was recognised. */
-export interface Match {
+export interface RouteMatch {
   readonly route: Route;
   /** The text in place of `:id`, or "". */
   readonly id: string;
@@ -25,8 +25,11 @@ interface Pattern {
  * @param base prefix of every path
  * @returns a function from a path to its match
  */
-export function createRouter(routes: readonly Route[], base: string): (path: string) => Match | undefined {
-  const fixed = new Map<string, Match>();
+export function createRouter(
+  routes: readonly Route[],
+  base: string,
+): (path: string) => RouteMatch | undefined {
+  const fixed = new Map<string, RouteMatch>();
   const patterns: Pattern[] = [];
   for (const route of routes) {
     const [prefix, suffix] = `${base}${route.path}`.split(":id");

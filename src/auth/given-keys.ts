@@ -97,22 +97,21 @@ export function checkKeys(
   prefixes: Record<KeyKind, string>,
   who = "openOrrery",
 ): void {
-  const refuse = (problem: string): never => {
-    throw new TypeError(`${who}: ${problem}`);
-  };
+  const problemOf = (problem: string): TypeError => new TypeError(`${who}: ${problem}`);
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
     // It may be a token.
-    if (!isObject(key)) return refuse(`keys[${at}] must be an object, is a ${typeof key}`);
+    if (!isObject(key)) throw problemOf(`keys[${at}] must be an object, is a ${typeof key}`);
     const unknown = problemWithNames(key, FIELDS, `field of keys[${at}]`);
-    if (unknown !== undefined) refuse(unknown);
+    if (unknown !== undefined) throw problemOf(unknown);
     const given = key as unknown as GivenKey;
     const { id } = given;
-    if (typeof id !== "string" || id === "") refuse(`keys[${at}]: id must be a text that is not empty`);
+    if (typeof id !== "string" || id === "")
+      throw problemOf(`keys[${at}]: id must be a text that is not empty`);
     const problem = problemWithKey(given, prefixes);
-    if (problem !== "") refuse(`key ${JSON.stringify(id)}: ${problem}`);
+    if (problem !== "") throw problemOf(`key ${JSON.stringify(id)}: ${problem}`);
     for (const own of [`id ${id}`, recordOf(given).sha256.toLowerCase()]) {
-      if (seen.has(own)) refuse(`key ${JSON.stringify(id)}: its id or token was given before`);
+      if (seen.has(own)) throw problemOf(`key ${JSON.stringify(id)}: its id or token was given before`);
       seen.add(own);
     }
   }

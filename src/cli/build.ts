@@ -1,12 +1,14 @@
-/** `orrery build`: a snapshot prepared for a fast start. */
+/** `orrery build`: a snapshot prepared for a fast start; and `orrery rollback`, which publishes an earlier one again. */
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { keepEarlier } from "../files/earlier.ts";
+import { findEarlier, keepEarlier } from "../files/earlier.ts";
 import { claimFolder } from "../files/folders.ts";
+import { OccupiedError } from "../files/publish.ts";
 import { versionsOf } from "../files/versions.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
+import { loadSnapshot } from "../snapshot/load.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
 import { refuseShrunk, ShrunkError } from "../snapshot/shrink-guard.ts";
 import { systemErrorText } from "../util/system-error.ts";
@@ -16,9 +18,9 @@ import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
 
 /** What a build makes; the first is always there. */
-export const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
+const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 
-/** Runs the command. */
+/** `build` */
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
@@ -55,4 +57,34 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     throw new ProblemsError(result.problems);
   }
   io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
+}
+
+/** How many earlier versions there are, in words. */
+function countText(count: number): string {
+  return `${count || "no"} earlier version${count > 1 ? "s" : ""}`;
+}
+
+/** `rollback` */
+export async function rollback(options: Options<"rollback">, io: CommandIo): Promise<void> {
+  const dir = options.positionals[0]!;
+  refuseAddress("DIR", dir);
+  const { to, maxSnapshotBytes: maxBytes } = options.values;
+  const cannot = (error: unknown): never => {
+    const why = error instanceof OccupiedError ? error.message : systemErrorText(error);
+    throw why === undefined ? error : new CommandError(`${dir}: ${why}`);
+  };
+  const found = await findEarlier(dir, to, PUBLISHED_FILES).catch(cannot);
+  if (typeof found === "number") {
+    const there = found > 1 ? "there are only" : found === 1 ? "there is only" : "there is";
+    throw new CommandError(`${dir}: ${there} ${countText(found)} to publish again`);
+  }
+  // What cannot be served is not published.
+  const loaded = await loadSnapshot(found.folder, { maxBytes });
+  if (!loaded.ok) throw new ProblemsError(loaded.problems);
+  await found.publish().catch(cannot);
+  const { store, createdAt } = loaded;
+  const of = createdAt === undefined ? "" : `, data of ${createdAt}`;
+  io.complain(
+    `orrery: published again generation ${store.id}${of}: ${found.folder}; ${countText(found.older)} left\n`,
+  );
 }

@@ -70,7 +70,11 @@ async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loa
 }
 
 /** Runs the command. */
-export async function check(options: Options<"check">, io: CommandIo, program: Program): Promise<void> {
+export async function checkSnapshot(
+  options: Options<"check">,
+  io: CommandIo,
+  program: Program,
+): Promise<void> {
   const { folder, repair } = await fetchSnapshot(options, io, program);
   const bar = startProgress(io, "reading");
   const load = options.values.noIndex ? loadSnapshot : loadAsServed;

@@ -31,12 +31,10 @@ export interface CommandIo {
 export interface CommandRow<C extends Command = Command> {
   /** Its words, in order. */
   readonly name: C;
-  /** Of a feature's command: the one of the core that it follows in lists. */
+  /** For a feature's command: the one of the core that it follows in lists. */
   readonly after?: string;
-  /** What stands behind the words, for help texts. */
+  /** The words that it takes beside its settings, and the settings that it needs. */
   readonly usage: string;
-  /** Words it takes beside its settings. */
-  readonly positionals: readonly string[];
   readonly summary: string;
   /** Does the work; resolves when done. */
   run(options: Options<C>, io: CommandIo, program: Program): Promise<void>;

@@ -1,21 +1,40 @@
 /** `orrery completion SHELL`: what a shell needs to complete command lines, made from the tables of commands and settings. */
 
 import { type Setting, settingsOf } from "../settings/settings.ts";
-import type { CommandIo, CommandRow } from "./command.ts";
-import { type Options, UsageError } from "./options.ts";
+import type { CommandIo, CommandRow, Program } from "./command.ts";
+import { type Options, positionalsOf, UsageError } from "./options.ts";
 
-/** What may stand behind a flag: some words, on or off or nothing, a file, a folder, anything, or nothing at all. */
-type Argument = readonly string[] | "switch" | "file" | "folder" | "any" | "none";
-
-function argumentOf({ kind, choices, value }: Setting): Argument {
-  if (kind === "flag") return "switch";
-  if (choices !== undefined) return choices;
-  if (value === "FILE") return "file";
-  return value?.startsWith("DIR") ? "folder" : "any";
+/** A text between single quotes, for every shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What is offered for a boolean. */
-const SWITCH = ["on", "off"] as const;
+/** A text inside zsh's `_arguments` and `_describe`, where brackets and colons have a meaning. */
+function plain(text: string): string {
+  return text.replaceAll(/[[\]:\\]/g, "\\$&");
+}
+
+/** How each shell is told of a flag's value. */
+interface ValueText {
+  readonly bash: string;
+  readonly zsh: string;
+  readonly fish: string;
+}
+
+function valueTextOf({ kind, choices, value }: Setting): ValueText {
+  // It may be left out, so that the next word is offered as well.
+  if (kind === "flag") return { bash: "values='on off'", zsh: "::value:(on off)", fish: " -a 'on off'" };
+  if (choices !== undefined) {
+    const list = quote(choices.join(" "));
+    const zsh = `:value:(${choices.map(plain).join(" ")})`;
+    return { bash: `reply=${quote(`-W ${list}`)}`, zsh, fish: ` -x -a ${list}` };
+  }
+  if (value === "FILE") return { bash: "reply='-f'", zsh: ":file:_files", fish: " -r -F" };
+  if (value?.startsWith("DIR")) {
+    return { bash: "reply='-d'", zsh: ":folder:_files -/", fish: " -x -a '(__fish_complete_directories)'" };
+  }
+  return { bash: `reply=${quote("-W ''")}`, zsh: ":value: ", fish: " -x" };
+}
 
 /** One command with its flags. */
 interface Row {
@@ -24,65 +43,56 @@ interface Row {
   readonly takesFolder: boolean;
   /** Words that it takes beside its flags, where they are known. */
   readonly words: readonly string[];
-  readonly flags: readonly { readonly flag: string; readonly meaning: string; readonly argument: Argument }[];
+  readonly flags: readonly { readonly flag: string; readonly meaning: string; readonly value?: ValueText }[];
 }
 
-const HELP = { flag: "help", meaning: "Show the options of the command.", argument: "none" } as const;
-
-function rowsOf(commands: readonly CommandRow[], settings: readonly Setting[]): Row[] {
-  return commands.map(({ name, summary, positionals }) => ({
+function rowOf(row: CommandRow, settings: readonly Setting[]): Row {
+  const { name, summary } = row;
+  const positionals = positionalsOf(row);
+  const flags = settingsOf(settings, name).map((setting) => {
+    const { flag, meaning } = setting;
+    return { flag, meaning, value: valueTextOf(setting) };
+  });
+  return {
     name,
     summary,
     takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
     words: positionals.includes("SHELL") ? Object.keys(SHELLS) : [],
-    flags: [
-      ...settingsOf(settings, name).map((setting) => ({
-        flag: setting.flag,
-        meaning: setting.meaning,
-        argument: argumentOf(setting),
-      })),
-      HELP,
-    ],
-  }));
+    flags: [...flags, { flag: "help", meaning: "Show the options of the command." }],
+  };
 }
 
-/** First words of all commands, and the second words of those that have two. */
-function words(all: readonly Row[]): { first: string[]; second: Map<string, string[]> } {
+/** All commands, by their words. */
+interface Grammar {
+  readonly rows: readonly Row[];
+  /** First words, each with its summary. */
+  readonly first: ReadonlyMap<string, string>;
+  /** Second words by the first, where there are any. */
+  readonly second: ReadonlyMap<string, readonly string[]>;
+}
+
+function grammarOf(rows: readonly Row[]): Grammar {
+  const first = new Map<string, string>();
   const second = new Map<string, string[]>();
-  for (const { name } of all) {
-    const [family, verb] = name.split(" ");
-    if (verb !== undefined) second.set(family!, [...(second.get(family!) ?? []), verb]);
+  for (const { name, summary } of rows) {
+    const [word = "", verb] = name.split(" ");
+    if (verb !== undefined) second.set(word, [...(second.get(word) ?? []), verb]);
+    first.set(word, second.get(word)?.join(", ") ?? summary);
   }
-  return { first: [...new Set(all.map(({ name }) => name.split(" ")[0]!))], second };
+  return { rows, first, second };
 }
 
-/** A text between single quotes, for every shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** Sets what bash's function replies with behind a flag. */
-function valuesInBash(argument: Exclude<Argument, "none">): string {
-  if (argument === "file") return "reply='-f'";
-  if (argument === "folder") return "reply='-d'";
-  if (argument === "any") return `reply=${quote("-W ''")}`;
-  // A boolean's value may be left out, so what comes next is offered as well.
-  if (argument === "switch") return `values=${quote(SWITCH.join(" "))}`;
-  return `reply=${quote(`-W ${quote(argument.join(" "))}`)}`;
-}
-
-function bash(all: readonly Row[]): string {
-  const { first, second } = words(all);
+function bash({ rows, first, second }: Grammar): string {
   const families = [...second].map(
     ([family, verbs]) => `    ${family}) [[ $COMP_CWORD -eq 2 ]] && words=${quote(verbs.join(" "))} ;;`,
   );
-  const commands = all.map(({ name, flags, takesFolder, words }) => {
+  const commands = rows.map(({ name, flags, takesFolder, words }) => {
     const list = [...words, ...flags.map(({ flag }) => `--${flag}`)].join(" ");
     return `    ${quote(name)}) words=${quote(list)}; folders=${takesFolder ? 1 : 0} ;;`;
   });
-  const values = all.flatMap(({ name, flags }) =>
-    flags.flatMap(({ flag, argument }) =>
-      argument === "none" ? [] : [`    ${quote(`${name} --${flag}`)}) ${valuesInBash(argument)} ;;`],
+  const values = rows.flatMap(({ name, flags }) =>
+    flags.flatMap(({ flag, value }) =>
+      value === undefined ? [] : [`    ${quote(`${name} --${flag}`)}) ${value.bash} ;;`],
     ),
   );
   return `# bash completion for orrery: source this file, or put it into the folder of your completions.
@@ -110,7 +120,7 @@ _orrery() {
   if [[ $previous == = ]]; then previous=\${COMP_WORDS[at-2]}; whole==; fi
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _orrery_offer -W ${quote([...first, "--help", "--version"].join(" "))}
+    _orrery_offer -W ${quote([...first.keys(), "--help", "--version"].join(" "))}
     return
   fi
   case $command in
@@ -140,33 +150,17 @@ complete -o filenames -F _orrery orrery
 `;
 }
 
-function zsh(all: readonly Row[]): string {
-  const { first, second } = words(all);
-  /** A text inside `_arguments` and `_describe`, where brackets and colons have a meaning. */
-  const plain = (text: string): string => text.replaceAll(/[[\]:\\]/g, "\\$&");
-  const action = (argument: Argument): string => {
-    if (argument === "file") return ":file:_files";
-    if (argument === "folder") return ":folder:_files -/";
-    if (argument === "any") return ":value: ";
-    // Two colons: it may be left out.
-    if (argument === "switch") return `::value:(${SWITCH.join(" ")})`;
-    return `:value:(${(argument as string[]).map(plain).join(" ")})`;
-  };
-  const commands = all.map(({ name, flags, takesFolder, words }) => {
-    const specs = flags.map(({ flag, meaning, argument }) =>
-      quote(
-        argument === "none"
-          ? `--${flag}[${plain(meaning)}]`
-          : `*--${flag}=[${plain(meaning)}]${action(argument)}`,
-      ),
-    );
+function zsh({ rows, first, second }: Grammar): string {
+  const commands = rows.map(({ name, flags, takesFolder, words }) => {
+    const specs = flags.map(({ flag, meaning, value }) => {
+      const about = `[${plain(meaning)}]`;
+      return quote(value === undefined ? `--${flag}${about}` : `*--${flag}=${about}${value.zsh}`);
+    });
     const word = words.length > 0 ? ` ${quote(`:word:(${words.join(" ")})`)}` : "";
     const rest = takesFolder ? ` ${quote("*:folder:_files -/")}` : word;
     return `    ${quote(name)}) _arguments ${specs.join(" ")}${rest} ;;`;
   });
-  const summaryOf = (word: string): string =>
-    all.find(({ name }) => name === word)?.summary ?? `${second.get(word)?.join(", ")}`;
-  const described = first.map((word) => quote(`${word}:${plain(summaryOf(word))}`));
+  const described = Array.from(first, ([word, summary]) => quote(`${word}:${plain(summary)}`));
   const families = [...second].map(
     ([family, verbs]) =>
       `    ${family}) if (( CURRENT == 3 )); then compadd ${verbs.join(" ")}; return; fi; command="$command $words[3]"; shift words; (( CURRENT-- )) ;;`,
@@ -192,61 +186,44 @@ if [[ $funcstack[1] == _orrery ]]; then _orrery "$@"; else compdef _orrery orrer
 `;
 }
 
-function fish(all: readonly Row[]): string {
-  const { first, second } = words(all);
+function fish({ rows, first, second }: Grammar): string {
   const lines = ["# fish completion for orrery: put it as orrery.fish into the folder of your completions."];
   const line = (condition: string, rest: string): void => {
     lines.push(`complete -c orrery -n ${quote(condition)} ${rest}`);
   };
   lines.push("complete -c orrery -f");
-  for (const word of first) {
-    const summary = all.find(({ name }) => name === word)?.summary ?? second.get(word)!.join(", ");
-    line("__fish_use_subcommand", `-a ${word} -d ${quote(summary)}`);
-  }
+  for (const [word, summary] of first) line("__fish_use_subcommand", `-a ${word} -d ${quote(summary)}`);
   for (const [family, verbs] of second) {
     const none = `__fish_seen_subcommand_from ${family}; and not __fish_seen_subcommand_from ${verbs.join(" ")}`;
     for (const verb of verbs) {
-      const { summary } = all.find(({ name }) => name === `${family} ${verb}`)!;
+      const { summary } = rows.find(({ name }) => name === `${family} ${verb}`)!;
       line(none, `-a ${verb} -d ${quote(summary)}`);
     }
   }
-  for (const { name, flags, takesFolder, words } of all) {
+  for (const { name, flags, takesFolder, words } of rows) {
     const seen = name
       .split(" ")
       .map((word) => `__fish_seen_subcommand_from ${word}`)
       .join("; and ");
     if (takesFolder) line(seen, "-a '(__fish_complete_directories)'");
     if (words.length > 0) line(seen, `-a ${quote(words.join(" "))}`);
-    for (const { flag, meaning, argument } of flags) {
-      const value =
-        argument === "none"
-          ? ""
-          : argument === "file"
-            ? " -r -F"
-            : argument === "folder"
-              ? " -x -a '(__fish_complete_directories)'"
-              : argument === "any"
-                ? " -x"
-                : argument === "switch"
-                  ? ` -a ${quote(SWITCH.join(" "))}`
-                  : ` -x -a ${quote((argument as string[]).join(" "))}`;
-      line(seen, `-l ${flag}${value} -d ${quote(meaning)}`);
+    for (const { flag, meaning, value } of flags) {
+      line(seen, `-l ${flag}${value?.fish ?? ""} -d ${quote(meaning)}`);
     }
   }
   return `${lines.join("\n")}\n`;
 }
 
-const SHELLS: Readonly<Record<string, (all: readonly Row[]) => string>> = { bash, zsh, fish };
+const SHELLS: Readonly<Record<string, (grammar: Grammar) => string>> = { bash, zsh, fish };
 
 /** Runs the command. */
 export async function completion(
   options: Options<"completion">,
   io: CommandIo,
-  commands: readonly CommandRow[],
-  settings: readonly Setting[],
+  { commands, settings }: Program,
 ): Promise<void> {
   const shell = options.positionals[0]!;
   const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (make === undefined) throw new UsageError(`SHELL: must be one of ${Object.keys(SHELLS).join(", ")}`);
-  io.print(make(rowsOf(commands, settings)));
+  io.print(make(grammarOf(commands.map((row) => rowOf(row, settings)))));
 }

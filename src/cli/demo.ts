@@ -5,15 +5,12 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeKey } from "../auth/keys-file.ts";
-import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
 import { defaultsOf } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo, Program } from "./command.ts";
-import { openConsole } from "./console.ts";
 import { CommandError, type Options, readPrefixes } from "./options.ts";
-import { accessWriter, listeningLine, openLog, reportWithoutEffect, start, takeSignals } from "./serve.ts";
-import { reportUnknownVariables } from "./variables.ts";
+import { openLog, runServer } from "./serve.ts";
 
 /** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
 async function makePlace(prefix: string): Promise<{ keys: string; token: string; sample: string }> {
@@ -37,29 +34,12 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
-  const console = await openConsole(values.logFile, values.logFormat);
-  const observe = openLog(options, console);
-  const signals = takeSignals(io, observe, console);
-  reportUnknownVariables(io.environment, program.settings, observe);
-  reportWithoutEffect(options, observe);
+  const log = await openLog(options);
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const server = await start(
-    {
-      ...{ settings, features: program.features, admin, http: httpFrom(values), observe },
-      writeAccess: accessWriter(console),
-    },
-    options.names,
-    io,
-    console,
-  );
-  const stopped = signals.handTo(server);
-  await console.announce(listeningLine(server));
-  await console.announce(`curl -s -H 'Authorization: Bearer ${token}' '${server.url}/worlds?limit=3'\n`);
-  if (server.adminUrl !== undefined) await console.announce(`orrery admin on ${server.adminUrl}\n`);
-  if (server.pagesUrl !== undefined) await console.announce(`API reference on ${server.pagesUrl}\n`);
-  await stopped;
-  await console.flush();
-  // As for serve: a load that is still under way must not keep the process.
-  io.exit(0);
+  await runServer(options, { io, program, log }, { settings, admin }, ({ url, adminUrl, pagesUrl }) => [
+    `curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`,
+    ...(adminUrl === undefined ? [] : [`orrery admin on ${adminUrl}\n`]),
+    ...(pagesUrl === undefined ? [] : [`API reference on ${pagesUrl}\n`]),
+  ]);
 }

@@ -8,7 +8,7 @@ import { ROW_FILES } from "../model/model.ts";
 import { nameOf, type Setting, settingsOf } from "../settings/settings.ts";
 import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { CommandRow } from "./command.ts";
-import { type Options, UsageError } from "./options.ts";
+import { type Options, positionalsOf, UsageError } from "./options.ts";
 
 /** Names that files of a snapshot have in its folder. */
 const OF_SNAPSHOTS: ReadonlySet<string> = new Set([MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]);
@@ -29,17 +29,14 @@ interface Place {
   readonly base: string;
 }
 
-function namedBy(
-  { name: command, positionals }: CommandRow,
-  options: Options,
-  table: readonly Setting[],
-): Named[] {
-  const words = positionals.flatMap((name, at) =>
+function namedBy(row: CommandRow, options: Options, table: readonly Setting[]): Named[] {
+  const words = positionalsOf(row).flatMap((name, at) =>
     name.startsWith("DIR") ? [{ name, path: options.positionals[at]!, isWritten: false }] : [],
   );
   const names: Readonly<Record<string, string>> = options.names;
-  const settings = settingsOf(table, command).flatMap(({ flag, path: use }) => {
-    const path = Object.entries(options.values).find(([name]) => name === nameOf(flag))?.[1];
+  const values = options.values as Readonly<Record<string, unknown>>;
+  const settings = settingsOf(table, row.name).flatMap(({ flag, path: use }) => {
+    const path = values[nameOf(flag)];
     if (use === undefined || typeof path !== "string") return [];
     return [{ name: names[nameOf(flag)]!, path, isWritten: use === "written" }];
   });
@@ -74,21 +71,18 @@ export async function refuseSameFiles(
   table: readonly Setting[],
 ): Promise<void> {
   const all = namedBy(row, options, table);
-  const written = all.filter(({ isWritten }) => isWritten);
-  if (written.length === 0) return;
-  const places = new Map(
-    await Promise.all(all.map(async (named) => [named, await placeOf(named.path)] as const)),
+  if (!all.some(({ isWritten }) => isWritten)) return;
+  const placed = await Promise.all(
+    all.map(async (named) => ({ ...named, place: await placeOf(named.path) })),
   );
-  for (const one of written) {
-    const place = places.get(one);
-    if (place === undefined) continue;
-    for (const other of all) {
-      const its = other === one ? undefined : places.get(other);
-      if (its === undefined) continue;
-      if (its.file === place.file)
-        throw new UsageError(`${one.name}: is the same file as ${other.name}: ${one.path}`);
-      if (its.file === place.folder && OF_SNAPSHOTS.has(place.base))
-        throw new UsageError(`${one.name}: would be a file of the snapshot in ${other.name}: ${one.path}`);
+  for (const { name, path, isWritten, place } of placed) {
+    if (!isWritten || place === undefined) continue;
+    for (const other of placed) {
+      if (other.name === name || other.place === undefined) continue;
+      if (other.place.file === place.file)
+        throw new UsageError(`${name}: is the same file as ${other.name}: ${path}`);
+      if (other.place.file === place.folder && OF_SNAPSHOTS.has(place.base))
+        throw new UsageError(`${name}: would be a file of the snapshot in ${other.name}: ${path}`);
     }
   }
 }

@@ -68,6 +68,14 @@ export interface Options<C extends Command = Command> {
   readonly withoutEffect: readonly WithoutEffect[];
 }
 
+/** The words that a command takes beside its settings: they stand first in its usage. */
+export function positionalsOf({ usage }: { readonly usage: string }): string[] {
+  return usage
+    .replace(/--.*/, "")
+    .split(" ")
+    .filter((word) => word !== "");
+}
+
 type Given = string | string[] | undefined;
 
 /**
@@ -189,13 +197,14 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
  * @throws {UsageError} naming what is wrong
  */
 export function readOptions<C extends Command>(
-  { name: command, positionals }: { readonly name: C; readonly positionals: readonly string[] },
+  row: { readonly name: C; readonly usage: string },
   args: readonly string[],
   environment: Environment,
   table: readonly Setting[],
 ): Options<C> {
+  const { name: command } = row;
   const settings = settingsOf(table, command);
-  const parsed = parse(settings, args, positionals);
+  const parsed = parse(settings, args, positionalsOf(row));
   const values: Record<string, unknown> = {};
   const names: Record<string, string> = {};
   const given = new Set<string>();

@@ -9,7 +9,7 @@ const PATIENCE_MS = 400;
 /** Goes to the start of a terminal's line and clears it. */
 export const CLEAR_LINE = "\r\u001b[K";
 
-/** A bar under way. */
+/** A bar that is shown. */
 export interface ProgressBar {
   /** Shows a share, from 0 to 1, and some words on it. */
   readonly show: (share: number, words?: string) => void;
@@ -20,7 +20,7 @@ export interface ProgressBar {
 /** The terminal to show a bar on, if it is one. */
 export type BarPlace = Pick<CommandIo, "isTerminal" | "complain" | "columns">;
 
-/** Starts a bar with a word on what is going on, and on what comes behind it. */
+/** Starts a bar. @param what goes on @param whatNext follows */
 export function startProgress(
   { isTerminal, complain, columns }: BarPlace,
   what: string,

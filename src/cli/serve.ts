@@ -11,7 +11,9 @@ import { AdminListenError } from "../server/admin.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { SettingError } from "../settings/setting-error.ts";
+import { readsVariable, type Setting, variableOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
+import { nearest } from "../util/nearest.ts";
 import {
   IGNORED_SIGNALS,
   REOPEN_SIGNAL,
@@ -23,6 +25,7 @@ import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import {
   CommandError,
+  type Environment,
   nameSetting,
   type Options,
   ProblemsError,
@@ -31,20 +34,22 @@ import {
 } from "./options.ts";
 import { startProgress } from "./progress.ts";
 import { sourceOf } from "./source.ts";
-import { reportUnknownVariables } from "./variables.ts";
 
-/** The log of a server. Where it would stand beside the listening line, it does not say that once more. */
-export function openLog(options: Options<"serve" | "demo">, { log, isOneTerminal }: Console): Observe {
-  return createLog(options.values.logLevel, log, new Set(isOneTerminal ? (["listening"] as const) : []));
+/** The outputs of a server, and its log. */
+export interface ServerLog {
+  readonly console: Console;
+  readonly observe: Observe;
 }
 
-/** What takes lines of the access log; undefined where people read it, who get them like others. */
-export function accessWriter({ log }: Console): ServerOptions["writeAccess"] {
-  return log.isPretty ? undefined : (lines) => log.write(lines, true);
+/** Opens them. Where the log would stand beside the listening line, it does not say that once more. @throws {CommandError} */
+export async function openLog({ values }: Options<"serve"> | Options<"demo">): Promise<ServerLog> {
+  const console = await openConsole(values.logFile, values.logFormat);
+  const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
+  return { console, observe: createLog(values.logLevel, console.log, unsaid) };
 }
 
 /** Starts a server, or says in one line (or a line a problem) why not. @param names of its settings, for messages */
-export async function start(
+async function start(
   options: ServerOptions,
   names: Readonly<Record<string, string>>,
   { columns }: CommandIo,
@@ -92,14 +97,15 @@ export async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** What the process's signals do: nothing much while it starts, then what the server can do. */
-export interface Signals {
-  /** From now on signals go to the server; resolves when one has stopped it. */
-  readonly handTo: (server: RunningServer) => Promise<void>;
-}
-
-/** Takes over what {@link holdSignals} held. */
-export function takeSignals(io: CommandIo, observe: Observe, console: Console): Signals {
+/**
+ * Takes over what {@link holdSignals} held: a signal ends a process that starts.
+ *
+ * @returns hands further signals to the server; resolves when one has stopped it
+ */
+export function takeSignals(
+  io: CommandIo,
+  { console, observe }: ServerLog,
+): (server: RunningServer) => Promise<void> {
   let server: RunningServer | undefined;
   let stopping = false;
   let stopped = (_done: Promise<void>): void => {};
@@ -129,19 +135,12 @@ export function takeSignals(io: CommandIo, observe: Observe, console: Console): 
     process.on(signal, signal === REOPEN_SIGNAL && reopenLog !== undefined ? reopen : ignore);
   }
   for (const signal of releaseSignals()) ignore(signal);
-  return {
-    handTo(running) {
-      server = running;
-      return new Promise((resolve) => {
-        stopped = resolve;
-      });
-    },
+  return (running) => {
+    server = running;
+    return new Promise((resolve) => {
+      stopped = resolve;
+    });
   };
-}
-
-/** The line that says that requests are accepted. */
-export function listeningLine(server: RunningServer): string {
-  return `orrery listening on ${server.url} generation=${server.generation()}\n`;
 }
 
 /** Refuses to share a port where that cannot be. @throws {UsageError} */
@@ -152,9 +151,65 @@ function checkSharing({ values, names }: Options<"serve">): void {
   if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
 }
 
-/** Tells of settings that somebody relies on and that do nothing here. */
-export function reportWithoutEffect({ withoutEffect }: Options<"serve" | "demo">, observe: Observe): void {
-  for (const found of withoutEffect) observe({ kind: "settings-without-effect", ...found });
+/** What the variables of all settings begin with. */
+const PREFIX = "ORRERY_";
+
+/**
+ * Reports each variable that no command reads, with the one that may be meant: a name that was mistyped would otherwise
+ * leave its setting at the default without a word. Empty variables count as absent.
+ */
+export function reportUnknownVariables(
+  environment: Environment,
+  settings: readonly Setting[],
+  observe: Observe,
+): void {
+  const known = settings
+    .filter(({ flag, commands }) => commands.some((command) => readsVariable(command, flag)))
+    .map(({ flag }) => variableOf(flag));
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith(PREFIX) || !value || known.includes(variable)) continue;
+    // Compared without what all have in common, which would make everything alike.
+    const meant = nearest(
+      variable.slice(PREFIX.length),
+      known.map((name) => name.slice(PREFIX.length)),
+    );
+    observe({
+      kind: "variable-unknown",
+      variable,
+      ...(meant === undefined ? {} : { meant: PREFIX + meant }),
+    });
+  }
+}
+
+/**
+ * Runs a server until a signal stops it.
+ *
+ * @param own what this command says of the server
+ * @param lines what is printed after the listening line
+ */
+export async function runServer(
+  options: Options<"serve"> | Options<"demo">,
+  { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
+  own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
+  lines: (server: RunningServer) => readonly string[] = () => [],
+): Promise<void> {
+  const { console, observe } = log;
+  const handTo = takeSignals(io, log);
+  reportUnknownVariables(io.environment, program.settings, observe);
+  // Settings that somebody relies on and that do nothing here.
+  for (const found of options.withoutEffect) observe({ kind: "settings-without-effect", ...found });
+  // People who read the log get lines of the access log like others.
+  const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
+  const { features } = program;
+  const started = { ...own, features, http: httpFrom(options.values), observe, writeAccess };
+  const server = await start(started, options.names, io, console);
+  const stopped = handTo(server);
+  await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
+  for (const line of lines(server)) await console.announce(line);
+  await stopped;
+  await console.flush();
+  // A load that goes on must not keep the process.
+  io.exit(0);
 }
 
 /** Refuses a file of counts that is a file of something else. What cannot be read yet is the log's matter. @throws {CommandError} */
@@ -169,32 +224,14 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
 /** Runs the command. */
 export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
-  const console = await openConsole(values.logFile, values.logFormat);
-  const observe = openLog(options, console);
+  const log = await openLog(options);
   readPrefixes(options);
-  const { features } = program;
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
-  const started: ServerOptions = {
-    settings: values,
-    ...{ features, source },
-    sharedLimits: await features.shareLimits?.(values).catch((error: unknown) => {
-      throw nameSetting(error, names);
-    }),
-    admin: await program.readAdmin?.(options, false),
-    http: httpFrom(values),
-    observe,
-    writeAccess: accessWriter(console),
-  };
-  const signals = takeSignals(io, observe, console);
-  reportUnknownVariables(io.environment, program.settings, observe);
-  reportWithoutEffect(options, observe);
-  const server = await start(started, names, io, console);
-  const stopped = signals.handTo(server);
-  await console.announce(listeningLine(server));
-  await stopped;
-  await console.flush();
-  // A load that is still under way must not keep the process.
-  io.exit(0);
+  const sharedLimits = await program.features.shareLimits?.(values).catch((error: unknown) => {
+    throw nameSetting(error, names);
+  });
+  const admin = await program.readAdmin?.(options, false);
+  await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
 }

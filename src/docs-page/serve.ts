@@ -11,7 +11,7 @@ import { constants, gunzip, gzip } from "node:zlib";
 import { judgeConditions } from "../api/conditions.ts";
 import { FAULT_BODIES } from "../api/headers.ts";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
-import { hashOf, type PagesSource, type StoredFile } from "../api/pages/file.ts";
+import { type PageFile, type PagesSource, pageHash } from "../api/pages/file.ts";
 import type { PageRequest, PageServer } from "../api/pages/page-server.ts";
 import { readPages } from "../api/pages/read.ts";
 import { sliceAll } from "../model/body.ts";
@@ -75,18 +75,18 @@ const gzipped = promisify(gzip);
 
 /** The file with what the server says of itself. */
 async function fillIn(
-  file: StoredFile,
+  file: PageFile,
   { text, by }: NonNullable<PageServerOptions["fill"]>,
-): Promise<StoredFile> {
+): Promise<PageFile> {
   if (file.isHashed) return file;
   const whole = String(await gunzipped(Buffer.from(file.gzip, "base64")));
   if (!whole.includes(text)) return file;
   const filled = whole.replaceAll(text, by);
   const bytes = await gzipped(filled, { level: constants.Z_BEST_COMPRESSION });
-  return { ...file, hash: hashOf(filled), gzip: bytes.toString("base64") };
+  return { ...file, hash: pageHash(filled), gzip: bytes.toString("base64") };
 }
 
-function prepare({ path, type, hash, isHashed, gzip }: StoredFile, isCrossOrigin: boolean): [string, File] {
+function prepare({ path, type, hash, isHashed, gzip }: PageFile, isCrossOrigin: boolean): [string, File] {
   const bytes = Buffer.from(gzip, "base64");
   const isHtml = type.startsWith("text/html");
   const own = `Content-Type: ${type}\r\n${NO_SNIFFING}${isHtml ? SAFETY : ""}`;

@@ -8,7 +8,6 @@ export const GENERATE_COMMANDS: CommandRows<"generate"> = [
     name: "generate",
     after: "build",
     usage: "--out DIR",
-    positionals: [],
     summary: "Create a synthetic snapshot.",
     run: async (options, world) => (await import("./command.ts")).generate(options, world),
   },

@@ -36,7 +36,7 @@ export type CoreCommand =
  * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
  * alone is on), or text that may be given many times or joined by commas.
  */
-export type Kind = "text" | "integer" | "number" | "choice" | "flag" | "list";
+export type SettingKind = "text" | "integer" | "number" | "choice" | "flag" | "list";
 
 /** One row of the table. */
 export interface Setting<C extends string = string> {
@@ -44,7 +44,7 @@ export interface Setting<C extends string = string> {
   readonly flag: string;
   /** Of a feature's setting of a command of the core: the flag of the core that it follows in lists. */
   readonly after?: string;
-  readonly kind: Kind;
+  readonly kind: SettingKind;
   /** What stands for the value in help texts. */
   readonly value?: string;
   /** As it would be written; a boolean without one is off. */

@@ -8,7 +8,6 @@ export const VERIFY_COMMANDS: CommandRows<"verify"> = [
     name: "verify",
     after: "build",
     usage: "DIR --against URL --token-file FILE",
-    positionals: ["DIR"],
     summary: "Compare what a snapshot would answer with what another server does.",
     run: async (options, world, program) => (await import("./command.ts")).verify(options, world, program),
   },

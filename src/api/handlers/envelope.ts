@@ -15,7 +15,7 @@ function page(data: Slices | string, total: number, { limit, offset }: Parameter
 }
 
 /** A text that is JSON already, as a single resource. */
-export function one(text: string): Outcome {
+export function oneText(text: string): Outcome {
   return { body: `{"data":${text}}` };
 }
 
@@ -27,7 +27,7 @@ const ONE_END = "}";
 
 /** One row as a single resource. */
 export function oneRow(block: Block, row: number): Outcome {
-  if (!PREFERS_BYTES) return one(rowText(block, row));
+  if (!PREFERS_BYTES) return oneText(rowText(block, row));
   const slices = sliceRange(block, row, row + 1);
   return {
     body: { length: ONE_HEAD.length + slices.length + ONE_END.length, head: ONE_HEAD, slices, end: ONE_END },

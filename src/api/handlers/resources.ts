@@ -4,7 +4,7 @@ import type { FaultName } from "../../model/fault.ts";
 import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 import { findId } from "../../store/ids.ts";
 import { rowsOf } from "../../store/lists.ts";
-import { one, oneRow, rowsPage, tablePage } from "./envelope.ts";
+import { oneRow, oneText, rowsPage, tablePage } from "./envelope.ts";
 import type { Call, Outcome } from "./route.ts";
 import { searchPage } from "./search.ts";
 
@@ -78,5 +78,5 @@ export const getInstance = ofRow("instances", ({ store }, row) => oneRow(store.i
 
 /** Counts of everything visible. */
 export function getStats({ store }: Call): Outcome {
-  return one(store.platformStats);
+  return oneText(store.platformStats);
 }

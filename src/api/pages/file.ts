@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 export const LIMIT = "{{limit}}";
 
 /** The hash of a file's contents, as its name and its tag hold it. */
-export function hashOf(contents: string | Uint8Array): string {
+export function pageHash(contents: string | Uint8Array): string {
   return createHash("sha256").update(contents).digest("base64url").slice(0, 16);
 }
 
@@ -34,7 +34,7 @@ export interface PagesSource {
 }
 
 /** One file of a set. */
-export interface StoredFile {
+export interface PageFile {
   /** Path of a request for it. */
   readonly path: string;
   /** Value of `Content-Type`. */

@@ -7,7 +7,7 @@ import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { hashOf, type PagesSource, type StoredFile } from "./file.ts";
+import { type PageFile, type PagesSource, pageHash } from "./file.ts";
 
 /** The packages whose files are in sets of pages. */
 export function packagesIn(sources: readonly PagesSource[]): string[] {
@@ -28,10 +28,10 @@ const TYPES: Readonly<Record<string, string>> = {
 const require = createRequire(import.meta.url);
 const compressed = promisify(gzip);
 
-async function store(path: string, contents: string | Uint8Array, isHashed: boolean): Promise<StoredFile> {
+async function store(path: string, contents: string | Uint8Array, isHashed: boolean): Promise<PageFile> {
   const bytes = await compressed(contents, { level: constants.Z_BEST_COMPRESSION });
   const type = TYPES[extname(path)] ?? TYPES[".html"]!;
-  return { path, type, hash: hashOf(contents), isHashed, gzip: bytes.toString("base64") };
+  return { path, type, hash: pageHash(contents), isHashed, gzip: bytes.toString("base64") };
 }
 
 /** Bundles scripts and styles; gives each by the name that it will have without a hash. */
@@ -51,7 +51,7 @@ function sourceOf(contents: string): string {
 }
 
 /** A page with the script and the style that it would load in the place of the elements that would load them. */
-async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8Array>): Promise<StoredFile> {
+async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8Array>): Promise<PageFile> {
   const [script, style] = ["page.js", "page.css"].map((file) => Buffer.from(loaded.get(file)!).toString());
   // Neither may hold what would end its element; the bundler writes such text otherwise.
   if (/<\/(script|style)|<!--/i.test(script! + style!))
@@ -69,7 +69,7 @@ async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8A
 }
 
 /** Makes all files of a set; a few tenths of a second. */
-export async function makePages(source: PagesSource): Promise<StoredFile[]> {
+export async function makePages(source: PagesSource): Promise<PageFile[]> {
   const { name, path, html, under, bundled, isOneFile, copied, documents } = source;
   const folder = fileURLToPath(new URL(`../../${source.folder}`, import.meta.url));
   const loaded = await bundle(folder, bundled);
@@ -78,10 +78,10 @@ export async function makePages(source: PagesSource): Promise<StoredFile[]> {
   let text = await readFile(`${folder}${html}`, "utf8");
   if (isOneFile) return [await storeAsOne(path, text, loaded)];
   const base = new URL(under, `http://page${path}`).pathname;
-  const files: Promise<StoredFile>[] = [];
+  const files: Promise<PageFile>[] = [];
   for (const [file, contents] of loaded) {
     const extension = extname(file);
-    const hashed = `${basename(file, extension)}-${hashOf(contents)}${extension}`;
+    const hashed = `${basename(file, extension)}-${pageHash(contents)}${extension}`;
     if (!text.includes(`"${file}"`)) throw new Error(`${name}/${html} does not load ${file}`);
     text = text.replaceAll(`"${file}"`, `"${under}${hashed}"`);
     files.push(store(base + hashed, contents, true));

@@ -1,7 +1,7 @@
 /** Finding a set of pages: the build has made it; sources make it when it is first asked for. */
 
 import { pagesText } from "../../install/package.ts";
-import type { PagesSource, StoredFile } from "./file.ts";
+import type { PageFile, PagesSource } from "./file.ts";
 
 /** Set by the build, which leaves the other way out. */
 declare const IS_BUILT: boolean | undefined;
@@ -11,7 +11,7 @@ declare const IS_BUILT: boolean | undefined;
  *
  * @returns the files, in no order
  */
-export async function readPages(source: PagesSource): Promise<readonly StoredFile[]> {
+export async function readPages(source: PagesSource): Promise<readonly PageFile[]> {
   if (typeof IS_BUILT === "undefined") return await (await import("./make.ts")).makePages(source);
-  return JSON.parse(pagesText(source.name)) as StoredFile[];
+  return JSON.parse(pagesText(source.name)) as PageFile[];
 }
