@@ -23,9 +23,8 @@
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
 import { type Client, createClient } from "./client/mod.ts";
 import { FEATURES, type OpenOptions, TABLE } from "./features.ts";
-import { createDirectAdapter, type DirectDoor } from "./http/direct.ts";
+import { createDirectAdapter, createLocalFetch, type DirectDoor, LOCAL_ORIGIN } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
-import { createLocalFetch, LOCAL_ORIGIN } from "./http/local.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
 // Throws where the library does not run.
 import { IS_SUPPORTED } from "./install/supported.mjs";

@@ -68,7 +68,7 @@ describe("figures", () => {
       const counters = countersOf(cells, thread);
       countBegun(counters);
       countBegun(counters);
-      countAnswered(counters, agoMs(3), "GET", "/worlds", 200, undefined);
+      countAnswered(counters, agoMs(3), "GET", { route: "/worlds", status: 200 });
       countRefused(counters, "", 400, "badRequest");
       searchCounter(counters)("worlds", "cached");
     }
@@ -97,11 +97,11 @@ describe("figures", () => {
     const before = countersOf(cells, 1);
     countBegun(before);
     countBegun(before);
-    countAnswered(before, agoMs(1), "GET", "/stats", 200, undefined);
+    countAnswered(before, agoMs(1), "GET", { route: "/stats", status: 200 });
     forgetThread(cells, 1);
     const next = countersOf(cells, 1);
     countBegun(next);
-    countAnswered(next, agoMs(1), "GET", "/stats", 200, undefined);
+    countAnswered(next, agoMs(1), "GET", { route: "/stats", status: 200 });
     const { total, active } = figuresOf(readTotals(cells));
     assert.deepEqual({ total, active }, { total: 2, active: 0 });
   });
@@ -121,7 +121,7 @@ describe("figures", () => {
     const answer = (ms: number, fault?: FaultName): void => {
       countBegun(counters);
       const status = fault === undefined ? 200 : FAULTS[fault].status;
-      countAnswered(counters, agoMs(ms), "GET", "/worlds", status, fault);
+      countAnswered(counters, agoMs(ms), "GET", { route: "/worlds", status, fault });
     };
     for (let at = 0; at < 100; at++) answer(4000);
     answer(1, "rateLimited");

@@ -24,7 +24,7 @@ function measured(): Measured {
     const counters = countersOf(cells, thread);
     for (const ms of [1, 30]) {
       countBegun(counters);
-      countAnswered(counters, performance.now() - ms, "GET", "/worlds/:id", 200, undefined);
+      countAnswered(counters, performance.now() - ms, "GET", { route: "/worlds/:id", status: 200 });
     }
     countBegun(counters);
     countAborted(counters, performance.now() - 1, "BREW", "");

@@ -9,25 +9,15 @@ import type { HttpApp } from "./server.ts";
 
 /** A refusal that is none of the API's: no CORS headers. */
 function bareReply(fault: FaultName, isHead: boolean): Reply {
+  const { status } = FAULTS[fault];
   const body = isHead ? "" : FAULT_BODIES[fault];
-  return {
-    status: FAULTS[fault].status,
-    headers: BARE_FAULT_HEADERS[fault],
-    body,
-    route: "",
-    keyId: "",
-    fault,
-  };
+  return { status, headers: BARE_FAULT_HEADERS[fault], body, route: "", keyId: "", fault };
 }
 
 /** Stands for a request whose head could not be read. */
 const NOT_READ: Ask = {
-  method: "",
-  target: "",
-  authorization: undefined,
-  ifNoneMatch: undefined,
-  ifMatch: undefined,
-  now: 0,
+  ...{ method: "", target: "", now: 0 },
+  ...{ authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined },
 };
 
 /** What an {@link HttpApp} says of requests. */
@@ -52,8 +42,7 @@ export function createApiApp(state: State): ApiApp {
       countBegun(counters);
       return performance.now();
     },
-    answered: (began, method, { route, status, fault }) =>
-      countAnswered(counters, began, method, route, status, fault),
+    answered: (began, method, reply) => countAnswered(counters, began, method, reply),
     aborted: (began, method, { route }) => countAborted(counters, began, method, route),
   };
 }

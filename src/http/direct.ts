@@ -1,9 +1,9 @@
-/** The direct adapter: calls from the same program, without HTTP. */
+/** The direct adapters: calls from the same program, and requests of the API's client, without HTTP objects. */
 
 import { answer, type State } from "../api/answer.ts";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
-import type { ChosenCaller } from "../model/message.ts";
+import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
 import { problemWithNames } from "../util/nearest.ts";
 
 /** What to ask; only the target is needed. */
@@ -72,4 +72,55 @@ export function createDirectAdapter(state: State, caller?: ChosenCaller): Direct
     for (let at = 0; at < list.length; at += 2) headers[list[at]!.toLowerCase()] = list[at + 1]!;
     return { status: reply.status, headers, body: bodyBytes(reply.body).toString("utf8") };
   };
+}
+
+/** Host of the URLs that are asked for; nothing is sent there. */
+export const LOCAL_ORIGIN = "http://orrery.local";
+
+/** The part of a `Response` that the client reads. */
+class LocalResponse {
+  readonly #reply: Reply;
+  readonly status: number;
+
+  constructor(reply: Reply) {
+    this.#reply = reply;
+    this.status = reply.status;
+  }
+
+  get headers(): Pick<Headers, "get"> {
+    const { etag, headers } = this.#reply;
+    return {
+      get(name) {
+        if (name === "etag" && etag !== undefined) return etag;
+        const list = splitHeaders(headers);
+        const at = list.findIndex(
+          (text, index) => index % 2 === 0 && text.toLowerCase() === name.toLowerCase(),
+        );
+        return at < 0 ? null : list[at + 1]!;
+      },
+    };
+  }
+
+  async text(): Promise<string> {
+    return bodyBytes(this.#reply.body).toString("utf8");
+  }
+}
+
+/** The options with which the client asks. */
+interface LocalInit {
+  readonly headers: { readonly authorization: string; readonly "if-match"?: string };
+  readonly signal?: AbortSignal | null;
+}
+
+/** Makes the `fetch` of a client, for one caller where there is one. */
+export function createLocalFetch(state: State, caller: ChosenCaller | undefined): typeof globalThis.fetch {
+  const local = async (url: string, { headers, signal }: LocalInit): Promise<LocalResponse> => {
+    const { authorization, "if-match": ifMatch } = headers;
+    const ask: Ask = {
+      ...{ method: "GET", target: url.slice(LOCAL_ORIGIN.length), authorization, caller, ifMatch },
+      ...{ ifNoneMatch: undefined, now: Date.now(), isGone: signal ? () => signal.aborted : undefined },
+    };
+    return new LocalResponse(await answer(ask, state));
+  };
+  return local as unknown as typeof globalThis.fetch;
 }

@@ -1,8 +1,9 @@
 /** The web-standard adapter: a `Request` in, a `Response` out. For Deno, Bun, workers and tests. */
 
 import { answer, type State } from "../api/answer.ts";
-import type { ChosenCaller } from "../model/message.ts";
-import { createResponder } from "./web-response.ts";
+import { splitHeaders } from "../api/headers.ts";
+import { type Body, bodyBytes, isAscii } from "../model/body.ts";
+import type { ChosenCaller, Reply } from "../model/message.ts";
 
 /** A request of this runtime or of another implementation: the fields that are read of it. */
 export interface RequestLike {
@@ -43,6 +44,61 @@ function readRequest(input: unknown, init: RequestInit | undefined): RequestLike
   if (typeof input !== "string" && !(input instanceof URL))
     throw new TypeError("fetch: the first argument must be a URL, a path or a Request");
   return new Request(typeof input === "string" && input.startsWith("/") ? ANY_HOST + input : input, init);
+}
+
+/** What replies of one status have in common: the lines that they begin with, and the same as `Headers`. */
+interface Common {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly lines: string;
+}
+
+/** The first line that differs from reply to reply. */
+const OWN_LINE = /^(?:Content-Length|X-)/m;
+
+function commonOf({ status, headers: lines }: Reply): Common {
+  const end = lines.search(OWN_LINE);
+  const common = end < 0 ? lines : lines.slice(0, end);
+  const headers = new Headers();
+  const list = splitHeaders(common);
+  for (let at = 0; at < list.length; at += 2) headers.append(list[at]!, list[at + 1]!);
+  return { status, headers, lines: common };
+}
+
+/** Bytes that many responses share: a response copies an array, but refers to a Blob. */
+const blobs = new WeakMap<Buffer, Blob>();
+
+function blobOf(bytes: Buffer): Blob {
+  let blob = blobs.get(bytes);
+  if (blob === undefined) {
+    blob = new Blob([bytes as Buffer<ArrayBuffer>]);
+    blobs.set(bytes, blob);
+  }
+  return blob;
+}
+
+/** A body's bytes, in the form that costs least. */
+function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> | Blob {
+  if (isAscii(body)) return body;
+  return typeof body !== "string" && body.isShared ? blobOf(body.slices.bytes) : bodyBytes(body);
+}
+
+/** Makes what makes a response of a reply, with as few objects as can be. */
+function createResponder(): (reply: Reply, isHead: boolean) => Response {
+  /** Common parts of the newest reply of each status. */
+  const newest: Common[] = [];
+  return (reply, isHead) => {
+    const { status, headers: lines } = reply;
+    let common = newest[status];
+    if (common === undefined || !lines.startsWith(common.lines)) {
+      common = commonOf(reply);
+      newest[status] = common;
+    }
+    const response = new Response(isHead || reply.body === "" ? null : bodyOf(reply.body), common);
+    const own = splitHeaders(lines, common.lines.length);
+    for (let at = 0; at < own.length; at += 2) response.headers.set(own[at]!, own[at + 1]!);
+    return response;
+  };
 }
 
 /** @internal Makes the adapter to a state, for one caller where there is one. */

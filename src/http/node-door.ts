@@ -51,27 +51,28 @@ export function createNodeDoor(
     const { socket } = request;
     const began = app.begin();
     const method = request.method!;
-    const head = headOf(method, request.url!, request.httpVersion, request.rawHeaders);
-    const isWhole = typeof head !== "string";
+    const read = headOf(method, request.url!, request.httpVersion, request.rawHeaders);
+    const head = typeof read === "string" ? undefined : read;
+    const fields = head?.fields;
     const ask: Ask = {
       method,
       target: request.url!,
-      authorization: isWhole ? head.fields.authorization : undefined,
+      authorization: fields?.authorization,
       caller,
-      ifNoneMatch: isWhole ? head.fields.ifNoneMatch : undefined,
-      ifMatch: isWhole ? head.fields.ifMatch : undefined,
+      ifNoneMatch: fields?.ifNoneMatch,
+      ifMatch: fields?.ifMatch,
       now: Date.now(),
-      headers: isWhole ? head.fields : undefined,
+      headers: fields,
       peer: socket,
       isGone: () => socket.destroyed || givesUpWork(),
     };
-    const fault = isWhole ? faultOf(head) : head;
+    const fault = typeof read === "string" ? read : faultOf(read);
     const send = (reply: Reply): void => {
       if (response.destroyed) {
         app.aborted(began, method, reply);
         return;
       }
-      respond(response, reply, closes() || fault !== undefined || !isWhole || !staysOpen(head));
+      respond(response, reply, closes() || fault !== undefined || head === undefined || !staysOpen(head));
       app.answered(began, method, reply);
     };
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);

@@ -1,4 +1,4 @@
-/** A setting that cannot be used, for whoever knows how it was given: by a flag, a variable, or an option of the library. */
+/** A setting that cannot be used, for the caller, which knows how it was given: by a flag, a variable, or an option of the library. */
 
 /** Its message is the name that it has there and {@link detail}. */
 export class SettingError extends Error {

@@ -13,24 +13,23 @@
 import { problemWithProxy } from "../model/client-address.ts";
 import { SCOPES } from "../model/model.ts";
 
+/** The commands that serve. */
+export const SERVING = ["serve", "demo"] as const;
+const KEYS = [
+  "keys create",
+  "keys list",
+  "keys show",
+  "keys update",
+  "keys rotate",
+  "keys disable",
+  "keys enable",
+  "keys delete",
+] as const;
+
 /** Name of a command of the core. */
 export type CoreCommand =
-  | "serve"
-  | "demo"
-  | "keys create"
-  | "keys list"
-  | "keys show"
-  | "keys update"
-  | "keys rotate"
-  | "keys disable"
-  | "keys enable"
-  | "keys delete"
-  | "check"
-  | "diff"
-  | "build"
-  | "rollback"
-  | "openapi"
-  | "completion";
+  | (typeof SERVING | typeof KEYS)[number]
+  | ("check" | "diff" | "build" | "rollback" | "openapi" | "completion");
 
 /**
  * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
@@ -42,7 +41,7 @@ export type SettingKind = "text" | "integer" | "number" | "choice" | "flag" | "l
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
   readonly flag: string;
-  /** Of a feature's setting of a command of the core: the flag of the core that it follows in lists. */
+  /** For a feature's setting of a command of the core: the flag of the core that it follows in lists. */
   readonly after?: string;
   readonly kind: SettingKind;
   /** What stands for the value in help texts. */
@@ -54,11 +53,11 @@ export interface Setting<C extends string = string> {
   readonly max?: number;
   /** Whether its value is the path of a file or folder, and what the command does there; a file that is changed is written. */
   readonly path?: "read" | "written";
-  /** Words that are values; of a list those that can be offered, which its command checks. */
+  /** Words that are values; for a list words that can be offered, which its command checks. */
   readonly choices?: readonly string[];
-  /** Of text or a list: what else is wrong with a value, or undefined. */
+  /** For text or a list: what else is wrong with a value, or undefined. */
   readonly problem?: (text: string) => string | undefined;
-  /** Flag of a setting without which this one does nothing; whoever gives it alone is told. */
+  /** Flag of a setting without which this one does nothing; a user who gives it alone is told. */
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
@@ -73,20 +72,7 @@ export interface Setting<C extends string = string> {
 /** Most threads that can be asked for. */
 export const MOST_THREADS = 64;
 
-/** The commands that serve. */
-export const SERVING = ["serve", "demo"] as const;
-const KEYS = [
-  "keys create",
-  "keys list",
-  "keys show",
-  "keys update",
-  "keys rotate",
-  "keys disable",
-  "keys enable",
-  "keys delete",
-] as const;
-
-/** Of settings that mean nothing for one kind of keys. */
+/** For settings that mean nothing for one kind of keys. */
 const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
 
 /** The row of all commands that read a snapshot. */
@@ -680,7 +666,7 @@ export function defaultsOf(table: readonly Setting[]): Defaults {
   return Object.fromEntries(values) as unknown as Defaults;
 }
 
-/** The defaults of those of the core. */
+/** The defaults of the settings of the core. */
 export const CORE_DEFAULTS = defaultsOf(CORE_SETTINGS) as Omit<CoreValues<"serve">, "snapshot" | "keys">;
 
 /**

@@ -1,6 +1,7 @@
 /** Counting requests: what every thread that serves adds to, and nobody else. */
 
 import type { FaultName } from "../../model/fault.ts";
+import type { Reply } from "../../model/message.ts";
 import {
   ACTIVE,
   BUCKETS,
@@ -25,8 +26,8 @@ export type RequestCells = Float64Array<SharedArrayBuffer>;
 export type RequestCounters = Float64Array<SharedArrayBuffer>;
 
 /**
- * Makes the counters of so many threads that serve, and of the main thread behind them. Of one that died the next of the
- * same number goes on with them.
+ * Makes the counters of so many threads that serve, and of the main thread after them. The next thread of the same
+ * number goes on with those of one that died.
  */
 export function createRequestCells(threads: number): RequestCells {
   return new Float64Array(new SharedArrayBuffer((threads + 1) * SLICE * Float64Array.BYTES_PER_ELEMENT));
@@ -58,15 +59,12 @@ export function countBegun(counters: RequestCounters): void {
  * A request that had begun was answered.
  *
  * @param began when it came, by `performance.now()`
- * @param route pattern as in a reply; "" for none
  */
 export function countAnswered(
   counters: RequestCounters,
   began: number,
   method: string,
-  route: string,
-  status: number,
-  fault: FaultName | undefined,
+  { route, status, fault }: Pick<Reply, "route" | "status" | "fault">,
 ): void {
   counters[ACTIVE]!--;
   countRequest(counters, performance.now() - began, method, route, status);

@@ -7,7 +7,7 @@ export interface Metric {
   /** Names of its labels. Their values come from tables of this program: none is ever a key, a token or a client's text. */
   readonly labels: readonly string[];
   readonly help: string;
-  /** Of a metric that counts events: the values of its label; none where it has no label. */
+  /** For a metric that counts events: the values of its label; none where it has no label. */
   readonly counted?: readonly string[];
 }
 
