@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { fold, foldingParts, MOST_MARKS } from "../src/search/fold.ts";
-import { foldPlainly } from "./support/fold-plainly.ts";
+import { modelFold } from "./support/model.ts";
 
 /** Marks of many combining classes, and marks that normalization makes of something or makes something of. */
 const MARKS = [
@@ -41,7 +41,7 @@ test("a text with up to 1,000 marks in a row is folded by the plain definition",
     fc.property(texts, others, (pairs, end) => {
       // Some of the letters are marks or become some, so they may not lengthen a run here.
       const text = `${pairs.map(([other, run]) => `x${other}x${run}`).join("")}x${end}`;
-      assert.equal(fold(text), foldPlainly(text));
+      assert.equal(fold(text), modelFold(text));
     }),
     { numRuns: 60 },
   );
@@ -86,7 +86,7 @@ test("letters that combine with each other without end are folded by the plain d
   fc.assert(
     fc.property(letters, fc.integer({ min: 1, max: 3000 }), letters, (before, count, after) => {
       const text = `${before.join("")}${"\u{16d67}".repeat(count)}${after.join("")}`;
-      assert.equal(fold(text), foldPlainly(text));
+      assert.equal(fold(text), modelFold(text));
     }),
     { numRuns: 60 },
   );
@@ -105,6 +105,6 @@ test("many marks take time in proportion to their number", () => {
     const text = `e${pattern.repeat(65_536 / Buffer.byteLength(pattern))}`;
     const longest = Math.max(...foldingParts(text).map(({ length }) => length));
     assert.ok(longest <= 2 * MOST_MARKS, `a part of ${longest} units`);
-    assert.equal(fold(text), foldingParts(text).map(foldPlainly).join(""));
+    assert.equal(fold(text), foldingParts(text).map(modelFold).join(""));
   }
 });

@@ -36,7 +36,7 @@ async function startServer(
   const limited = ["sh", "-c", `ulimit -n ${files}; exec "$@"`, "sh", ...COMMAND] as const;
   const command = files === undefined ? COMMAND : limited;
   server = await served(start([...options, "--admin", "0", "--admin-token-file", token], {}, command));
-  port = Number(new URL(server.logs("admin-listening")[0]!.url as string).port);
+  port = Number(new URL(server.admin()).port);
 }
 
 after(killAll);

@@ -19,7 +19,7 @@ after(async () => {
 
 /** What an operator asks. */
 function operator(server: Served) {
-  const url = server.logs("admin-listening")[0]!.url as string;
+  const url = server.admin();
   const json = async (path: string) => JSON.parse((await get(`${url}${path}`)).text);
   const status = (): Promise<Status> => json("status");
   const kinds = async (): Promise<string[]> => (await status()).problems.map(({ kind }) => kind);

@@ -1,18 +1,14 @@
 /** The admin listener of servers in processes of their own: while they load, reload and stop, and with threads. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { appendFileSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, type Program, run, serve, start, until } from "../support/process.ts";
-import { PROGRAM } from "../support/program.ts";
-import { findNode } from "../support/runtimes.ts";
+import { get, killAll, type Program, run, serve, served, start, until } from "../support/process.ts";
+import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { type Host, startHost } from "../support/source-server.ts";
 
 after(killAll);
@@ -32,22 +28,9 @@ async function readyOf(url: string): Promise<{ code: number; status: string; gen
   return { code, ...JSON.parse(text) };
 }
 
-function reload(url: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}reload`, {
-      method: "POST",
-      headers: { "X-Orrery-Admin": "1" },
-      agent: false,
-    });
-    asked.on("error", reject).on("response", (response) => {
-      let text = "";
-      response.on("data", (part) => {
-        text += part;
-      });
-      response.on("error", reject).on("end", () => resolve({ status: response.statusCode!, text }));
-    });
-    asked.end();
-  });
+async function reload(url: string): Promise<{ status: number; text: string }> {
+  const reply = await fetch(`${url}reload`, { method: "POST", headers: { "X-Orrery-Admin": "1" } });
+  return { status: reply.status, text: await reply.text() };
 }
 
 /** A host that keeps everybody waiting until it is told to let them go. */
@@ -141,7 +124,7 @@ describe("the admin listener", () => {
   it("says what became of a reload, and grows stale while nothing confirms what is served", async (t) => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, [...ADMIN, "--watch", "0", "--max-age", "0.5"]);
-    const url = await adminUrl(server);
+    const url = server.admin();
     await until(async () => (await readyOf(url)).status === "stale", "a stale snapshot");
     assert.equal((await readyOf(url)).code, 503);
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
@@ -162,7 +145,7 @@ describe("the admin listener", () => {
   it("counts a look that finds nothing new as a confirmation, but none at a bad snapshot", async (t) => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, [...ADMIN, "--watch", "0.05", "--max-age", "1.5"]);
-    const url = await adminUrl(server);
+    const url = server.admin();
     await until(async () => {
       const { uptimeSeconds, ready } = JSON.parse((await get(`${url}status`)).text);
       return uptimeSeconds > 2.5 && ready.status === "ready" && ready.ageSeconds < 1.5;
@@ -193,7 +176,7 @@ describe("the admin listener", () => {
     const file = join(folder, "admin.token");
     writeFileSync(file, "canary-of-admin\n", { mode: 0o600 });
     const server = await serve(snapshot, keys, ["--admin", "0.0.0.0:0", "--admin-token-file", file]);
-    const url = (await adminUrl(server)).replace("0.0.0.0", "127.0.0.1");
+    const url = server.admin().replace("0.0.0.0", "127.0.0.1");
     assert.equal((await get(`${url}status`)).status, 401);
     assert.equal((await readyOf(url)).code, 200);
     const { status, text } = await get(`${url}status`, { token: "canary-of-admin" });
@@ -205,42 +188,15 @@ describe("the admin listener", () => {
 
 const node = findNode(24);
 
-describe("with threads that serve", { skip: "missing" in node && node.missing }, () => {
+describe("with threads that serve", { skip: lacking(node) }, () => {
   it("figures are sums over them, and explanations know their caches", async (t) => {
     const { snapshot, keys } = place(t);
-    const settings = [
-      "serve",
-      "--snapshot",
-      snapshot,
-      "--keys",
-      keys,
-      "--port",
-      "0",
-      ...ADMIN,
-      "--threads",
-      "2",
-    ];
-    const { path } = node as { path: string };
-    const child = spawn(path, [...PROGRAM, ...settings], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    t.after(() => child.kill("SIGKILL"));
-    const written = { out: "", err: "" };
-    child.stdout.on("data", (part) => {
-      written.out += part;
-    });
-    child.stderr.on("data", (part) => {
-      written.err += part;
-    });
-    const ended = once(child, "exit");
-    const url = await adminUrl({ child, stderr: () => written.err });
-    const base = await until(() => {
-      assert.equal(child.exitCode, null, written.err);
-      return /listening on (\S+) generation/.exec(written.out)?.[1];
-    }, "the listening line");
+    const settings = ["--snapshot", snapshot, "--keys", keys, "--port", "0", ...ADMIN, "--threads", "2"];
+    const server = await served(start(["serve", ...settings], {}, programOn(node)));
+    const url = server.admin();
     // Each on a connection of its own, which the system gives to one of the threads.
     for (let at = 0; at < 24; at++) {
-      assert.equal((await get(`${base}/users/search?q=user`, { token: TOKEN })).status, 200);
+      assert.equal((await get(`${server.url}/users/search?q=user`, { token: TOKEN })).status, 200);
     }
     const status = await until(async () => {
       const now = JSON.parse((await get(`${url}status`)).text);
@@ -263,7 +219,6 @@ describe("with threads that serve", { skip: "missing" in node && node.missing },
     assert.equal(explained.search.cache.asked, 2);
     assert.equal(explained.search.cache.holding, misses, "each thread that searched holds its result");
     assert.equal(JSON.parse((await reload(url)).text).snapshot.result, "unchanged");
-    child.kill("SIGTERM");
-    assert.deepEqual(await within(ended, "the stop"), [0, null], written.err);
+    await server.stop();
   });
 });

@@ -4,10 +4,9 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { commentOf } from "../../bench/support/options.ts";
+import { ROOT } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BENCHES = readdirSync(`${ROOT}bench`).filter((name) => name.endsWith(".ts"));
 
 function run(bench: string, option: string) {

@@ -1,20 +1,16 @@
 /** The program as one executable file: it needs nothing beside it, and passes the suites of processes and of HTTP. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { startHostile } from "../support/hostile-redis.ts";
-import { get, LISTENING, until } from "../support/process.ts";
-import { testArguments } from "../support/program.ts";
-import { findNode } from "../support/runtimes.ts";
+import { get, killAll, type Program, served, start, until } from "../support/process.ts";
+import { ROOT } from "../support/program.ts";
+import { assertPassesOn, findNode, lacking } from "../support/runtimes.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "orrery-binary-test-"));
 const binary = join(folder, "orrery");
 /** Where it runs: nothing else is there. */
@@ -24,7 +20,6 @@ const empty = join(folder, "empty");
 const SUITES = ["conformance", "keys", "all/process", "all/signals", "all/outputs", "all/reloads"];
 
 const node = findNode(24);
-const alive = new Set<ChildProcess>();
 
 /** Runs it without any environment, not even a PATH. */
 function run(...args: readonly string[]): string {
@@ -33,37 +28,9 @@ function run(...args: readonly string[]): string {
   return ran.stdout;
 }
 
-/** Starts a server in the same way; gives what stands on standard output up to the last line that was asked for. */
-async function start(
-  args: readonly string[],
-  lines: number,
-  env: NodeJS.ProcessEnv = {},
-): Promise<{ child: ChildProcess; text: string }> {
-  const child = spawn(binary, args, { cwd: empty, env, stdio: ["ignore", "pipe", "pipe"] });
-  alive.add(child);
-  child.once("close", () => alive.delete(child));
-  let errors = "";
-  child.stderr.setEncoding("utf8").on("data", (part: string) => {
-    errors += part;
-  });
-  let text = "";
-  let seen = 0;
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    text += `${line}\n`;
-    seen++;
-  });
-  await until(() => {
-    assert.equal(child.exitCode, null, errors);
-    return seen >= lines;
-  }, "the listening line");
-  return { child, text };
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  const ended = once(child, "close");
-  child.kill("SIGTERM");
-  assert.deepEqual(await ended, [0, null]);
-}
+/** Starts a server in the same way. */
+const startAlone = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program =>
+  start(args, {}, [binary], { cwd: empty, env });
 
 /** How many threads V8 has beside those of the program. */
 function helpersOf(pid: number): number {
@@ -75,7 +42,7 @@ function helpersOf(pid: number): number {
 
 let warnings: readonly string[] = [];
 
-describe("the program as one file", { skip: "missing" in node && node.missing }, () => {
+describe("the program as one file", { skip: lacking(node) }, () => {
   before(() => {
     mkdirSync(empty);
     const build = join(ROOT, "tools/build-binary.ts");
@@ -87,8 +54,8 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     // What npm says of its own settings is none of the build's.
     warnings = made.stderr.split("\n").filter((line) => /^warning|^\W*\[WARNING\]/i.test(line));
   });
-  after(() => {
-    for (const child of alive) child.kill("SIGKILL");
+  after(async () => {
+    await killAll();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -120,18 +87,20 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
   it("serves its sample, whose copy is gone when it ends", async () => {
     const temporary = join(folder, "temporary");
     mkdirSync(temporary);
-    const { child, text } = await start(["demo", "--port", "0"], 2, { TMPDIR: temporary });
-    const [, token, url] = /Bearer ([^']+)' '([^']+)'/.exec(text)!;
+    const server = await served(startAlone(["demo", "--port", "0"], { TMPDIR: temporary }));
+    const [, token, url] = await until(
+      () => /Bearer ([^']+)' '([^']+)'/.exec(server.stdout()),
+      "the example of a request",
+    );
     const reply = await get(url!, { token });
     assert.equal(reply.status, 200);
     assert.equal((JSON.parse(reply.text) as { data: unknown[] }).data.length, 3);
-    const [, generation] = /generation=(\S+)/.exec(text)!;
     const { generation: wanted } = JSON.parse(
       readFileSync(join(ROOT, "data/sample/manifest.json"), "utf8"),
     ) as { generation: string };
-    assert.equal(generation, wanted);
+    assert.equal(server.generation, wanted);
     assert.equal(readdirSync(temporary).length, 1);
-    await stop(child);
+    await server.stop();
     assert.deepEqual(readdirSync(temporary), []);
   });
 
@@ -139,14 +108,14 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     run("generate", "--out", "served", "--users", "300", "--worlds", "60", "--instances", "9");
     const token = run("keys", "create", "--keys", "served.json", "--name", "n").trim();
     const args = ["serve", "--snapshot", "served", "--keys", "served.json", "--port", "0", "--threads", "2"];
-    const { child, text } = await start(args, 1);
-    const url = LISTENING.exec(text)![1]!;
+    const server = await served(startAlone(args));
+    const { url } = server;
     for (const target of ["/stats", "/worlds/search?q=a", "/users/search?q=ab"]) {
       assert.equal((await get(url + target, { token })).status, 200, target);
     }
     assert.match((await get(new URL("/docs", url).href, {})).text, /<h1>Public API<\/h1>/);
-    if (existsSync("/proc/self/task")) assert.equal(helpersOf(child.pid!), 1);
-    await stop(child);
+    if (existsSync("/proc/self/task")) assert.equal(helpersOf(server.child.pid!), 1);
+    await server.stop();
   });
 
   it("shares limits: what speaks to the server that counts is in it", async (t) => {
@@ -156,34 +125,22 @@ describe("the program as one file", { skip: "missing" in node && node.missing },
     const token = run("keys", "create", "--keys", "shared.json", "--name", "n").trim();
     const from = ["--snapshot", "shared", "--keys", "shared.json", "--port", "0"];
     const url = `redis://127.0.0.1:${redis.port}`;
-    const { child, text } = await start(["serve", ...from, "--shared-limits", url], 1);
+    const server = await served(startAlone(["serve", ...from, "--shared-limits", url]));
     // The server has 20 left of 1,000. On a busy machine its first answers may come too late to count.
-    const stats = `${LISTENING.exec(text)![1]!}/stats`;
     await until(
-      async () => Number((await get(stats, { token })).headers["x-ratelimit-remaining"]) <= 20,
+      async () =>
+        Number((await get(`${server.url}/stats`, { token })).headers["x-ratelimit-remaining"]) <= 20,
       "an answer of the server that counts",
       10_000,
     );
-    await stop(child);
+    await server.stop();
   });
 
   for (const suite of SUITES) {
-    it(`passes test/${suite}.test.ts`, async () => {
-      const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-      const child = spawn(process.execPath, testArguments(`test/${suite}.test.ts`), {
-        cwd: ROOT,
-        env: { ...environment, ORRERY_TEST_PROGRAM: binary },
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      alive.add(child);
-      let output = "";
-      child.stdout.setEncoding("utf8").on("data", (part: string) => {
-        output += part;
-      });
-      const [status] = await once(child, "close");
-      alive.delete(child);
-      assert.equal(status, 0, output);
-      assert.match(output, /^# pass [1-9]|^ℹ pass [1-9]/m);
-    });
+    it(`passes test/${suite}.test.ts`, () =>
+      assertPassesOn({ path: process.execPath }, `test/${suite}.test.ts`, {
+        variables: { ORRERY_TEST_PROGRAM: binary },
+        atLeast: 1,
+      }));
   }
 });

@@ -1,31 +1,27 @@
 /** The program as it is built and its sources under tsx are one: same bytes on the wire, same output of every command. */
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { exchanges } from "../support/exchanges.ts";
-import { writeSnapshot } from "../support/folders.ts";
+import { temporaryFolder, writeSnapshot } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
-import { LISTENING, until } from "../support/process.ts";
-import { BUILT_PROGRAM, isBuilt, SOURCE_PROGRAM } from "../support/program.ts";
+import { killAll, type Program, served, start } from "../support/process.ts";
+import { BUILT_PROGRAM, isBuilt, ROOT, SOURCE_PROGRAM } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FORMS = { source: SOURCE_PROGRAM, built: BUILT_PROGRAM };
 type Form = keyof typeof FORMS;
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-built-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
-const ENVIRONMENT = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(ORRERY_|NODE_TEST_CONTEXT$)/.test(name)),
-);
+after(killAll);
+
+const startForm = (form: Form, args: readonly string[]): Program =>
+  start(args, {}, [process.execPath, ...FORMS[form]]);
 
 /** Does the same with both forms at once. */
 async function both<T>(work: (form: Form) => Promise<T>): Promise<Record<Form, T>> {
@@ -68,51 +64,33 @@ describe("the built program and its sources", () => {
     );
     const settings = ["--snapshot", "data/sample", "--keys", keys, "--port", "0", "--rate-window", "86400"];
     const servers = await both(async (form) => {
-      const child = spawn(process.execPath, [...FORMS[form], "serve", ...settings, "--log-level", "error"], {
-        ...{ cwd: ROOT, env: ENVIRONMENT, stdio: ["ignore", "pipe", "inherit"] },
-      });
-      let printed = "";
-      child.stdout!.setEncoding("utf8").on("data", (text: string) => {
-        printed += text;
-      });
-      const line = await until(() => LISTENING.exec(printed), "the listening line");
-      return { child, port: Number(line[2]), generation: line[3]! };
+      return served(startForm(form, ["serve", ...settings, "--log-level", "error"]));
     });
-    try {
-      assert.equal(servers.built.generation, servers.source.generation);
-      const firstOf = (file: string): string =>
-        JSON.parse(readFileSync(join(ROOT, "data/sample", file), "utf8").split("\n", 1)[0]!).id;
-      const ids = {
-        worlds: publicId("worlds.ndjson"),
-        users: firstOf("users.ndjson"),
-        instances: publicId("instances.ndjson"),
-      };
-      const requests = exchanges(ids, tokens, `"${servers.source.generation}"`);
-      const statuses = new Map<string, number>();
-      for (const request of requests) {
-        const { source, built } = await both((form) => exchange(servers[form].port, request));
-        assert.equal(timeless(built), timeless(source), request);
-        const status = /^HTTP\/1\.1 (\d+) /.exec(source)?.[1] ?? "none";
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      }
-      assert.ok(requests.length > 400, `${requests.length} requests`);
-      assert.ok(statuses.get("200")! > 150, JSON.stringify([...statuses]));
-      const seen = ["200", "204", "304", "400", "401", "403", "404", "405", "412", "429", "431"];
-      assert.deepEqual(
-        seen.filter((status) => !statuses.has(status)),
-        [],
-        JSON.stringify([...statuses]),
-      );
-    } finally {
-      const ends = Object.values(servers).map(({ child }) => {
-        child.kill("SIGTERM");
-        return once(child, "exit");
-      });
-      assert.deepEqual(await Promise.all(ends), [
-        [0, null],
-        [0, null],
-      ]);
+    assert.equal(servers.built.generation, servers.source.generation);
+    const firstOf = (file: string): string =>
+      JSON.parse(readFileSync(join(ROOT, "data/sample", file), "utf8").split("\n", 1)[0]!).id;
+    const ids = {
+      worlds: publicId("worlds.ndjson"),
+      users: firstOf("users.ndjson"),
+      instances: publicId("instances.ndjson"),
+    };
+    const requests = exchanges(ids, tokens, `"${servers.source.generation}"`);
+    const statuses = new Map<string, number>();
+    for (const request of requests) {
+      const { source, built } = await both((form) => exchange(servers[form].port, request));
+      assert.equal(timeless(built), timeless(source), request);
+      const status = /^HTTP\/1\.1 (\d+) /.exec(source)?.[1] ?? "none";
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
+    assert.ok(requests.length > 400, `${requests.length} requests`);
+    assert.ok(statuses.get("200")! > 150, JSON.stringify([...statuses]));
+    const seen = ["200", "204", "304", "400", "401", "403", "404", "405", "412", "429", "431"];
+    assert.deepEqual(
+      seen.filter((status) => !statuses.has(status)),
+      [],
+      JSON.stringify([...statuses]),
+    );
+    await both((form) => servers[form].stop());
   });
 
   it("say the same on every command line", async () => {
@@ -143,8 +121,8 @@ describe("the built program and its sources", () => {
         const out = join(folder, form, seed);
         mkdirSync(join(folder, form), { recursive: true });
         const args = ["generate", "--out", out, ...sizes, "--seed", seed];
-        const ran = spawnSync(process.execPath, [...FORMS[form], ...args], { cwd: ROOT, env: ENVIRONMENT });
-        assert.equal(ran.status, 0, String(ran.stderr));
+        const ran = startForm(form, args);
+        assert.equal((await ran.ended).status, 0, ran.stderr());
       }
       return [join(folder, form, "1"), join(folder, form, "7")] as const;
     });
@@ -172,13 +150,8 @@ function publicId(file: string): string {
 /** Runs a command in both forms: status, output and messages must be alike. */
 async function sameOutcome(args: readonly string[]): Promise<void> {
   const { source, built } = await both(async (form) => {
-    const child = spawn(process.execPath, [...FORMS[form], ...args], { cwd: ROOT, env: ENVIRONMENT });
-    const [out, err] = ["", ""].map(() => [] as Buffer[]);
-    child.stdout.on("data", (chunk: Buffer) => out!.push(chunk));
-    child.stderr.on("data", (chunk: Buffer) => err!.push(chunk));
-    child.stdin.end();
-    const [status] = await once(child, "close");
-    return { status, stdout: String(Buffer.concat(out!)), stderr: String(Buffer.concat(err!)) };
+    const { ended, stdout, stderr } = startForm(form, args);
+    return { ...(await ended), stdout: stdout(), stderr: stderr() };
   });
   assert.deepEqual(built, source, args.join(" "));
 }

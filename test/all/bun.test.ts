@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { findRuntime, startOn } from "../support/other-runtime.ts";
+import { start } from "../support/process.ts";
 import { describeSameAsOnNode } from "../support/runtime-suite.ts";
+import { findRuntime } from "../support/runtimes.ts";
 
 const { runtime, missing } = findRuntime("bun");
 
@@ -13,7 +14,8 @@ describe("a host that there is not, on Bun", { skip: missing }, () => {
   for (const port of ["0", "8787"]) {
     it(`is told in one line, port ${port}`, async () => {
       const files = ["--snapshot", "data/sample", "--keys", "none"];
-      const server = startOn(runtime, ["serve", ...files, "--host", "no.such.host.invalid", "--port", port]);
+      const host = ["--host", "no.such.host.invalid", "--port", port];
+      const server = start(["serve", ...files, ...host], {}, [...runtime, "dist/main.js"]);
       const { status } = await server.ended;
       assert.equal(status, 1);
       const said = server.stderr().replaceAll(/^\{.*\}\n/gm, "");

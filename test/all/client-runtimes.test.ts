@@ -9,7 +9,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
@@ -17,10 +16,9 @@ import { createClient } from "../../src/client/mod.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { need } from "../support/need.ts";
 import { startNginx } from "../support/nginx.ts";
-import { isBuilt } from "../support/program.ts";
+import { isBuilt, ROOT } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 const TOKEN = "svc_sk_of-the-runtimes";
 

@@ -7,14 +7,13 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { commandIn, environmentOf, type Image, runContainerfile } from "../../tools/containerfile.ts";
 import { freePort } from "../support/free-port.ts";
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, until } from "../support/process.ts";
+import { ROOT } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const isRoot = process.getuid?.() === 0;
 const skip = isRoot ? need("chroot", "dpkg-query", "tar", "npm") : unavailable("chroot is for root alone");
 

@@ -6,7 +6,6 @@ import { once } from "node:events";
 import {
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,26 +13,21 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
-import { findNode } from "../support/runtimes.ts";
-import { makeSmall } from "../support/small.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { ROOT } from "../support/program.ts";
+import { findNode, lacking } from "../support/runtimes.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "orrery-damaged-"));
+const folder = temporaryFolder({ after });
 const installed = join(folder, "installed");
 
 /** Several of its threads can share a port. */
 const node = findNode(24);
 const current = "path" in node ? node.path : "";
-const small = await makeSmall();
-after(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await small.remove();
-});
+const keys = writeKeys(join(folder, "served.json"), keyRecord(TOKEN));
 
 /** The program as it is installed, with nothing of a checkout. */
 function install(): void {
@@ -111,7 +105,10 @@ function needing(file: string): readonly string[] {
       ? ["list", "--keys", "keys.json"]
       : ["create", "--keys", "keys.json", "--name", "n"],
     completion: ["bash"],
-    serve: [...small.settings, "--threads", "2"],
+    serve: [
+      ...["--snapshot", "data/sample", "--keys", keys, "--port", "0"],
+      ...["--log-level", "error", "--threads", "2"],
+    ],
   };
   return [command, ...(rest[command] ?? [])];
 }
@@ -128,7 +125,7 @@ function filesFrom(...begin: readonly string[]): ReadonlySet<string> {
   return found.add("main.js");
 }
 
-describe("a damaged installation", { skip: "missing" in node && node.missing }, () => {
+describe("a damaged installation", { skip: lacking(node) }, () => {
   before(install);
 
   it("lacks any one file of dist/", async () => {

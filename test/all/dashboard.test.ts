@@ -22,7 +22,7 @@ import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { squeeze } from "../support/png.ts";
 import { until } from "../support/process.ts";
-import { findNode } from "../support/runtimes.ts";
+import { findNode, lacking } from "../support/runtimes.ts";
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 /** Writes pictures for the documents; takes a few minutes, so that there is something to see on them. */
@@ -32,8 +32,7 @@ const MOST_PICTURE_BYTES = 150_000;
 const MOST_PAGE_BYTES = 150_000;
 
 const node = findNode(24);
-const skip = need("chromium") || ("missing" in node && node.missing);
-const NODE = "path" in node ? node.path : "";
+const skip = need("chromium") || lacking(node);
 
 /** The text of an element, which must be there. */
 function textOf(page: Page, selector: string): Promise<string> {
@@ -78,7 +77,7 @@ describe("the dashboard", { skip }, () => {
 
   before(async () => {
     folder = await makeFolder();
-    server = await serveDashboard(NODE, folder, ["--admin", "0", "--threads", "2", "--watch", "0"]);
+    server = await serveDashboard(node, folder, ["--admin", "0", "--threads", "2", "--watch", "0"]);
     browser = await startBrowser(folder.folder);
     load = startLoad(server.api);
     watched = await openPage(browser, server.admin);
@@ -481,7 +480,7 @@ describe("the dashboard", { skip }, () => {
   it("survives a server that goes away and returns", async () => {
     const port = await freePort();
     const args = ["--admin", String(port), "--log-level", "info"];
-    let other = await serveDashboard(NODE, folder, args);
+    let other = await serveDashboard(node, folder, args);
     try {
       await withPage(
         async ({ page }) => {
@@ -495,7 +494,7 @@ describe("the dashboard", { skip }, () => {
           );
           await page.click("#reload");
           await untilText(page, "#reload-result", /^The server does not answer/);
-          other = await serveDashboard(NODE, folder, args);
+          other = await serveDashboard(node, folder, args);
           await untilText(page, "#state", /^Ready$/);
           assert.notEqual(await textOf(page, "#about"), about);
           assert.equal(await page.locator("#trouble").isVisible(), false);
@@ -511,7 +510,7 @@ describe("the dashboard", { skip }, () => {
     const secret = "an-admin-token-of-the-test";
     const file = join(folder.folder, "admin.token");
     writeFileSync(file, `${secret}\n`, { mode: 0o600 });
-    const guarded = await serveDashboard(NODE, folder, ["--admin", "0", "--admin-token-file", file]);
+    const guarded = await serveDashboard(node, folder, ["--admin", "0", "--admin-token-file", file]);
     try {
       assert.equal((await fetch(guarded.admin)).status, 401);
       await withPage(
@@ -553,7 +552,7 @@ describe("the dashboard", { skip }, () => {
     skip: !TAKES_PICTURES && "ORRERY_TEST_PICTURES is not set",
   }, async () => {
     const shown = await makeFolder(["partner site", "nightly report", "status page"]);
-    const busy = await serveDashboard(NODE, shown, ["--admin", "0", "--threads", "2"]);
+    const busy = await serveDashboard(node, shown, ["--admin", "0", "--threads", "2"]);
     const requests = startLoad(busy.api);
     try {
       await withPage(

@@ -1,7 +1,7 @@
 /** The server on Deno: all that it does on Node. */
 
-import { findRuntime } from "../support/other-runtime.ts";
 import { describeSameAsOnNode } from "../support/runtime-suite.ts";
+import { findRuntime } from "../support/runtimes.ts";
 
 const { runtime, missing } = findRuntime("deno");
 

@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { connect, type Socket } from "node:net";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, keepAlive, until } from "../support/process.ts";
-import { LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
-import { findNode } from "../support/runtimes.ts";
+import { type Command, get, keepAlive, killAll, served, start, until } from "../support/process.ts";
+import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
+import { findNode, programOn } from "../support/runtimes.ts";
+
+after(killAll);
 
 const OTHER = "svc_sk_in_the_flood";
 const CROWD = 200;
@@ -81,30 +83,13 @@ describe("descriptors run out", {
   ] as const) {
     test(`new keys and snapshots come into force all the same, ${threads} serving`, async (t) => {
       const node = findNode(threads > 1 ? 24 : Number(process.versions.node.split(".")[0]));
-      assert.ok("path" in node, "missing" in node ? node.missing : "");
       const { snapshot, keys } = place(t);
       writeKeys(keys, keyRecord(TOKEN));
-      const options = ["--port", "0", "--watch", "0.2", "--snapshot", snapshot, "--keys", keys];
-      const child = spawn(
-        "sh",
-        // biome-ignore format: one command line
-        ["-c", `ulimit -n ${limit}; exec "$@"`, "sh", node.path, ...PROGRAM, "serve", ...options, "--threads", `${threads}`],
-        { stdio: ["ignore", "pipe", "pipe"] },
-      );
-      t.after(() => child.kill("SIGKILL"));
-      let out = "";
-      let log = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        out += text;
-      });
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        log += text;
-      });
-      const count = (event: string): number => log.split(`"event":"${event}"`).length - 1;
-      const [, url, port] = await until(() => {
-        assert.equal(child.exitCode, null, log);
-        return /(http:\/\/127\.0\.0\.1:(\d+)\S*)/.exec(out);
-      }, "the listening line");
+      const options = ["serve", "--port", "0", "--watch", "0.2", "--snapshot", snapshot, "--keys", keys];
+      const limited: Command = ["sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh", ...programOn(node)];
+      const server = await served(start([...options, "--threads", `${threads}`], {}, limited));
+      const { url, port } = server;
+      const count = (event: string): number => server.logs(event).length;
 
       // One that stands before the crowd comes; of those behind it only some find room.
       const agent = keepAlive(1);
@@ -118,7 +103,7 @@ describe("descriptors run out", {
         for (const socket of sockets) socket.destroy();
       });
       for (let at = 0; at < CROWD; at++) {
-        const socket = connect(Number(port), "127.0.0.1");
+        const socket = connect(port, "127.0.0.1");
         socket.on("error", () => {}).once("close", () => refused++);
         sockets.push(socket);
       }
@@ -131,16 +116,14 @@ describe("descriptors run out", {
       await until(async () => (await status(OTHER)) === 200, "the new key");
       writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
       await until(() => count("snapshot-loaded") === 2, "the new generation");
-      assert.equal(count("keys-refused") + count("defect"), 0, log);
+      assert.equal(count("keys-refused") + count("defect"), 0, server.stderr());
 
       for (const socket of sockets.splice(0)) socket.destroy();
       await until(
         async () => (await get(`${url}/stats`, { token: OTHER }).catch(() => undefined))?.status === 200,
         "new connections to be let in",
       );
-      child.kill("SIGTERM");
-      await until(() => child.exitCode !== null, "its end");
-      assert.equal(child.exitCode, 0, log);
+      await server.stop();
     });
   }
 });

@@ -13,6 +13,7 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { transformSync } from "esbuild";
 import { type Block, DOCUMENTS, ROOT } from "../support/documents.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/free-port.ts";
 import { CLIENT, LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
 
@@ -111,8 +112,7 @@ for (const { name, blocks } of DOCUMENTS) {
 }
 
 describe("TypeScript in the documents", () => {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-types-"));
-  after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder({ after });
 
   it("is right to a strict compiler", async () => {
     let files = 0;

@@ -9,13 +9,11 @@ import { once } from "node:events";
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { CORE_COMMANDS } from "../../src/cli/commands.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { CORE_SETTINGS } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { ROOT } from "../support/program.ts";
 
 const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources", "verify"];
 

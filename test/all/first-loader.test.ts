@@ -1,8 +1,7 @@
 /** Where a snapshot is loaded: a small first one on the serving thread, all others in threads of their own. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
@@ -11,11 +10,11 @@ import { createFirstLoader } from "../../src/server/load/first-loader.ts";
 import type { Loader } from "../../src/server/load/loader.ts";
 import { openState } from "../../src/server/open.ts";
 import type { Found } from "../../src/store/generation.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { testOptions } from "../support/http-server.ts";
 import { workersOf } from "../support/workers.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-first-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 const ROWS = { users: 600, worlds: 300, instances: 60, gzip: false };
 const first = join(folder, "first");

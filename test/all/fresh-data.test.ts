@@ -15,6 +15,7 @@ import {
   killAll,
   type Outcome,
   type Program,
+  type Response,
   run,
   runWell,
   type Served,
@@ -39,10 +40,7 @@ function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
 }
 
 /** What the admin listener of a server says. */
-async function askAdmin(server: Served, path: string): Promise<{ status: number; text: string }> {
-  const [line] = server.logs("admin-listening");
-  return await get(`${String(line!.url)}${path}`);
-}
+const askAdmin = (server: Served, path: string): Promise<Response> => get(server.admin() + path);
 
 async function createdAtOf(server: Served): Promise<string | null> {
   return (JSON.parse((await askAdmin(server, "readyz")).text) as { createdAt: string | null }).createdAt;
@@ -103,7 +101,7 @@ describe("a snapshot that has lost most of its users", () => {
     const snapshot = await generate(join(folder, "rows"), 300, 1);
     const small = await generate(join(folder, "small"), 20, 2);
     const server = await serve(snapshot, keysIn(folder), ["--admin", "0", "--watch", "0"]);
-    const [{ url }] = server.logs("admin-listening") as unknown as [{ url: string }];
+    const url = server.admin();
     const reload = async (query: string): Promise<string> => {
       const headers = { "X-Orrery-Admin": "1" };
       const reply = await fetch(`${url}reload${query}`, { method: "POST", headers });

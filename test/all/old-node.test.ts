@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { ROOT } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 describe("a Node that is too old", () => {
   for (const version of ["12.22.12", "14", "16", "18", "20.18.3"]) {

@@ -7,22 +7,20 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { createOpenApi } from "../../src/api/openapi.ts";
 import { ROUTES } from "../../src/api/routes.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { unavailable } from "../support/need.ts";
+import { ROOT } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TOOLS = join(ROOT, "tools/openapi");
 const isInstalled = existsSync(join(TOOLS, "node_modules"));
 const skip = !isInstalled && unavailable("tools/openapi is not installed: npm ci --prefix tools/openapi");
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-openapi-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 /** Runs a program beside the tools over documents; gives what it says of each. */
 function judge(program: string, ...documents: readonly object[]): unknown[] {

@@ -1,34 +1,18 @@
 /** The package as it is published: packed, installed into empty projects, and used there on every Node that is supported. */
 
 import assert from "node:assert/strict";
-import { execFile, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { buildSync } from "esbuild";
-import { unavailable } from "../support/need.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
-import { get, LISTENING, until } from "../support/process.ts";
-import { isBuilt } from "../support/program.ts";
+import { type Command, environment as clean, get, served, start } from "../support/process.ts";
+import { isBuilt, ROOT } from "../support/program.ts";
 import { type FoundNode, findNode } from "../support/runtimes.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "orrery-package-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 
 /** An empty project. */
 function project(name: string): string {
@@ -50,12 +34,7 @@ async function run(cwd: string, program: string, args: readonly string[], node?:
 /** An environment in which `node` is the given one. */
 function environment(node?: string): NodeJS.ProcessEnv {
   const { PATH } = process.env;
-  // None of what the tests themselves are told.
-  const own = Object.entries(process.env).filter(([name]) => !/^(ORRERY_|NODE_TEST_CONTEXT$)/.test(name));
-  return {
-    ...Object.fromEntries(own),
-    PATH: node === undefined ? PATH : `${dirname(node)}${delimiter}${PATH}`,
-  };
+  return clean({ PATH: node === undefined ? PATH! : `${dirname(node)}${delimiter}${PATH}` });
 }
 
 const QUIET = ["--no-audit", "--no-fund", "--loglevel=error"];
@@ -106,13 +85,6 @@ orrery.close();
 for (const made of [npmProject, pnpmProject]) writeFileSync(join(made, "program.js"), PROGRAM);
 writeFileSync(join(npmProject, "program.cjs"), 'console.log(typeof require("orrery").openOrrery)');
 
-/** The same, for what knows no await beside functions. */
-const IN_COMMON_JS = `
-const { openOrrery } = require("orrery");
-async function main() {${PROGRAM.replace(/^import .*$/m, "")}}
-void main();
-`;
-
 /** Every type of the library is as strict for others as for itself: none became `any` on the way. */
 const TYPED = `
 import { type CacheCounts, KeysFileError, type Observation, openOrrery, type Orrery, SnapshotError, type User } from "orrery";
@@ -133,10 +105,6 @@ void open.then(async (orrery) => (await orrery.fetch(new Request("http://a"))).n
 export const wrong = (user: User): number => user.displayName;
 `;
 
-/** What esbuild needs to put CommonJS packages into an ES module: they call `require`. */
-const REQUIRE =
-  'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
-
 /** Bytes on a disk with blocks of 4 KiB. */
 function bytesOnDisk(place: string): number {
   const sizes = readdirSync(place, { recursive: true, withFileTypes: true })
@@ -147,36 +115,24 @@ function bytesOnDisk(place: string): number {
 }
 
 /** Starts a server, asks it by `ask`, and stops it and whatever started it. */
-async function served(
-  command: readonly string[],
+async function serving(
+  command: Command,
   cwd: string,
   node: string | undefined,
   ask: (url: string) => Promise<void>,
 ): Promise<void> {
   // A group of its own: npx, its shell and the server.
-  const child = spawn(command[0]!, command.slice(1), {
-    ...{ cwd, env: environment(node), detached: true },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const closed = once(child, "close");
+  const program = start([], {}, command, { cwd, env: environment(node), detached: true });
   try {
-    let printed = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      printed += text;
-    });
-    const line = await until(() => {
-      assert.equal(child.exitCode, null, printed);
-      return LISTENING.exec(printed);
-    }, "the listening line");
-    await ask(line[1]!);
+    await ask((await served(program)).url);
   } finally {
     try {
-      process.kill(-child.pid!, "SIGTERM");
+      process.kill(-program.child.pid!, "SIGTERM");
     } catch {
       // All of them have ended: that is why there was no answer.
     }
     // Its output ends with the last of them.
-    await closed;
+    await program.ended;
   }
 }
 
@@ -318,64 +274,6 @@ describe("the package", () => {
     });
   }
 
-  it("can be bundled with a program, with threads where their file is bundled beside it", async () => {
-    buildSync({
-      absWorkingDir: npmProject,
-      entryPoints: {
-        app: "program.js",
-        "generation-thread": "node_modules/orrery/dist/generation-thread.js",
-      },
-      ...{ bundle: true, format: "esm", platform: "node", outdir: "bundled", banner: { js: REQUIRE } },
-    });
-    const alone = project("alone");
-    cpSync(join(installed, "data"), join(alone, "node_modules/orrery/data"), { recursive: true });
-    cpSync(join(npmProject, "bundled/app.js"), join(alone, "app.js"));
-    assert.equal(await run(alone, "node", ["app.js", "--no-threads"]), "200 true\n200 true\n");
-    cpSync(join(npmProject, "bundled/generation-thread.js"), join(alone, "generation-thread.js"));
-    assert.equal(await run(alone, "node", ["app.js"]), "200 true\n200 true\n");
-  });
-
-  it("can be bundled as CommonJS", async () => {
-    writeFileSync(join(npmProject, "main.cjs"), IN_COMMON_JS);
-    buildSync({
-      absWorkingDir: npmProject,
-      entryPoints: { app: "main.cjs", "generation-thread": "node_modules/orrery/dist/generation-thread.js" },
-      ...{ bundle: true, format: "cjs", platform: "node", outdir: "common-js" },
-    });
-    const alone = project("alone-cjs");
-    writeFileSync(join(alone, "package.json"), "{}\n");
-    cpSync(join(installed, "data"), join(alone, "node_modules/orrery/data"), { recursive: true });
-    cpSync(join(npmProject, "common-js/app.js"), join(alone, "app.js"));
-    assert.equal(await run(alone, "node", ["app.js", "--no-threads"]), "200 true\n200 true\n");
-    const without = spawnSync("node", ["app.js"], { cwd: alone, encoding: "utf8" });
-    assert.match(
-      without.stderr,
-      /there is no \S+\/generation-thread\.js; a bundle needs .* or orrery as an external/,
-    );
-    cpSync(join(npmProject, "common-js/generation-thread.js"), join(alone, "generation-thread.js"));
-    assert.equal(await run(alone, "node", ["app.js"]), "200 true\n200 true\n");
-  });
-
-  it("can be bundled by webpack, in which it is an external or stays where it was", async (t) => {
-    const webpack = project("webpack");
-    const wanted = ["install", packed, "webpack@5", "webpack-cli@7", ...QUIET];
-    const installation = spawnSync("npm", wanted, { cwd: webpack, env: environment() });
-    if (installation.status !== 0) return t.skip(unavailable("webpack cannot be had from npm's registry"));
-    writeFileSync(join(webpack, "main.mjs"), PROGRAM);
-    for (const [name, externals] of [
-      ["inside", {}],
-      ["outside", { orrery: "import orrery" }],
-    ] as const) {
-      const config = { mode: "production", target: "node20", entry: "./main.mjs", externals };
-      writeFileSync(join(webpack, `${name}.json`), JSON.stringify(config));
-      await run(webpack, "npx", ["webpack", "--config", `${name}.json`, "--output-path", name]);
-      // Not what lies beside it in the package.
-      assert.ok(readdirSync(join(webpack, name)).length < 20, String(readdirSync(join(webpack, name))));
-      writeFileSync(join(webpack, name, "package.json"), "{}\n");
-      assert.equal(await run(webpack, "node", [`${name}/main.js`]), "200 true\n200 true\n", name);
-    }
-  });
-
   for (const version of VERSIONS) {
     const onNode = (what: string, test: (node: string) => Promise<void>): void => {
       it(`${what}: Node ${version}`, async (t) => {
@@ -391,14 +289,14 @@ describe("the package", () => {
     });
 
     onNode("brings the command: npx orrery demo", async (node) => {
-      await served(["npx", "--no-install", "orrery", ...DEMO, ...QUIETLY], npmProject, node, async (url) => {
+      await serving(["npx", "--no-install", "orrery", ...DEMO, ...QUIETLY], npmProject, node, async (url) => {
         assert.equal((await get(`${url}/stats`, {})).status, 401);
       });
     });
 
     onNode("serves with two threads, or says which Node can", async (node) => {
       const args = [...SERVE, ...QUIETLY, "--threads", "2"];
-      if (version !== "20.19.0") return await served([command, ...args], npmProject, node, answers);
+      if (version !== "20.19.0") return await serving([command, ...args], npmProject, node, answers);
       const ran = spawnSync(command, args, { cwd: npmProject, encoding: "utf8", env: environment(node) });
       assert.equal(ran.status, 2);
       assert.equal(ran.stdout, "");
@@ -421,7 +319,7 @@ describe("the package in pnpm's layout, where a package sees its own dependencie
       await run(pnpmProject, "npx", ["-y", "pnpm", "exec", "orrery", "--version"]),
       `${version}\n`,
     );
-    await served(
+    await serving(
       ["npx", "-y", "pnpm", "exec", "orrery", ...SERVE, ...QUIETLY],
       pnpmProject,
       undefined,

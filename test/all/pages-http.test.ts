@@ -2,11 +2,21 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { createOpenApi } from "../../src/api/openapi.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import { collectGarbage } from "../../src/util/process/collect.ts";
-import { cleanUp, serve, serveOpen, TOKENS } from "../support/http-server.ts";
-import { assertPages, assertPipelines } from "../support/pages.ts";
+import { BASE, cleanUp, FEW, serve, serveOpen, TOKENS } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
-import { closeWires, dial, errorOf, header, lastWord, requestHead } from "../support/raw.ts";
+import {
+  askOnce,
+  closeWires,
+  dial,
+  errorOf,
+  header,
+  lastWord,
+  type RawResponse,
+  requestHead,
+} from "../support/raw.ts";
 
 const PEERS = 10;
 
@@ -14,6 +24,119 @@ after(async () => {
   closeWires();
   await cleanUp();
 });
+
+const FEW_KEY = `Authorization: Bearer ${TOKENS.fewNarrow}`;
+
+/** Paths that are none of a page, whatever a URL parser would make of them. */
+const NO_PAGES = [
+  ...[
+    "/docs/",
+    "/docs//",
+    "//docs",
+    "/docs/..",
+    "/docs/.",
+    "/./docs",
+    "/x/../docs",
+    "/docs/../../etc/passwd",
+  ],
+  ...["/docs/..%2f..%2fetc%2fpasswd", "/docs%2f", "/%64ocs", "/docs\\", "/Docs", "/docs/nothing.js"],
+  ...["/docs/__proto__", "/openapi.json/", "/docs/../openapi.json", "/OPENAPI.JSON", "/x/.."],
+  ...[`${BASE}/docs`, `${BASE}/openapi.json`],
+];
+
+/** No header of a limit, no matter which token came with the request. */
+function isUncounted(response: RawResponse): void {
+  assert.deepEqual(
+    response.headers.filter(([name]) => /^(x-ratelimit|www-authenticate)/i.test(name)),
+    [],
+  );
+}
+
+/** Asserts that a server serves the pages beside the API. @param limit as its document words the limit of a key; the default one if absent */
+async function assertPages(port: number, limit?: string): Promise<void> {
+  const ask = (target: string, headers?: readonly string[], method?: string): Promise<RawResponse> =>
+    askOnce(port, target, headers, method);
+
+  const root = await ask("/?x=1");
+  assert.equal(root.status, 302);
+  assert.equal(header(root, "Location"), "/docs");
+  assert.equal(header(root, "Content-Length"), "0");
+
+  const page = await ask("/docs");
+  assert.equal(page.status, 200);
+  assert.match(page.body, /^<!doctype html>[\s\S]*<\/html>\n$/);
+  assert.match(header(page, "Content-Security-Policy")!, /default-src 'none'/);
+  const assets = [...page.body.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
+  assert.equal(assets.length, 4);
+  for (const target of ["/docs?x", "/docs?", "http://anything/docs", "/docs??x=/../y"]) {
+    assert.equal((await ask(target)).body, page.body, target);
+  }
+  const document = await ask("/openapi.json", ["Range: bytes=0-9"]);
+  assert.equal(document.status, 200);
+  assert.equal(JSON.stringify(JSON.parse(document.body)), JSON.stringify(createOpenApi(ROUTES, limit)));
+
+  for (const target of ["/", "/docs", "/openapi.json", ...assets]) {
+    const plain = await ask(target);
+    const packed = await ask(target, ["Accept-Encoding: br", "accept-encoding: gzip;q=0.5"]);
+    for (const response of [plain, packed]) isUncounted(response);
+    const head = await ask(target, ["Accept-Encoding: gzip"], "HEAD");
+    assert.equal(head.status, plain.status);
+    assert.equal(header(head, "Content-Length"), header(packed, "Content-Length"), target);
+    assert.equal(header(head, "ETag"), header(packed, "ETag"), target);
+    for (const method of ["POST", "OPTIONS", "DELETE"]) {
+      const refused = await ask(target, method === "POST" ? ["Content-Length: 0"] : [], method);
+      assert.equal(refused.status, 405, `${method} ${target}`);
+      assert.equal(errorOf(refused), "Method not allowed");
+      assert.equal(header(refused, "Allow"), "GET, HEAD");
+    }
+    if (target === "/") continue;
+    assert.equal(header(packed, "Content-Encoding"), "gzip");
+    assert.notEqual(header(plain, "ETag"), header(packed, "ETag"));
+    const known = [`If-None-Match: "x"`, `If-None-Match: W/${header(plain, "ETag")}`];
+    assert.equal((await ask(target, known)).status, 304);
+    assert.equal((await ask(target, [...known, "Accept-Encoding: gzip"])).status, 200);
+  }
+
+  for (const target of NO_PAGES) {
+    const response = await ask(target);
+    assert.equal(response.status, 404, target);
+    assert.equal(errorOf(response), "Not found", target);
+  }
+
+  // A key that may be used a few times only is not used up by pages.
+  for (let at = 0; at < FEW + 2; at++) isUncounted(await ask("/docs", [FEW_KEY]));
+  const counted = await ask(`${BASE}/stats`, [FEW_KEY]);
+  assert.equal(header(counted, "X-RateLimit-Remaining"), String(FEW - 1));
+}
+
+/** Asserts that pages and the API's answers keep their order on one connection. */
+async function assertPipelines(port: number): Promise<void> {
+  const page = await askOnce(port, "/docs");
+  const script = /src="(docs\/swagger-ui-[^"]+)"/.exec(page.body)![1]!;
+  const cli = `Authorization: Bearer ${TOKENS.cli}`;
+  const asks = [
+    ["GET", `/${script}`],
+    ["GET", `${BASE}/stats`],
+    ["HEAD", "/docs"],
+    ["GET", "/docs"],
+    ["GET", "/nowhere"],
+    ["GET", "/docs/nothing"],
+    ["HEAD", `/${script}`],
+    ["GET", `${BASE}/worlds?limit=50`],
+    ["GET", "/openapi.json"],
+    ["GET", "/"],
+  ] as const;
+  const wire = await dial(port);
+  const requests = [...asks, ...asks, ...asks];
+  const gzip = "Accept-Encoding: gzip";
+  void wire.send(requests.map(([method, target]) => requestHead(target, [cli, gzip], method)).join(""));
+  for (const [method, target] of requests) {
+    const got = await wire.response(method);
+    const alone = await askOnce(port, target, [cli, gzip], method);
+    assert.deepEqual([got.status, got.body], [alone.status, alone.body], `${method} ${target}`);
+  }
+  wire.destroy();
+}
 
 describe("the pages of a server", () => {
   it("are answered as they should be", async () => {

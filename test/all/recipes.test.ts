@@ -7,18 +7,17 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/free-port.ts";
 import { unavailable } from "../support/need.ts";
 import { until } from "../support/process.ts";
-import { isBuilt } from "../support/program.ts";
+import { isBuilt, ROOT } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TOOLS = join(ROOT, "tools/recipes");
 const EXAMPLES = join(ROOT, "docs/examples");
 const SNAPSHOT = join(ROOT, "data/sample");
@@ -26,8 +25,7 @@ const skip =
   !existsSync(join(TOOLS, "node_modules")) &&
   unavailable("tools/recipes is not installed: npm install --no-save --prefix tools/recipes");
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-recipes-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 const place = join(folder, "project");
 const at = (...path: string[]): string => join(place, "examples", ...path);
 const run = promisify(execFile);

@@ -6,7 +6,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { ROUTES } from "../../src/api/routes.ts";
@@ -15,8 +14,8 @@ import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, serve, until } from "../support/process.ts";
+import { ROOT } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "orrery-reference-"));
 let server: Served;
 let origin = "";

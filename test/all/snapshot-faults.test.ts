@@ -1,18 +1,8 @@
 /** Loading a snapshot while the file system fails, or while files are replaced: whole or refused, at every call. */
 
 import assert from "node:assert/strict";
-import {
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { readFileSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -22,6 +12,7 @@ import { type Loaded, loadSnapshot } from "../../src/snapshot/load.ts";
 import {
   instance,
   snapshotFiles,
+  temporaryFolder,
   user,
   withManifest,
   world,
@@ -30,8 +21,7 @@ import {
 } from "../support/folders.ts";
 import { lines, mustLoad, problemsOf, rowsOf } from "../support/loaded.ts";
 
-const root = mkdtempSync(join(tmpdir(), "orrery-snapshot-faults-"));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder({ after });
 let folders = 0;
 
 function freshFolder(): string {

@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { get, killAll, type Served, serve, served, start, until } from "../support/process.ts";
-import { PROGRAM, testArguments } from "../support/program.ts";
-import { findNode } from "../support/runtimes.ts";
+import { testArguments } from "../support/program.ts";
+import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { smallDisk } from "../support/small-disk.ts";
 
 const children = new Set<ChildProcess>();
@@ -95,15 +95,13 @@ describe("--state", { concurrency: 4 }, () => {
 
   const node = findNode(24);
   test("counts of several threads are kept together", {
-    skip: "missing" in node && node.missing,
+    skip: lacking(node),
   }, async (t) => {
     const { snapshot, keys, folder } = place(t);
     const file = join(folder, "state");
     const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--threads", "2"];
     const launch = (): Promise<Served> =>
-      served(
-        start([...settings, ...SETTINGS, "--state", file], {}, [(node as { path: string }).path, ...PROGRAM]),
-      );
+      served(start([...settings, ...SETTINGS, "--state", file], {}, programOn(node)));
     const first = await launch();
     await askTimes(first, 20);
     await until(holds(file, 20), "the counts in the file");

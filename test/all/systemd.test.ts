@@ -5,11 +5,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
+import { ROOT } from "../support/program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const UNIT = join(ROOT, "deploy/orrery.service");
 const PUBLISH = join(ROOT, "deploy/orrery-publish@.service");
 

@@ -1,44 +1,29 @@
 /** Stops of a server with several threads, under clients that come back at once; on a Node whose servers can share a port. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
+import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
-import { PROGRAM } from "../support/program.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { killAll, served, start } from "../support/process.ts";
 import { comeBack } from "../support/returning.ts";
-import { findNode } from "../support/runtimes.ts";
-import { makeSmall } from "../support/small.ts";
+import { findNode, lacking, programOn } from "../support/runtimes.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STOPS = 4;
 
 const node = findNode(24);
-const small = await makeSmall();
-after(small.remove);
+const keys = writeKeys(join(temporaryFolder({ after }), "keys.json"), keyRecord(TOKEN, { limit: 1e9 }));
+after(killAll);
 
-const skip = "missing" in node && node.missing;
-
-describe("a stop of threads that serve", { skip }, () => {
+describe("a stop of threads that serve", { skip: lacking(node) }, () => {
   for (const threads of [2, 4]) {
     it(`loses no request of clients that come back at once: ${threads} threads, ${STOPS} stops`, async () => {
       for (let stop = 0; stop < STOPS; stop++) {
-        const command = [...PROGRAM, "serve", ...small.settings, "--threads", String(threads)];
-        const child = spawn((node as { path: string }).path, command, {
-          cwd: ROOT,
-          stdio: ["ignore", "pipe", "inherit"],
-        });
-        const ended = once(child, "exit");
-        const [line] = (await Promise.race([
-          once(createInterface({ input: child.stdout }), "line"),
-          ended,
-        ])) as [unknown];
-        const port = Number(/:(\d+)\//.exec(String(line))?.[1]);
-        const clients = comeBack(port, small.token, 32);
+        const settings = ["serve", "--snapshot", "data/sample", "--keys", keys, "--port", "0"];
+        const server = await served(start([...settings, "--threads", `${threads}`], {}, programOn(node)));
+        const clients = comeBack(server.port, TOKEN, 32);
         await new Promise((resolve) => setTimeout(resolve, 200));
-        child.kill("SIGTERM");
-        assert.deepEqual(await ended, [0, null]);
+        await server.stop();
         const { answered, causes } = await clients.stop();
         assert.deepEqual(
           causes,

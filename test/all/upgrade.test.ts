@@ -10,9 +10,8 @@ import { after, test } from "node:test";
 import { freePort } from "../support/free-port.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { get, killAll, type LogLine, type Served, served, start, until } from "../support/process.ts";
-import { PROGRAM } from "../support/program.ts";
 import { comeBack } from "../support/returning.ts";
-import { findNode } from "../support/runtimes.ts";
+import { findNode, lacking, programOn } from "../support/runtimes.ts";
 
 after(killAll);
 
@@ -20,7 +19,7 @@ const UPGRADES = 2;
 const node = findNode(24);
 
 test("upgrades and rotations under load lose nothing", {
-  skip: "missing" in node && node.missing,
+  skip: lacking(node),
 }, async (t) => {
   const { folder, snapshot, keys } = place(t);
   const [log, state] = [join(folder, "log"), join(folder, "state")];
@@ -28,9 +27,8 @@ test("upgrades and rotations under load lose nothing", {
   const settings = ["--snapshot", snapshot, "--keys", keys, "--port", String(port), "--share-port"];
   const files = ["--admin", "0", "--access-log", "--log-file", log, "--state", state];
   const limits = ["--rate-limit", "1000000000", "--rate-window", "315360000"];
-  const command = [(node as { path: string }).path, ...PROGRAM] as const;
   const launch = (): Promise<Served> =>
-    served(start(["serve", ...settings, ...files, ...limits], {}, command));
+    served(start(["serve", ...settings, ...files, ...limits], {}, programOn(node)));
 
   const textOf = (name: string): string => readFileSync(join(folder, name), "utf8");
   const logNames = (): string[] => readdirSync(folder).filter((name) => name.startsWith("log"));

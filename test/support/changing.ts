@@ -8,20 +8,8 @@ import { createRandom, type Random } from "../../src/util/random.ts";
 import { id, instance, manifestOf, type RawRow, user, world, worldStats } from "./folders.ts";
 
 const WORDS = [
-  "moon",
-  "moonbeam",
-  "beam",
-  "Bär",
-  "東京",
-  "カフェ",
-  "a",
-  "ab",
-  "abc",
-  "naïve",
-  "x y",
-  "😀",
-  '"',
-  "\\",
+  ...["moon", "moonbeam", "beam", "Bär", "東京", "カフェ"],
+  ...["a", "ab", "abc", "naïve", "x y", "😀", '"', "\\"],
 ];
 
 /** Numbers that ids are made of: few, so that rows come back, and refer to rows that are gone. */

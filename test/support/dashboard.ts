@@ -1,21 +1,17 @@
 /** A server with several threads and a dashboard, load on it, and a browser that looks at it. */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { keyRecord, writeKeys } from "./place.ts";
-import { LISTENING, until } from "./process.ts";
-import { PROGRAM } from "./program.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { served, start } from "./process.ts";
+import { type FoundNode, programOn } from "./runtimes.ts";
 
 /** Markup that would tell of itself, were it ever made into elements; text that turns its line around; and a long name. */
 export const HOSTILE_NAMES = [
@@ -62,40 +58,22 @@ export interface DashboardServer {
   readonly kill: () => Promise<void>;
 }
 
-/** Starts one. @param node path of the Node that runs it */
+/** Starts one on a Node. */
 export async function serveDashboard(
-  node: string,
+  node: FoundNode,
   { snapshot, keys }: Folder,
   args: readonly string[],
 ): Promise<DashboardServer> {
-  const settings = ["--snapshot", snapshot, "--keys", keys, "--port", "0", ...args];
-  const child: ChildProcess = spawn(node, [...PROGRAM, "serve", ...settings], {
-    cwd: ROOT,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const exited = once(child, "exit");
-  const written = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name]!.setEncoding("utf8").on("data", (text: string) => {
-      written[name] += text;
-    });
-  }
-  async function kill(): Promise<void> {
-    child.kill("SIGKILL");
-    await exited;
-  }
-  try {
-    const [, api] = await until(() => {
-      if (child.exitCode !== null) throw new Error(`it ended: ${written.stderr}`);
-      return LISTENING.exec(written.stdout);
-    }, "the listening line");
-    const admin = /"event":"admin-listening","url":"([^"]+)"/.exec(written.stderr)?.[1];
-    if (admin === undefined) throw new Error(`no admin listener: ${written.stderr}`);
-    return { api: api!, admin, kill };
-  } catch (error) {
-    await kill();
-    throw error;
-  }
+  const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", ...args];
+  const { child, ended, url, admin } = await served(start(settings, {}, programOn(node)));
+  return {
+    api: url,
+    admin: admin(),
+    async kill() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
 }
 
 const SEARCHES = ["garden", "moon", "sea of", "night", "a", "station", "red", "quiet"];

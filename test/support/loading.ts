@@ -1,19 +1,17 @@
 /** Loads snapshots that are written for one test, and says what is wrong with them. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
 import { type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
-import { type Files, snapshotFiles, writeFiles } from "./folders.ts";
+import { type Files, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
 import { problemsOf } from "./loaded.ts";
 
 export const MIB = 1_048_576;
 export const CANARY = "canary-4711";
 
-const root = mkdtempSync(join(tmpdir(), "orrery-snapshot-test-"));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder({ after });
 export let folders = 0;
 
 export function freshFolder(): string {

@@ -1,52 +1,38 @@
 /**
  * What the server should answer, worked out the slow way from plain arrays of
- * rows: no index, no packing, no cache. It shares no code with the server, so
- * that an error in one is not an error in both.
+ * rows: no index, no packing, no cache. It shares types with the server and no
+ * code, so that an error in one is not an error in both.
  */
 
 import { createHash } from "node:crypto";
+import type { Instance, User, World } from "../../src/model/model.ts";
+import type { Field, ROWS } from "../../src/model/schema.ts";
 
-/** A row of `users.ndjson`; other fields may stand beside these. */
-export interface UserRow {
+/** What a field of each type holds in a row. */
+interface Values {
   id: string;
-  displayName: string;
-  userIconUrl?: string | null;
-  createdAt: string;
-  [other: string]: unknown;
+  text: string;
+  boolean: boolean;
+  count: number;
+  time: string;
 }
 
-/** A row of `worlds.ndjson`. */
-export interface WorldRow {
-  id: string;
-  name: string;
-  description?: string | null;
-  ownerId: string;
-  isPublic: boolean;
-  status: string;
-  createdAt: string;
-  updatedAt: string;
-  [other: string]: unknown;
-}
+type Fields = Readonly<Record<string, Field>>;
+type Optional<Row extends Fields> = {
+  [Name in keyof Row]: Row[Name] extends { absent: unknown } ? Name : never;
+}[keyof Row];
 
-/** A row of `world-stats.ndjson`. */
-export interface StatsRow {
-  worldId: string;
-  totalVisits: number;
-  uniqueVisitors: number;
-  visitsLast7Days: number;
-  visitsLast30Days: number;
-  [other: string]: unknown;
-}
+/** A row of a file; other fields may stand beside these. */
+type RowOf<Row extends Fields> = {
+  [Name in Exclude<keyof Row, Optional<Row>>]: Values[Row[Name]["type"]];
+} & {
+  [Name in Optional<Row>]?: Values[Row[Name]["type"]] | null;
+} & { [other: string]: unknown };
 
-/** A row of `instances.ndjson`. */
-export interface InstanceRow {
-  id: string;
-  worldId: string;
-  isPublic: boolean;
-  isActive: boolean;
-  createdAt: string;
-  [other: string]: unknown;
-}
+export type UserRow = RowOf<(typeof ROWS)["users"]>;
+export type WorldRow = RowOf<(typeof ROWS)["worlds"]>;
+export type StatsRow = RowOf<(typeof ROWS)["world-stats"]>;
+export type InstanceRow = RowOf<(typeof ROWS)["instances"]>;
 
 /** All rows of a snapshot. */
 export interface SnapshotRows {
@@ -121,130 +107,51 @@ export const MODEL_BASE = "/api/public/v1";
 
 // ---------------------------------------------------------------- values
 
-/** Every lone surrogate replaced by U+FFFD. */
-export function wellFormed(text: string): string {
-  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
-  const isHigh = (unit: number | undefined) => unit !== undefined && unit >= 0xd800 && unit <= 0xdbff;
-  const isLow = (unit: number | undefined) => unit !== undefined && unit >= 0xdc00 && unit <= 0xdfff;
-  return units
-    .map((unit, at) => {
-      const alone = (isHigh(unit) && !isLow(units[at + 1])) || (isLow(unit) && !isHigh(units[at - 1]));
-      return String.fromCharCode(alone ? 0xfffd : unit);
-    })
-    .join("");
-}
-
-/** What makes two texts equal to a search. */
+/** What makes two texts equal to a search: the definition, word for word. */
 export function modelFold(text: string): string {
-  const lower = text.normalize("NFKC").toLowerCase();
-  let kept = "";
-  for (const character of lower.normalize("NFD")) {
-    const code = character.codePointAt(0)!;
-    if (code < 0x300 || code > 0x36f) kept += character;
-  }
-  return kept.normalize("NFC");
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .normalize("NFC");
 }
 
 /** What is left of a query once it is cut, folded and trimmed. */
 export function modelTerm(query: string): string {
-  let cut = query;
-  if (query.length > 256) {
-    cut = query.substring(0, 256);
-    const points = [...cut];
-    if (/^[\ud800-\udbff]$/.test(points[points.length - 1]!)) cut = cut.substring(0, 255);
-  }
+  const cut = query.length > 256 ? query.substring(0, 256).replace(/[\ud800-\udbff]$/, "") : query;
   return modelFold(cut).trim();
 }
 
+const TIME =
+  /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
 /** Reads a time with the help of Date; NaN for what is no time. */
 export function modelTime(text: string): number {
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(text)) return Number.NaN;
-  let rest = text.substring(16);
-  let seconds = 0;
-  let milliseconds = 0;
-  if (rest.startsWith(":")) {
-    if (!/^:[0-9]{2}/.test(rest)) return Number.NaN;
-    seconds = Number(rest.substring(1, 3));
-    rest = rest.substring(3);
-    if (rest.startsWith(".")) {
-      const digits = /^[0-9]+/.exec(rest.substring(1))?.[0];
-      if (digits === undefined) return Number.NaN;
-      milliseconds = Number(`${digits}00`.substring(0, 3));
-      rest = rest.substring(1 + digits.length);
-    }
-  }
-  let offset = 0;
-  if (rest !== "Z") {
-    if (!/^[+-][0-9]{2}:[0-9]{2}$/.test(rest)) return Number.NaN;
-    const hours = Number(rest.substring(1, 3));
-    const minutes = Number(rest.substring(4, 6));
-    if (hours > 23 || minutes > 59) return Number.NaN;
-    offset = (rest.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
-  }
-  const field = (from: number, to: number) => Number(text.substring(from, to));
-  const [year, month, day, hour, minute] = [
-    field(0, 4),
-    field(5, 7),
-    field(8, 10),
-    field(11, 13),
-    field(14, 16),
-  ];
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) {
-    return Number.NaN;
-  }
-  if (hour > 23 || minute > 59 || seconds > 59) return Number.NaN;
-  const at = date.getTime() + ((hour * 60 + minute - offset) * 60 + seconds) * 1000 + milliseconds;
-  const utcYear = new Date(at).getUTCFullYear();
-  return utcYear >= 0 && utcYear <= 9999 ? at : Number.NaN;
+  const [, day, hour, minute, seconds, fraction, sign, hours, minutes] = TIME.exec(text) ?? [];
+  const midnight = new Date(`${day}T00:00:00.000Z`);
+  // Date takes 31 February for a day of March.
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}T`)) return Number.NaN;
+  const offset = (sign === "-" ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
+  const inDay = (Number(hour) * 60 + Number(minute) - offset) * 60 + Number(seconds ?? 0);
+  const at = midnight.getTime() + inDay * 1000 + Number(`${fraction ?? ""}000`.substring(0, 3));
+  const year = new Date(at).getUTCFullYear();
+  return year >= 0 && year <= 9999 ? at : Number.NaN;
 }
 
-/** UTC text of a time, digit by digit. */
+/** UTC text of a time. */
 export function modelTimeText(milliseconds: number): string {
-  const date = new Date(milliseconds);
-  const digits = (value: number, count: number) => `000${value}`.slice(-count);
-  const day = `${digits(date.getUTCFullYear(), 4)}-${digits(date.getUTCMonth() + 1, 2)}-${digits(date.getUTCDate(), 2)}`;
-  const time = `${digits(date.getUTCHours(), 2)}:${digits(date.getUTCMinutes(), 2)}:${digits(date.getUTCSeconds(), 2)}`;
-  return `${day}T${time}.${digits(date.getUTCMilliseconds(), 3)}Z`;
+  return new Date(milliseconds).toISOString();
 }
 
 /** Whether a text is an id. */
 export function isModelUuid(text: string): boolean {
-  const groups = text.split("-");
-  const wanted = [8, 4, 4, 4, 12];
-  return (
-    groups.length === 5 &&
-    groups.every(
-      (group, at) =>
-        group.length === wanted[at] && [...group].every((digit) => "0123456789abcdefABCDEF".includes(digit)),
-    )
-  );
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
 // ---------------------------------------------------------------- rows
 
-interface Served {
-  id: string;
-  createdAt: string;
-}
-
-interface ServedUser extends Served {
-  displayName: string;
-  userIconUrl: string;
-}
-
-interface ServedWorld extends Served {
-  name: string;
-  description: string;
-  ownerId: string;
-  isPublic: boolean;
-  updatedAt: string;
-}
-
-interface ServedInstance extends Served {
-  worldId: string;
-}
+type Served = Pick<User, "id" | "createdAt">;
 
 /** Texts of the same length in one alphabet order as their meanings do. */
 function compareText(a: string, b: string): number {
@@ -258,25 +165,25 @@ function listOrder<Row extends Served>(rows: Row[]): Row[] {
 const timeText = (text: string): string => modelTimeText(modelTime(text));
 
 function optional(text: string | null | undefined): string {
-  return wellFormed(text ?? "");
+  return (text ?? "").toWellFormed();
 }
 
 const NO_STATS = { totalVisits: 0, uniqueVisitors: 0, visitsLast7Days: 0, visitsLast30Days: 0 };
 
 /** Everything visible, in list order. */
 export class ModelStore {
-  readonly users: ServedUser[];
-  readonly worlds: ServedWorld[];
-  readonly instances: ServedInstance[];
+  readonly users: User[];
+  readonly worlds: World[];
+  readonly instances: Instance[];
   readonly #stats: readonly StatsRow[];
-  readonly #popular = new Map<string, ServedWorld[]>();
+  readonly #popular = new Map<string, World[]>();
   readonly #folded = new Map<string, string>();
 
   constructor(rows: SnapshotRows) {
     this.users = listOrder(
       rows.users.map((row) => ({
         id: row.id.toLowerCase(),
-        displayName: wellFormed(row.displayName),
+        displayName: row.displayName.toWellFormed(),
         userIconUrl: optional(row.userIconUrl),
         createdAt: timeText(row.createdAt),
       })),
@@ -286,7 +193,7 @@ export class ModelStore {
         .filter((row) => row.isPublic && row.status === "ACTIVE")
         .map((row) => ({
           id: row.id.toLowerCase(),
-          name: wellFormed(row.name),
+          name: row.name.toWellFormed(),
           description: optional(row.description),
           ownerId: row.ownerId.toLowerCase(),
           isPublic: row.isPublic,
@@ -309,16 +216,11 @@ export class ModelStore {
 
   statsOf(worldId: string) {
     const row = this.#stats.find((stats) => stats.worldId.toLowerCase() === worldId) ?? NO_STATS;
-    return {
-      worldId,
-      totalVisits: row.totalVisits,
-      uniqueVisitors: row.uniqueVisitors,
-      visitsLast7Days: row.visitsLast7Days,
-      visitsLast30Days: row.visitsLast30Days,
-    };
+    const { totalVisits, uniqueVisitors, visitsLast7Days, visitsLast30Days } = row;
+    return { worldId, totalVisits, uniqueVisitors, visitsLast7Days, visitsLast30Days };
   }
 
-  popular(period: string): ServedWorld[] {
+  popular(period: string): World[] {
     const known = this.#popular.get(period);
     if (known !== undefined) return known;
     const ranked = this.worlds.map((world, place) => {
@@ -337,8 +239,13 @@ export class ModelStore {
     return worlds;
   }
 
+  /** Instances of a world; all where none is named. */
+  instancesOf(worldId: string): Instance[] {
+    return this.instances.filter((row) => worldId === "" || row.worldId === worldId.toLowerCase());
+  }
+
   /** Users that match a query, or undefined when there is nothing to search for. */
-  findUsers(query: string): ServedUser[] | undefined {
+  findUsers(query: string): User[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
     return byClass(this.users, 3, (user) => {
@@ -350,7 +257,7 @@ export class ModelStore {
   }
 
   /** Worlds that match a query, or undefined when there is nothing to search for. */
-  findWorlds(query: string): ServedWorld[] | undefined {
+  findWorlds(query: string): World[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
     const terms: string[] = [];
@@ -492,146 +399,102 @@ interface Operation {
   run: (context: Context) => Answer;
 }
 
-function list(rows: object[], { limit, offset }: ModelParameters, more: object = {}): Answer {
+function list(
+  rows: object[],
+  { limit, offset }: Pick<ModelParameters, "limit" | "offset">,
+  more: object = {},
+): Answer {
   const data = rows.filter((_, at) => at >= offset && at < offset + limit);
   return { value: { data, pagination: { total: rows.length, limit, offset }, ...more } };
 }
 
-const worldJson = ({ id, name, description, ownerId, isPublic, createdAt, updatedAt }: ServedWorld) => ({
-  id,
-  name,
-  description,
-  ownerId,
-  isPublic,
-  createdAt,
-  updatedAt,
-});
-const userJson = ({ id, displayName, userIconUrl, createdAt }: ServedUser) => ({
-  id,
-  displayName,
-  userIconUrl,
-  createdAt,
-});
-const instanceJson = ({ id, worldId, createdAt }: ServedInstance) => ({ id, worldId, createdAt });
+/** Answers for the row that a path names, or with its 404. */
+function forRow<Row extends Served>(
+  kind: string,
+  rows: Row[],
+  id: string,
+  answer: (row: Row) => Answer = (data) => ({ value: { data } }),
+): Answer {
+  const row = isModelUuid(id) ? rows.find((one) => one.id === id.toLowerCase()) : undefined;
+  return row === undefined ? { status: 404, error: `${kind} not found` } : answer(row);
+}
 
-const NO_WORLD: Answer = { status: 404, error: "World not found" };
-const NO_USER: Answer = { status: 404, error: "User not found" };
-const NO_INSTANCE: Answer = { status: 404, error: "Instance not found" };
-const NO_QUERY: Answer = { status: 400, error: 'Query parameter "q" is required' };
-
-function withId<Row extends Served>(rows: Row[], id: string): Row | undefined {
-  return isModelUuid(id) ? rows.find((row) => row.id === id.toLowerCase()) : undefined;
+/** What a search found; undefined where there was nothing to search for. */
+function found(rows: object[] | undefined, parameters: ModelParameters): Answer {
+  if (rows === undefined) return { status: 400, error: 'Query parameter "q" is required' };
+  return list(rows, parameters);
 }
 
 /** The table of operations, fixed paths first. */
-export const MODEL_OPERATIONS: readonly Operation[] = [
-  {
-    path: "/worlds",
-    scope: "read:worlds",
-    run: ({ store, parameters }) => list(store.worlds.map(worldJson), parameters),
-  },
-  {
-    path: "/worlds/search",
-    scope: "read:worlds",
-    run({ store, parameters }) {
-      const found = store.findWorlds(parameters.q);
-      if (found === undefined) return NO_QUERY;
-      return list(
-        found.map(({ id, name, description }) => ({ id, name, description })),
+const OPERATIONS: readonly (readonly [path: string, scope: string | null, run: Operation["run"]])[] = [
+  ["/worlds", "read:worlds", ({ store, parameters }) => list(store.worlds, parameters)],
+  [
+    "/worlds/search",
+    "read:worlds",
+    ({ store, parameters }) => {
+      const rows = store.findWorlds(parameters.q);
+      return found(
+        rows?.map(({ id, name, description }) => ({ id, name, description })),
         parameters,
       );
     },
-  },
-  {
-    path: "/worlds/popular",
-    scope: "read:worlds",
-    run({ store, parameters }) {
-      const { period } = parameters;
-      return list(store.popular(period).map(worldJson), parameters, { period });
+  ],
+  [
+    "/worlds/popular",
+    "read:worlds",
+    ({ store, parameters: { period, ...page } }) => list(store.popular(period), page, { period }),
+  ],
+  [
+    "/users/search",
+    "read:users",
+    ({ store, parameters }) => found(store.findUsers(parameters.q), parameters),
+  ],
+  [
+    "/instances",
+    "read:instances",
+    ({ store, parameters }) => list(store.instancesOf(parameters.worldId), parameters),
+  ],
+  [
+    "/stats",
+    null,
+    ({ store: { users, worlds, instances } }) => {
+      const counts = { totalUsers: users.length, totalPublicWorlds: worlds.length };
+      return { value: { data: { ...counts, totalPublicInstances: instances.length } } };
     },
-  },
-  {
-    path: "/users/search",
-    scope: "read:users",
-    run({ store, parameters }) {
-      const found = store.findUsers(parameters.q);
-      return found === undefined ? NO_QUERY : list(found.map(userJson), parameters);
-    },
-  },
-  {
-    path: "/instances",
-    scope: "read:instances",
-    run({ store, parameters }) {
-      const { worldId } = parameters;
-      const wanted = worldId.toLowerCase();
-      const rows = store.instances.filter((row) => worldId === "" || row.worldId === wanted);
-      return list(rows.map(instanceJson), parameters);
-    },
-  },
-  {
-    path: "/stats",
-    scope: null,
-    run: ({ store }) => ({
-      value: {
-        data: {
-          totalUsers: store.users.length,
-          totalPublicWorlds: store.worlds.length,
-          totalPublicInstances: store.instances.length,
-        },
-      },
-    }),
-  },
-  {
-    path: "/worlds/:id",
-    scope: "read:worlds",
-    run({ store, id }) {
-      const world = withId(store.worlds, id);
-      return world ? { value: { data: worldJson(world) } } : NO_WORLD;
-    },
-  },
-  {
-    path: "/worlds/:id/stats",
-    scope: "read:worlds",
-    run({ store, id }) {
-      const world = withId(store.worlds, id);
-      return world ? { value: { data: store.statsOf(world.id) } } : NO_WORLD;
-    },
-  },
-  {
-    path: "/worlds/:id/instances",
-    scope: "read:instances",
-    run({ store, id, parameters }) {
-      const world = withId(store.worlds, id);
-      if (!world) return NO_WORLD;
-      return list(store.instances.filter((row) => row.worldId === world.id).map(instanceJson), parameters);
-    },
-  },
-  {
-    path: "/users/:id",
-    scope: "read:users",
-    run({ store, id }) {
-      const user = withId(store.users, id);
-      return user ? { value: { data: userJson(user) } } : NO_USER;
-    },
-  },
-  {
-    path: "/users/:id/worlds",
-    scope: "read:worlds",
-    run({ store, id, parameters }) {
-      const user = withId(store.users, id);
-      if (!user) return NO_USER;
-      return list(store.worlds.filter((row) => row.ownerId === user.id).map(worldJson), parameters);
-    },
-  },
-  {
-    path: "/instances/:id",
-    scope: "read:instances",
-    run({ store, id }) {
-      const instance = withId(store.instances, id);
-      return instance ? { value: { data: instanceJson(instance) } } : NO_INSTANCE;
-    },
-  },
+  ],
+  ["/worlds/:id", "read:worlds", ({ store, id }) => forRow("World", store.worlds, id)],
+  [
+    "/worlds/:id/stats",
+    "read:worlds",
+    ({ store, id }) =>
+      forRow("World", store.worlds, id, (row) => ({ value: { data: store.statsOf(row.id) } })),
+  ],
+  [
+    "/worlds/:id/instances",
+    "read:instances",
+    ({ store, id, parameters }) =>
+      forRow("World", store.worlds, id, (row) => list(store.instancesOf(row.id), parameters)),
+  ],
+  ["/users/:id", "read:users", ({ store, id }) => forRow("User", store.users, id)],
+  [
+    "/users/:id/worlds",
+    "read:worlds",
+    ({ store, id, parameters }) =>
+      forRow("User", store.users, id, (user) =>
+        list(
+          store.worlds.filter((row) => row.ownerId === user.id),
+          parameters,
+        ),
+      ),
+  ],
+  ["/instances/:id", "read:instances", ({ store, id }) => forRow("Instance", store.instances, id)],
 ];
+
+export const MODEL_OPERATIONS: readonly Operation[] = OPERATIONS.map(([path, scope, run]) => ({
+  path,
+  scope,
+  run,
+}));
 
 function findOperation(path: string): { operation: Operation; id: string } | undefined {
   const given = path.split("/");

@@ -1,20 +1,18 @@
 /** Real child processes of the command line, and a plain HTTP client for them. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { request as requestByTls } from "node:https";
-import { fileURLToPath } from "node:url";
+import type { Readable } from "node:stream";
 import { PATIENCE_MS, timeLeft, within } from "./patience.ts";
-import { COMMAND } from "./program.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { COMMAND, ROOT } from "./program.ts";
 
 /** Environment variables on top of a clean environment. */
 export type Variables = Readonly<Record<string, string>>;
 
 /** The tests' own environment without any setting of the program. */
-function environment(variables: Variables): NodeJS.ProcessEnv {
+export function environment(variables: Variables = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(ORRERY_|NODE_TEST_CONTEXT$)/.test(name));
   return { ...Object.fromEntries(own), ...variables };
 }
@@ -44,24 +42,30 @@ export async function killAll(): Promise<void> {
   await Promise.all(ends);
 }
 
-/** Starts the program. @param command what starts it: a file and its first arguments */
+/** All that a stream gives from now on, as far as it has come. */
+export function textOf(stream: Readable): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  return () => text;
+}
+
+/** What starts a program: a file and its first arguments. */
+export type Command = readonly [string, ...string[]];
+
+/** Starts the program in the root of the tree, or as `more` says. */
 export function start(
   args: readonly string[],
   variables: Variables = {},
-  [file, ...first]: readonly [string, ...string[]] = COMMAND,
+  [file, ...first]: Command = COMMAND,
+  more: Pick<SpawnOptions, "cwd" | "env" | "detached"> = {},
 ): Program {
   const child = spawn(file, [...first, ...args], {
-    cwd: ROOT,
-    env: environment(variables),
-    stdio: ["ignore", "pipe", "pipe"],
+    ...{ cwd: ROOT, env: environment(variables), stdio: ["ignore", "pipe", "pipe"] },
+    ...more,
   });
   alive.add(child);
-  const written = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name]!.setEncoding("utf8").on("data", (text: string) => {
-      written[name] += text;
-    });
-  }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (status, signal) => {
@@ -69,7 +73,7 @@ export function start(
       resolve({ status, signal });
     });
   });
-  return { child, stdout: () => written.stdout, stderr: () => written.stderr, ended };
+  return { child, stdout: textOf(child.stdout!), stderr: textOf(child.stderr!), ended };
 }
 
 /** What a process that ended by itself left behind. */
@@ -129,6 +133,8 @@ export interface Served extends Program {
   readonly logs: (event?: string) => LogLine[];
   /** Waits until there are so many log lines of an event; gives the last of them. */
   readonly logged: (event: string, count?: number) => Promise<LogLine>;
+  /** URL of the admin listener, which must be there; ends with a slash. */
+  readonly admin: () => string;
   /** Sends SIGTERM; it must exit 0 in time. */
   readonly stop: () => Promise<void>;
 }
@@ -158,6 +164,7 @@ export async function served(program: Program): Promise<Served> {
     logs,
     logged: (event, count = 1) =>
       until(() => logs(event)[count - 1], `${count} log lines of ${event} in:\n${program.stderr()}`),
+    admin: () => String(logs("admin-listening")[0]!.url),
     async stop() {
       program.child.kill("SIGTERM");
       const ended = await within(program.ended, "the stop", 10_000);

@@ -219,6 +219,20 @@ export function closeWires(): void {
   for (const wire of wires) wire.destroy();
 }
 
+/** Asks on a connection of its own, which it ends. */
+export async function askOnce(
+  port: number,
+  target: string,
+  headers: readonly string[] = [],
+  method = "GET",
+): Promise<RawResponse> {
+  const wire = await dial(port);
+  void wire.send(requestHead(target, headers, method));
+  const response = await wire.response(method);
+  wire.destroy();
+  return response;
+}
+
 /** Opens a connection, sends bytes, and takes the one response that ends it. */
 export async function lastWord(port: number, bytes: string | Buffer, method = "GET"): Promise<RawResponse> {
   const wire = await dial(port);

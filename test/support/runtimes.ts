@@ -1,4 +1,4 @@
-/** Other versions of Node, for tests of what the one that runs the tests cannot do. */
+/** Other versions of Node and other runtimes, for tests of what the one that runs the tests cannot do. */
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -6,12 +6,10 @@ import { once } from "node:events";
 import { existsSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { codeOf } from "../../src/util/system-error.ts";
 import { unavailable } from "./need.ts";
-import { testArguments } from "./program.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import type { Command } from "./process.ts";
+import { PROGRAM, ROOT, testArguments } from "./program.ts";
 
 /** A Node of a major version: its path, or why there is none. */
 export type FoundNode = { readonly path: string } | { readonly missing: string };
@@ -48,6 +46,31 @@ function remember(known: string, path: string): void {
   } catch (error) {
     if (!["EEXIST", "ENOENT"].includes(codeOf(error) ?? "")) throw error;
   }
+}
+
+/** Why a test that needs a Node is skipped, or false. */
+export function lacking(node: FoundNode): string | false {
+  return "missing" in node && node.missing;
+}
+
+/** What starts the program on a Node, which must be there. */
+export function programOn(node: FoundNode): Command {
+  assert.ok("path" in node, lacking(node) || "");
+  return [node.path, ...PROGRAM];
+}
+
+/** What runs a file on Bun or Deno, or why there is none. */
+export function findRuntime(name: "bun" | "deno"): {
+  readonly runtime: Command;
+  readonly missing: string | false;
+} {
+  const local = join(ROOT, "node_modules/.bin", name);
+  const program = existsSync(local) ? local : name;
+  const isHere = spawnSync(program, ["--version"]).status === 0;
+  return {
+    runtime: name === "deno" ? [program, "run", "--allow-all", "--quiet"] : [program],
+    missing: isHere ? false : `${name} is not installed`,
+  };
 }
 
 /** What failed, and why, without the hundreds that passed. */
