@@ -6,9 +6,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect as connectByHttp2, constants } from "node:http2";
 import { Agent, request } from "node:https";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -18,7 +19,87 @@ import { ask as askAt } from "../support/fleet.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
 import { type Response, until } from "../support/process.ts";
-import { StandIn } from "../support/stand-in.ts";
+
+/** How it answers. */
+type Manner = "answers" | "hangs" | "is busy" | "says much";
+
+/** Of a reply that says much, in bytes. */
+const MUCH = 300_000;
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** A stand-in for a replica, with a port for health checks. Each reply says by `x-replica` who gave it. */
+class StandIn {
+  readonly name: string;
+  port = 0;
+  adminPort = 0;
+  manner: Manner = "answers";
+  /** Before each reply, in milliseconds. */
+  delayMs = 0;
+  /** What `/readyz` says. */
+  isReady = true;
+  /** Requests and connections so far, and requests whose connection ended before they were answered. */
+  requests = 0;
+  connections = 0;
+  aborted = 0;
+  readonly #sockets = new Set<Socket>();
+  #api: Server | undefined;
+  #admin: Server | undefined;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    this.requests++;
+    request.resume();
+    response.once("close", () => {
+      if (!response.writableFinished) this.aborted++;
+    });
+    if (this.manner === "hangs") return;
+    response.setHeader("x-replica", this.name);
+    response.setHeader("content-type", "application/json");
+    if (this.manner === "is busy") {
+      response.writeHead(503, { "retry-after": "1" }).end('{"error":"Server is busy"}');
+      return;
+    }
+    const body = this.manner === "says much" ? JSON.stringify("x".repeat(MUCH)) : '{"data":{}}';
+    setTimeout(() => response.end(body), this.delayMs);
+  }
+
+  /** Begins to listen, on the ports that it had. */
+  async open(): Promise<void> {
+    this.#api = createServer({ keepAliveTimeout: 65_000 }, (request, response) =>
+      this.#answer(request, response),
+    );
+    this.#api.on("connection", (socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    this.#admin = createServer((_request, response) => {
+      response.writeHead(this.isReady ? 200 : 503).end();
+    });
+    this.port = await listen(this.#api, this.port);
+    this.adminPort = await listen(this.#admin, this.adminPort);
+  }
+
+  /** Is gone, with all of its connections. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#admin?.closeAllConnections();
+    await Promise.all(
+      [this.#api, this.#admin].map(
+        (server) => new Promise((resolve) => server?.close(resolve) ?? resolve(0)),
+      ),
+    );
+  }
+}
 
 const SEARCH = "/worlds/search?q=a";
 const tokens = Array.from({ length: 40 }, (_, n) => `svc_sk_stand-in-${n}`);

@@ -3,25 +3,16 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { need } from "../support/need.ts";
-import { beforeTimer } from "../support/patience.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
 after(endAll);
 
-/** Longer than the replicas of a test wait, on a busy machine, too. */
-const LATEST_MS = 5000;
 const PASSWORD = "pass-word-that-nobody-may-see";
 /** One window for all of a test, whenever it begins. */
 const WINDOW = 315_360_000;
 const OPTIONS = { replicas: 2, window: WINDOW };
-
-const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
-
-async function countInTime(replica: Counting, key: string, limit: number): Promise<boolean> {
-  return (await beforeTimer(replica.count(key, limit), LATEST_MS, "a request")).passed;
-}
 
 /** Counts so often at each in turn; how many passed. */
 async function countAll(
@@ -32,31 +23,8 @@ async function countAll(
 ): Promise<number> {
   let passed = 0;
   for (let time = 0; time < times; time++)
-    for (const replica of replicas) if (await countInTime(replica, key, limit)) passed++;
+    for (const replica of replicas) passed += await replica.countEach(key, limit, 1);
   return passed;
-}
-
-async function untilBack(replica: Counting, times = 1): Promise<void> {
-  await until(
-    () =>
-      kindsOf(replica).filter((kind) => kind === "limits-back").length === times &&
-      replica.keeper.leases.away.subarray(0, 100).every((isAway) => isAway === 0),
-    () => `the return of the server, seen: ${JSON.stringify(replica.seen)}`,
-  );
-}
-
-async function untilAway(replica: Counting): Promise<void> {
-  await until(() => kindsOf(replica).at(-1) === "limits-away", "the loss of the server");
-}
-
-/** Waits until the server is asked for each key, whether or not it was away. */
-async function untilGood(replica: Counting): Promise<void> {
-  await until(
-    () =>
-      kindsOf(replica).at(-1) !== "limits-away" &&
-      replica.keeper.leases.away.subarray(0, 100).every((isAway) => isAway === 0),
-    () => `the server to be good, seen: ${JSON.stringify(replica.seen)}`,
-  );
 }
 
 async function pair(redis: Redis, url = redis.url): Promise<[Counting, Counting]> {
@@ -74,7 +42,7 @@ describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
     }
     passed += await countAll(replicas, "a", 50, 30);
     assert.equal(passed, 50);
-    for (const replica of replicas) assert.deepEqual(kindsOf(replica), []);
+    for (const replica of replicas) assert.deepEqual(replica.kinds(), []);
   });
 
   it("the server forgets its keys: each tells it what it had", async () => {
@@ -85,7 +53,7 @@ describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
     // Both ask, and so both have told.
     passed += await countAll(replicas, "a", 50, 40);
     assert.equal(passed, 50);
-    for (const replica of replicas) assert.deepEqual(kindsOf(replica), []);
+    for (const replica of replicas) assert.deepEqual(replica.kinds(), []);
   });
 
   it("the password changes, until a connection is lost", async () => {
@@ -95,16 +63,16 @@ describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
     let passed = await countAll(replicas, "a", 40, 3);
     cli("CONFIG", "SET", "requirepass", "another");
     passed += await countAll(replicas, "a", 40, 3);
-    for (const replica of replicas) assert.deepEqual(kindsOf(replica), []);
+    for (const replica of replicas) assert.deepEqual(replica.kinds(), []);
     redis.cli("--no-auth-warning", "-a", "another", "CLIENT", "KILL", "TYPE", "normal");
-    for (const replica of replicas) await until(() => kindsOf(replica).length > 0, "the loss");
+    for (const replica of replicas) await replica.untilAway();
     // The share of each, what passed there before included.
     passed += await countAll(replicas, "a", 40, 30);
     assert.equal(passed, 40);
     redis.cli("--no-auth-warning", "-a", "another", "CONFIG", "SET", "requirepass", PASSWORD);
     for (const replica of replicas) {
-      await untilBack(replica);
-      assert.deepEqual(kindsOf(replica), ["limits-away", "limits-back"]);
+      await replica.untilBack();
+      assert.deepEqual(replica.kinds(), ["limits-away", "limits-back"]);
       assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word|another/);
     }
     assert.equal(await countAll(replicas, "a", 40, 5), 0);
@@ -131,8 +99,8 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
       await asked;
       for (const replica of replicas) {
         // On a busy machine it is over before both have asked.
-        if (kindsOf(replica).length > 0) await untilBack(replica);
-        assert.match(kindsOf(replica).join(), /^(limits-away,limits-back)?$/);
+        if (replica.kinds().length > 0) await replica.untilBack();
+        assert.match(replica.kinds().join(), /^(limits-away,limits-back)?$/);
       }
       passed += await countAll(replicas, "a", 40, 40);
       assert.equal(passed, 40);
@@ -151,11 +119,11 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
     redis.cli(...user, "-evalsha", "-eval");
     const [first] = replicas;
     await until(() => redis.cli("ACL", "LOG").includes("eval"), "an attempt that was refused");
-    assert.deepEqual(kindsOf(first), ["limits-away"]);
+    assert.deepEqual(first.kinds(), ["limits-away"]);
     redis.cli(...user);
     for (const replica of replicas) {
-      await untilBack(replica);
-      assert.deepEqual(kindsOf(replica), ["limits-away", "limits-back"]);
+      await replica.untilBack();
+      assert.deepEqual(replica.kinds(), ["limits-away", "limits-back"]);
       assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word/);
     }
     assert.equal(await countAll(replicas, "a", 40, 5), 0);
@@ -171,7 +139,7 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
       Promise.all(
         keys.flatMap(({ key, limit }) =>
           replicas.map(async (replica) => {
-            if (await countInTime(replica, key, limit)) passed.set(key, (passed.get(key) ?? 0) + 1);
+            if ((await replica.count(key, limit)).passed) passed.set(key, (passed.get(key) ?? 0) + 1);
           }),
         ),
       );
@@ -180,9 +148,9 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
       redis.signal("SIGSTOP");
       await load();
       await load();
-      if (isLong) for (const replica of replicas) await untilAway(replica);
+      if (isLong) for (const replica of replicas) await replica.untilAway();
       redis.signal("SIGCONT");
-      for (const replica of replicas) await untilGood(replica);
+      for (const replica of replicas) await replica.untilGood();
       await load();
     }
     for (let time = 0; time < 80; time++) await load();
@@ -201,7 +169,7 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
     const long = PASSWORD.repeat(8);
     const redis = await startRedis(["--requirepass", long, "--rename-command", "HELLO", ""]);
     const replica = await counting(`redis://:${long}@127.0.0.1:${redis.port}`);
-    assert.deepEqual(kindsOf(replica), ["limits-away"]);
+    assert.deepEqual(replica.kinds(), ["limits-away"]);
     assert.match(JSON.stringify(replica.seen), /unknown command/);
     assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word/);
   });

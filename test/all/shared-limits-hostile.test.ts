@@ -4,13 +4,10 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { type Answer, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
-import { beforeTimer } from "../support/patience.ts";
 import { until } from "../support/process.ts";
-import { type Counting, counting, endAll } from "../support/redis.ts";
+import { counting, endAll } from "../support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
-/** Longer than the replicas of a test wait, on a busy machine, too. */
-const LATEST_MS = 5000;
 /** Taken by none of these. */
 const MOST_BYTES = 400 * 2 ** 20;
 
@@ -83,6 +80,12 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   },
   "announces a map that fills memory": { answer: asLease("%4294967295\r\n") },
   "announces a text that fills memory": { answer: asLease(`$1073741824\r\n${"a".repeat(9000)}`) },
+  "sends a text that fills memory": {
+    greet(socket) {
+      socket.write("$1073741824\r\n");
+      flood(Buffer.alloc(65_536, "a"))(socket);
+    },
+  },
   "announces lengths that are none": { answer: asLease("*1x\r\n*-\r\n$-7\r\n") },
   "answers twice": { answer: asLease("*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n") },
   "closes in the middle of an answer": { answer: (_, socket) => void socket.end("*4\r\n:1\r\n:2") },
@@ -105,20 +108,6 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   },
 };
 
-async function countInTime(replica: Counting, limit: number): Promise<boolean> {
-  return (await beforeTimer(replica.count("a", limit), LATEST_MS, "a request")).passed;
-}
-
-const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
-
-/** Waits until the server can be asked, if it is away. */
-async function untilGood(replica: Counting): Promise<void> {
-  await until(
-    () => kindsOf(replica).at(-1) !== "limits-away" && replica.keeper.leases.away[0] === 0,
-    () => `the server to be good, seen: ${JSON.stringify(replica.seen)}`,
-  );
-}
-
 // Most of the time all of them wait.
 describe("a counter server that", { concurrency: 8 }, () => {
   for (const [name, { answer, greet }] of Object.entries(CASES)) {
@@ -127,35 +116,34 @@ describe("a counter server that", { concurrency: 8 }, () => {
       servers.add(server);
       const url = `redis://:${PASSWORD}@127.0.0.1:${server.port}`;
       const good = await counting(url, { replicas: 2 });
-      await untilGood(good);
+      await good.untilGood();
       good.seen.length = 0;
-      for (let at = 0; at < 5; at++) assert.ok(await countInTime(good, 40));
+      assert.equal(await good.countEach("a", 40, 5), 5);
       const before = process.memoryUsage().rss;
       server.turn(answer ?? (() => undefined), greet);
       const late = await counting(url, { replicas: 2 });
-      await until(() => kindsOf(late)[0] === "limits-away", "the server to be away");
+      await until(() => late.kinds()[0] === "limits-away", "the server to be away");
       for (const [replica, most] of [
         [good, 15],
         [late, 20],
       ] as const) {
-        let passed = 0;
-        for (let at = 0; at < 40; at++) if (await countInTime(replica, 40)) passed++;
-        assert.equal(passed, most, `it counts within its share: ${JSON.stringify(replica.seen)}`);
-        await until(
-          () => kindsOf(replica).at(-1) === "limits-away",
-          () => `the loss of the server, seen: ${JSON.stringify(replica.seen)}`,
+        assert.equal(
+          await replica.countEach("a", 40, 40),
+          most,
+          `it counts within its share: ${JSON.stringify(replica.seen)}`,
         );
-        assert.match(kindsOf(replica).join(), /^limits-away(,limits-back,limits-away)*$/);
+        await replica.untilAway();
+        assert.match(replica.kinds().join(), /^limits-away(,limits-back,limits-away)*$/);
       }
       const { connections } = server;
       const tried = connections();
       await until(() => connections() > tried, "another attempt");
       server.turn(undefined);
       for (const replica of [good, late]) {
-        await untilGood(replica);
+        await replica.untilGood();
         // Once each; on a busy machine even a good one may be late, and away again.
-        assert.match(kindsOf(replica).join(), /^(limits-away,limits-back,?)+$/);
-        assert.ok(await countInTime(replica, 1000));
+        assert.match(replica.kinds().join(), /^(limits-away,limits-back,?)+$/);
+        assert.ok((await replica.count("a", 1000)).passed);
         assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word|word-that/);
         await replica.keeper.close();
       }

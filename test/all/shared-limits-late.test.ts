@@ -6,7 +6,6 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { countObservation, createObservedCounts } from "../../src/observe/metrics/observed.ts";
 import { need } from "../support/need.ts";
-import { beforeTimer } from "../support/patience.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
@@ -16,11 +15,9 @@ after(endAll);
 const LIMIT = 30;
 /** One window for all of a test, whenever it begins. */
 const OPTIONS = { replicas: 2, window: 315_360_000 };
-/** Longer than replicas let a request wait, on a busy machine, too. */
-const LATEST_MS = 5000;
 
 /** The way to a server, on which answers can be held back: a delay in milliseconds would be none on a busy machine. */
-async function wayTo({ port }: Redis, t: { after(done: () => void): void }) {
+async function wayTo({ port }: Redis, t: { after(done: () => void): void }, laterMs = 0) {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
   const way = {
@@ -40,7 +37,8 @@ async function wayTo({ port }: Redis, t: { after(done: () => void): void }) {
     client.on("data", (chunk: Buffer) => upstream.write(chunk));
     upstream.on("data", (chunk: Buffer) => {
       held.push(() => client.writable && client.write(chunk));
-      if (!way.holds) way.release();
+      if (laterMs > 0) setTimeout(way.release, laterMs);
+      else if (!way.holds) way.release();
     });
   });
   t.after(() => {
@@ -52,25 +50,11 @@ async function wayTo({ port }: Redis, t: { after(done: () => void): void }) {
   return way;
 }
 
-const kindsOf = ({ seen }: Counting): string[] => seen.map(({ kind }) => kind);
-
-async function count(replica: Counting): Promise<number> {
-  const { passed } = await beforeTimer(replica.count("a", LIMIT), LATEST_MS, "a request");
-  return passed ? 1 : 0;
-}
-
 /** Lets the answer pass once it is late, and waits until it was taken. */
 async function answerLate(replica: Counting, way: { release: () => void }): Promise<void> {
-  await until(() => kindsOf(replica).includes("limits-away"), "the loss");
+  await replica.untilAway();
   way.release();
   await until(() => replica.keeper.leases.recheck[0] !== 0, "the late answer");
-}
-
-/** Counts requests one after the other. */
-async function countEach(replica: Counting, times: number): Promise<number> {
-  let passed = 0;
-  for (let time = 0; time < times; time++) passed += await count(replica);
-  return passed;
 }
 
 describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
@@ -78,28 +62,22 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     const redis = await startRedis();
     const way = await wayTo(redis, t);
     const [late, other] = [await counting(way.url, OPTIONS), await counting(redis.url, OPTIONS)];
-    assert.equal(await countEach(other, 25), 25);
+    assert.equal(await other.countEach("a", LIMIT, 25), 25);
     way.holds = true;
-    const passed = await Promise.all(Array.from({ length: 40 }, () => count(late)));
-    assert.equal(
-      passed.reduce((sum, one) => sum + one, 0),
-      LIMIT / 2,
-    );
+    const quotas = await Promise.all(Array.from({ length: 40 }, () => late.count("a", LIMIT)));
+    assert.equal(quotas.filter(({ passed }) => passed).length, LIMIT / 2);
     // Its question was answered with what was left; that is in its share already.
     await answerLate(late, way);
-    assert.equal(await countEach(late, 20), 0);
-    assert.equal(await countEach(other, 20), 0);
-    assert.deepEqual(kindsOf(late), ["limits-away"]);
+    assert.equal(await late.countEach("a", LIMIT, 20), 0);
+    assert.equal(await other.countEach("a", LIMIT, 20), 0);
+    assert.deepEqual(late.kinds(), ["limits-away"]);
     assert.match(JSON.stringify(late.seen), /"problem":"no answer within \d+ ms"/);
 
     way.holds = false;
     way.release();
-    await until(
-      () => kindsOf(late).includes("limits-back") && late.keeper.leases.away[0] === 0,
-      "the return",
-    );
-    assert.equal(await countEach(late, 20), 0);
-    assert.deepEqual([kindsOf(late), kindsOf(other)], [["limits-away", "limits-back"], []]);
+    await late.untilBack();
+    assert.equal(await late.countEach("a", LIMIT, 20), 0);
+    assert.deepEqual([late.kinds(), other.kinds()], [["limits-away", "limits-back"], []]);
     const counts = createObservedCounts();
     for (const observation of late.seen) countObservation(counts, observation);
     assert.deepEqual([counts.limitsAway, counts.limitsLosses], [{ "": 0 }, { "": 1 }]);
@@ -109,12 +87,12 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     const redis = await startRedis();
     const way = await wayTo(redis, t);
     const [late, other] = [await counting(way.url, OPTIONS), await counting(redis.url, OPTIONS)];
-    assert.equal(await countEach(other, LIMIT + 5), LIMIT);
+    assert.equal(await other.countEach("a", LIMIT, LIMIT + 5), LIMIT);
     way.holds = true;
-    assert.equal(await count(late), 1, "nothing is known yet");
+    assert.equal(await late.countEach("a", LIMIT, 1), 1, "nothing is known yet");
     await answerLate(late, way);
-    assert.equal(await countEach(late, 20), 0);
-    assert.deepEqual(kindsOf(late), ["limits-away"]);
+    assert.equal(await late.countEach("a", LIMIT, 20), 0);
+    assert.deepEqual(late.kinds(), ["limits-away"]);
   });
 
   it("lets nothing more through where it is to deny", async (t) => {
@@ -122,12 +100,19 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     const way = await wayTo(redis, t);
     const late = await counting(way.url, { ...OPTIONS, denies: true });
     const other = await counting(redis.url, OPTIONS);
-    assert.equal(await countEach(other, 25), 25);
+    assert.equal(await other.countEach("a", LIMIT, 25), 25);
     way.holds = true;
-    assert.equal(await count(late), 0);
+    assert.equal(await late.countEach("a", LIMIT, 1), 0);
     await answerLate(late, way);
     // What the server granted is good, whenever that is known.
-    assert.equal((await countEach(late, 20)) + (await countEach(other, 20)), 5);
-    assert.deepEqual(kindsOf(late), ["limits-away"]);
+    assert.equal((await late.countEach("a", LIMIT, 20)) + (await other.countEach("a", LIMIT, 20)), 5);
+    assert.deepEqual(late.kinds(), ["limits-away"]);
+  });
+
+  it("is asked all the same where each takes a while: the server is looked at in one round trip", async (t) => {
+    const redis = await startRedis();
+    // A check may take one and a half times as long.
+    const far = await counting((await wayTo(redis, t, 400)).url);
+    await far.untilGood();
   });
 });

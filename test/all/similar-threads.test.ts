@@ -1,6 +1,8 @@
-/** The thread for similar names: reloads, stops and deaths, and what serving threads have of it. */
+/** Similar search over reloads that change no name, and its thread: reloads, stops and deaths, and what serving threads have of it. */
 
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { whyNoSharing } from "../../src/http/port.ts";
@@ -75,6 +77,40 @@ describe("the thread for similar names", () => {
     assert.equal(pageOf(await ask("/users/search?q=rabit&match=similar")).match, "similar");
   });
 });
+
+function rename(generation: string): void {
+  const file = join(folder, "manifest.json");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), generation }));
+}
+
+for (const threads of [false, true]) {
+  it(`similar search goes on ${threads ? "in its thread" : "here"} while names stay, and begins anew when they change`, async (t) => {
+    await writeRows("one", NAMES);
+    const { orrery, ask, seen, observed } = await open(t, { threads });
+    const ready = () => seen.flatMap((one) => (one.kind === "similar-ready" ? [one.generation] : []));
+    const target = "/users/search?q=rabit&match=similar";
+    // Names may still be being indexed.
+    rename("two");
+    await orrery.reload();
+    await observed("similar-ready");
+    const first = await ask(target);
+    assert.equal(first.headers.etag, '"two"');
+
+    rename("three");
+    await orrery.reload();
+    const second = await ask(target);
+    assert.equal(second.headers.etag, '"three"');
+    assert.equal(second.body, first.body);
+    assert.equal(pageOf(second).match, "similar");
+    assert.equal(ready().length, 1);
+
+    await writeRows("four", ["Rabot"]);
+    await orrery.reload();
+    await observed("similar-ready", 2);
+    assert.equal(ready()[1], "four");
+    assert.deepEqual(namesIn(pageOf(await ask(target))), ["Rabot"]);
+  });
+}
 
 const why = whyNoSharing();
 describe("serving threads", { skip: why !== undefined && why }, () => {

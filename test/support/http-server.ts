@@ -118,7 +118,7 @@ async function writeKeys(file: string): Promise<void> {
   await writeFile(file, JSON.stringify({ keys }));
 }
 
-/** Threads of the servers that are started as the command does it; `test/all/hostile-threads.test.ts` asks for more than one. */
+/** Threads of the servers that are started as the command does it; `test/all/again.test.ts` asks for more than one. */
 export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
 
 /** What runs the servers, its words apart by spaces, in the place of this process. */

@@ -1,4 +1,4 @@
-/** How much of a suite runs: `npm test` tries a part of what it could, `test/all/long-forms.test.ts` all of it. */
+/** How much of a suite runs: `npm test` tries a part of what it could, `test/all/again.test.ts` all of it. */
 
 import assert from "node:assert/strict";
 

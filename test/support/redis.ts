@@ -1,4 +1,4 @@
-/** Real counter servers on ports of their own, and replicas that count by them. */
+/** Real counter servers on ports of their own, a cluster of them, and replicas that count by them. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,8 @@ import type { Observation } from "../../src/observe/events.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
 import { freePort } from "./free-port.ts";
-import { within } from "./patience.ts";
+import { beforeTimer, within } from "./patience.ts";
+import { until } from "./process.ts";
 
 const installed = ["redis-server", "valkey-server"].filter(
   (program) => spawnSync(program, ["--version"]).status === 0,
@@ -41,6 +42,9 @@ export interface Redis {
   /** Kills it and starts it anew, empty. */
   readonly restart: () => Promise<void>;
 }
+
+/** More than any test of faults counts for. */
+const MOST_KEYS = 100;
 
 /** On a busy machine an answer may well take longer than a request may wait. */
 const PATIENT = { answerMs: 600, waitMs: 650 };
@@ -152,9 +156,24 @@ export async function startRedis(
 export interface Counting {
   readonly keeper: SharedLimitsKeeper;
   readonly seen: Observation[];
-  /** Counts a request of a key; how long that took, too. */
-  readonly count: (key: string, limit: number) => Promise<Quota & { readonly ms: number }>;
+  /** Counts a request of a key, which must not wait. */
+  readonly count: (key: string, limit: number) => Promise<Quota>;
+  /** Counts so many, one after the other. @returns how many passed */
+  readonly countEach: (key: string, limit: number, times: number) => Promise<number>;
+  /** Kinds of what it observed, in order. */
+  readonly kinds: () => string[];
+  /** Why the server was away, each time. */
+  readonly problems: () => string[];
+  /** Waits until it has found the server away. */
+  readonly untilAway: () => Promise<unknown>;
+  /** Waits until it asks the server for every key, whether or not that was away. */
+  readonly untilGood: () => Promise<unknown>;
+  /** Waits until it has found the server back, and asks it for every key. */
+  readonly untilBack: () => Promise<unknown>;
 }
+
+/** Longer than a replica of a test lets a request wait, on a busy machine, too. */
+const LATEST_MS = 5000;
 
 /** Starts to count by a server. */
 export async function counting(
@@ -166,13 +185,58 @@ export async function counting(
   const settings = { target: readRedisUrl(url), replicas, denies, ...PATIENT };
   const keeper = await keepSharedLimits(settings, counters, (observation) => seen.push(observation));
   keepers.add(keeper);
-  return {
-    keeper,
-    seen,
-    async count(key, limit) {
-      const began = performance.now();
-      const quota = await keeper.limits.count(slotOf(counters, key), limit, Date.now());
-      return { ...quota, ms: performance.now() - began };
-    },
+  const kinds = (): string[] => seen.map(({ kind }) => kind);
+  const count = (key: string, limit: number): Promise<Quota> => {
+    const counted = keeper.limits.count(slotOf(counters, key), limit, Date.now());
+    return beforeTimer(Promise.resolve(counted), LATEST_MS, "a request");
   };
+  const isGood = (): boolean =>
+    kinds().at(-1) !== "limits-away" && keeper.leases.away.subarray(0, MOST_KEYS).every((away) => away === 0);
+  const untilSeen = (fits: () => boolean, what: string): Promise<unknown> =>
+    until(fits, () => `${what}; seen: ${JSON.stringify(seen)}`);
+  return {
+    ...{ keeper, seen, count, kinds },
+    async countEach(key, limit, times) {
+      let passed = 0;
+      for (let time = 0; time < times; time++) if ((await count(key, limit)).passed) passed++;
+      return passed;
+    },
+    problems: () => seen.flatMap((one) => (one.kind === "limits-away" ? [one.problem] : [])),
+    untilAway: () => untilSeen(() => kinds().at(-1) === "limits-away", "the loss of the server"),
+    untilGood: () => untilSeen(isGood, "the server to be good"),
+    untilBack: () => untilSeen(() => kinds().includes("limits-back") && isGood(), "the return of the server"),
+  };
+}
+
+const SLOTS = 16_384;
+
+/** A server of a cluster. */
+export function startNode(program?: string): Promise<Redis> {
+  const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+  const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
+  return startRedis([...settings, ...more], undefined, program);
+}
+
+/** Starts three that hold a third of the keys each. */
+export async function startCluster(program?: string): Promise<[Redis, Redis, Redis]> {
+  const nodes: [Redis, Redis, Redis] = [
+    await startNode(program),
+    await startNode(program),
+    await startNode(program),
+  ];
+  for (const [at, node] of nodes.entries()) {
+    const from = Math.floor((SLOTS * at) / 3);
+    node.cli("CLUSTER", "ADDSLOTSRANGE", String(from), String(Math.floor((SLOTS * (at + 1)) / 3) - 1));
+    node.cli("CLUSTER", "MEET", "127.0.0.1", String(nodes[0].port));
+  }
+  for (const node of nodes) {
+    await until(
+      () => {
+        const info = node.cli("CLUSTER", "INFO");
+        return info.includes("cluster_state:ok") && info.includes(`cluster_slots_assigned:${SLOTS}`);
+      },
+      () => `the cluster: ${node.cli("CLUSTER", "INFO")}`,
+    );
+  }
+  return nodes;
 }

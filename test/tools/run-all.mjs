@@ -19,17 +19,18 @@ const TESTS = fileURLToPath(new URL("../../.tests/all", import.meta.url));
 /** The longest first. */
 const LONG = [
   ...[
+    "again",
     "fleet",
-    "long-forms",
     "damaged",
     "search-flood",
     "keys-faults",
     "package",
     "reference",
     "bun",
+    "deno",
     "binary",
   ],
-  ...["slow-readers", "prepared", "hostile-threads", "export", "source", "dashboard"],
+  ...["slow-readers", "prepared", "export", "source", "dashboard"],
 ];
 
 /** Milliseconds that a file may take. */

@@ -1,0 +1,54 @@
+/** Files of `npm test` once more: all of what they could try, over node:http, and over two serving threads. */
+
+import { describe, test } from "node:test";
+import { assertPassesOn, type FoundNode, findNode, lacking } from "../support/runtimes.ts";
+
+const here: FoundNode = { path: process.execPath };
+/** Its parser of heads is another one, and its threads can share a port. */
+const other = findNode(24);
+
+/** How and where files run, and how many tests each has at least. */
+const AGAIN: readonly {
+  readonly how: string;
+  readonly node: FoundNode;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, number>>;
+}[] = [
+  {
+    how: "in the long form (test/support/long.ts)",
+    node: here,
+    variables: { ORRERY_TEST_LONG: "1" },
+    files: {
+      ...{ commands: 8, conformance: 101, generate: 38, head: 120, "http-splits": 60, "prepared-damage": 40 },
+      ...{ prepared: 8, property: 10, scan: 7, "search-turns": 3, search: 7, "shared-limits": 7 },
+      ...{ "snapshot-rows": 56, threads: 6 },
+    },
+  },
+  {
+    how: "in the long form, beside another node:http",
+    node: other,
+    variables: { ORRERY_TEST_LONG: "1" },
+    files: { head: 120 },
+  },
+  {
+    how: "over node:http",
+    node: here,
+    variables: { ORRERY_TEST_HTTP: "node" },
+    files: { conformance: 35, http: 300, "http-answers": 45 },
+  },
+  {
+    how: "over two serving threads",
+    node: other,
+    variables: { ORRERY_TEST_SERVING_THREADS: "2" },
+    files: { http: 430, "http-answers": 45, "http-connections": 35, "all/http-stop": 6 },
+  },
+];
+
+// Two at once: those on the wire wait for the most part.
+describe("again", { concurrency: 2 }, () => {
+  for (const { how, node, variables, files } of AGAIN)
+    for (const [name, atLeast] of Object.entries(files))
+      test(`${name} ${how}`, { skip: lacking(node) }, () =>
+        assertPassesOn(node, `test/${name}.test.ts`, { variables, atLeast }),
+      );
+});
