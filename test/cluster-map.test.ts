@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { OpenConnection } from "../src/shared-limits/connection.ts";
-import { createCounterServer } from "../src/shared-limits/counter-server.ts";
+import { CounterServer } from "../src/shared-limits/counter-server.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
 
 const SECONDS = 3600;
@@ -28,7 +28,8 @@ it("a server whose slots are all another's is not asked whether it can count", a
   const ignore = (): void => {};
   const events = { onAway: ignore, onBack: ignore, onUp: ignore, onClock: ignore };
   const target = readRedisUrl("redis://127.0.0.1:7000");
-  const server = await createCounterServer(target, SECONDS, "replica", events, open);
+  const server = new CounterServer({ target, seconds: SECONDS, replica: "replica", events, open });
+  await server.tried();
   try {
     for (const key of ["one", "two", "three", "four"]) assert.ok(server.isUp(key), key);
     assert.deepEqual([...checked].sort(), [7002, 7003]);

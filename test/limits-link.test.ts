@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { Connection } from "../src/shared-limits/connection.ts";
-import { AwayError, createLink } from "../src/shared-limits/link.ts";
+import { AwayError, Link } from "../src/shared-limits/link.ts";
 import { until } from "./support/process.ts";
 
 /** A link to a server that answers when it is told to. */
@@ -22,7 +22,7 @@ function linked(t: TestContext) {
       seen.push("closed");
     },
   };
-  const link = createLink({
+  const link = new Link({
     answerMs: 15,
     async open() {
       opened++;
@@ -54,11 +54,11 @@ describe("a link", () => {
     await link.tried;
     await overdue();
     assert.deepEqual(seen, ["up", AWAY]);
-    assert.equal(link.isUp(), false);
+    assert.equal(link.isUp, false);
     await assert.rejects(ask(), AwayError);
     assert.deepEqual(sent, ["ASK"]);
     answers[0]!("late");
-    await until(() => link.isUp(), "another connection");
+    await until(() => link.isUp, "another connection");
     assert.deepEqual(late, ["late"], "what comes late is handed on");
     const again = ask();
     answers[1]!("in time");
@@ -87,7 +87,7 @@ describe("a link", () => {
     const { link, seen, overdue, opened } = linked(t);
     await link.tried;
     await overdue();
-    await until(() => opened() === 2 && link.isUp(), "another connection");
+    await until(() => opened() === 2 && link.isUp, "another connection");
     assert.deepEqual(seen, ["up", AWAY, "closed", "back", "up"]);
   });
 
@@ -97,7 +97,7 @@ describe("a link", () => {
     for (let at = 0; at < 3; at++) {
       await overdue();
       answers[at]!("late");
-      await until(() => link.isUp(), "the link to be up");
+      await until(() => link.isUp, "the link to be up");
     }
     const one = [AWAY, "closed", "back", "up"];
     assert.deepEqual(seen, ["up", ...one, ...one, ...one]);

@@ -6,7 +6,7 @@ import { KeysFileError } from "../src/auth/keys.ts";
 import { openState } from "../src/server/open.ts";
 import type { OpenConnection } from "../src/shared-limits/connection.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
-import { planOf } from "../src/shared-limits/share.ts";
+import { planOf } from "../src/shared-limits/settings.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { until } from "./support/process.ts";
 

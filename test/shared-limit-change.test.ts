@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createCounters, type Quota, slotOf } from "../src/auth/limit.ts";
-import { createAsking } from "../src/shared-limits/asking.ts";
-import { createKeyState, grant } from "../src/shared-limits/grant.ts";
+import { Asking } from "../src/shared-limits/asking.ts";
 import { createLeases } from "../src/shared-limits/leases.ts";
-import { createSharedLimits } from "../src/shared-limits/waiting.ts";
+import { WaitingRequests } from "../src/shared-limits/waiting.ts";
+import { createKeyState, grant } from "./support/grant.ts";
 
 const SECONDS = 3600;
 const NOW = Date.parse("2026-01-01T00:00:30Z");
@@ -27,25 +27,18 @@ function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = 
     const counters = createCounters(seconds);
     slotOf(counters, "key");
     const leases = createLeases(counters, replicas, denies);
-    const asking = createAsking(leases, {
-      mono: () => 1000,
-      wall: () => wall,
+    const asking = new Asking(leases, {
+      now: () => ({ mono: 1000, wall }),
       lease(_, ask, settle) {
         asks++;
         const answer = isAway ? undefined : grant(state, `r${number}`, ask, seconds, NOW);
         queueMicrotask(() => settle(answer));
       },
     });
-    const limits = createSharedLimits(leases, {
+    const settle = (slot: number, sent: number | undefined): void => limits.settle(slot, sent);
+    const limits = new WaitingRequests(leases, {
       mono: () => 1000,
-      ask: (slot, limit, want, since) =>
-        asking.ask(
-          slot,
-          limit,
-          want,
-          (at, sent) => (sent === undefined ? limits.failed(at) : limits.answered(at, sent)),
-          since,
-        ),
+      ask: (slot, limit, want, since) => asking.ask(slot, limit, want, settle, since),
       startTimer: () => () => {},
     });
     return limits;

@@ -5,13 +5,11 @@ import { describe, it } from "node:test";
 import { explainKey } from "../src/admin/explain-key.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { createSharedCounters, slotOf, usageOf } from "../src/auth/limit.ts";
-import { createAsking } from "../src/shared-limits/asking.ts";
-import { createKeyState, grant, type KeyState } from "../src/shared-limits/grant.ts";
-import { createLeases, readTally, takeAlone } from "../src/shared-limits/leases.ts";
+import { SharedLimitsKeeper } from "../src/shared-limits/keep-shared.ts";
+import { readShared, readTally, takeAlone } from "../src/shared-limits/leases.ts";
 import { monotonic } from "../src/shared-limits/monotonic.ts";
-import { sharedBy } from "../src/shared-limits/open-shared.ts";
-import { readShared } from "../src/shared-limits/reading.ts";
-import { createSharedLimits } from "../src/shared-limits/waiting.ts";
+import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
+import { createKeyState, grant, type KeyState } from "./support/grant.ts";
 
 const SECONDS = 3600;
 const KEY: KeyRecord = {
@@ -22,30 +20,19 @@ const KEY: KeyRecord = {
 /** A replica by a counter server of one key, which can go away. */
 function replica(server: { state: KeyState; isAway: boolean }, name: string, limit: number, replicas = 2) {
   const counters = createSharedCounters(SECONDS);
-  const leases = createLeases(counters, replicas, false);
   const keys = createKeyRing([KEY], counters);
   const slot = slotOf(counters, "k");
-  const { ask } = createAsking(leases, {
-    mono: monotonic,
-    wall: Date.now,
-    lease(_slot, asked, settle) {
-      const answer = server.isAway ? undefined : grant(server.state, name, asked, SECONDS, Date.now());
-      setImmediate(() => settle(answer));
+  // Requests wait for as long as it takes.
+  const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
+  const shared = new SharedLimitsKeeper(settings, counters, nobody, () => ({
+    ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
+    async lease(_, asked) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (server.isAway) throw new Error("away");
+      return grant(server.state, name, asked, SECONDS, Date.now());
     },
-  });
-  const limits = createSharedLimits(leases, {
-    mono: monotonic,
-    ask: (at, most, want, since) =>
-      ask(
-        at,
-        most,
-        want,
-        (_, sent) => (sent === undefined ? limits.failed(at) : limits.answered(at, sent)),
-        since,
-      ),
-    startTimer: () => () => {},
-  });
-  const shared = sharedBy({ leases, limits, ask, figures: nobody, close: nobody });
+  }));
+  const { leases, limits } = shared;
   const gate = { prefixes: { api: "a", cli: "c" }, defaultLimit: limit, counters, keys };
   return {
     leases,
@@ -116,8 +103,8 @@ describe("a shared limit, explained", () => {
       const limit = 1 + random(30);
       const server = newServer();
       const { leases, slot } = replica(server, "a", limit, 1 + random(4));
-      const mono = monotonic();
-      const wall = Date.now();
+      const now = { mono: monotonic(), wall: Date.now() };
+      const { mono, wall } = now;
       const window = BigInt(Math.floor(wall / 1000 / SECONDS) - (seed % 3 === 0 ? 1 : 0));
       const cell = (count: number): bigint =>
         ((window * BigInt(leases.counters.split)) << 32n) | BigInt(count);
@@ -128,12 +115,12 @@ describe("a shared limit, explained", () => {
       leases.rest[slot] = random(7);
       leases.limits[slot] = seed % 5 === 0 ? -limit : limit;
       leases.away[slot] = 1;
-      const { remaining, reset } = readShared(leases, slot, limit, mono, wall);
+      const { remaining, reset } = readShared(leases, slot, limit, now);
       let passed = 0;
-      let last = takeAlone(leases, slot, limit, mono, wall);
+      let last = takeAlone(leases, slot, limit, now);
       while (last.passed) {
         passed++;
-        last = takeAlone(leases, slot, limit, mono, wall);
+        last = takeAlone(leases, slot, limit, now);
       }
       assert.deepEqual([remaining, reset], [passed, last.reset], `seed ${seed}`);
     }

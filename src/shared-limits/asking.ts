@@ -1,31 +1,35 @@
 /**
- * Asks a counter server for permits, and takes its answers.
+ * Asks a counter server for permits, and takes its answers into the leases.
  *
- * Requests that need permits of a key while a question about it is under way
+ * Requests that need permits of a key while a question about it is pending
  * share the answer. It does not say what is left for a request that came after
  * the question was sent: one that has no time for a second round trip after the
  * first sends a question of its own at once. Each question says how many permits
  * are wanted in all, so two of them are granted no more than one would be.
  */
 
-import {
-  type LeaseAnswer,
-  type LeaseAsk,
-  makeAsk,
-  type ReceiveAnswer,
-  takeAnswer,
-  withinShare,
-} from "./answers.ts";
-import type { Leases } from "./leases.ts";
+import { cellOf, countIn, countOf, mostIn, whole, windowIn } from "./cells.ts";
+import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
+import { type Leases, type Moment, shareOf } from "./leases.ts";
+
+/** Two clocks drift apart by less than this share of the time that passes. */
+const DRIFT = 2e-4;
+
+/** For how long an answer that nothing is left is believed, in milliseconds. */
+const RECHECK_MS = 1000;
+
+/** More permits are asked for when this share of the permits held after the last answer remains. */
+const ASK_AT = 1 / 4;
+
+/** Receives an answer. */
+export type ReceiveAnswer = (answer: LeaseAnswer) => void;
 
 /** Called with the outcome of a question. @param sent when it was sent, or undefined when it was not answered */
 export type Notify = (slot: number, sent: number | undefined) => void;
 
 /** What this needs of the rest of the program; simulations bring their own. */
 export interface AskingHost {
-  /** The monotonic clock, and the wall clock, both in milliseconds. */
-  readonly mono: () => number;
-  readonly wall: () => number;
+  readonly now: () => Moment;
   /**
    * Asks the server once.
    *
@@ -40,58 +44,128 @@ export interface AskingHost {
   ) => void;
 }
 
-/** Asks for a whole replica. */
-export interface Asking {
-  /**
-   * Asks for permits of a key, or shares the answer to a question that is under way.
-   *
-   * @param since by the monotonic clock: only the answer to a question that was sent later is shared
-   */
-  readonly ask: (slot: number, limit: number, want: number, notify: Notify, since?: number) => void;
-  /** Keys that were asked for, by slot, and the limits that they were asked for with. */
-  readonly known: ReadonlyMap<number, number>;
-  /** Questions to the server, and those that it did not answer. */
-  readonly figures: () => { readonly asks: number; readonly failures: number };
-}
-
-/** A question that is under way: when it was sent, and who is told of the answer. */
+/** A pending question: when it was sent, and who is told of the answer. */
 interface Question {
   readonly sent: number;
   readonly told: Set<Notify>;
 }
 
-/** Makes what asks for a replica. */
-export function createAsking(leases: Leases, { mono, wall, lease }: AskingHost): Asking {
+/** Asks for a whole replica. For one thread alone. */
+export class Asking {
+  readonly #leases: Leases;
+  readonly #host: AskingHost;
   /** The newest question by slot. */
-  const asking = new Map<number, Question>();
-  const known = new Map<number, number>();
-  let asks = 0;
-  let failures = 0;
-  return {
-    ask(slot, limit, want, notify, since = Number.NEGATIVE_INFINITY) {
-      const newest = asking.get(slot);
-      if (newest !== undefined && newest.sent > since) {
-        newest.told.add(notify);
-        return;
-      }
-      const sent = mono();
-      const question: Question = { sent, told: new Set([notify]) };
-      asking.set(slot, question);
-      known.set(slot, limit);
-      asks++;
-      const take: ReceiveAnswer = (answer) => takeAnswer(leases, slot, limit, answer, sent, mono(), wall());
-      const settle = (answer: LeaseAnswer | undefined): void => {
-        if (answer === undefined) failures++;
-        else take(answer);
-        Atomics.store(leases.away, slot, answer === undefined ? 1 : 0);
-        if (asking.get(slot) === question) asking.delete(slot);
-        for (const one of question.told) one(slot, answer === undefined ? undefined : sent);
-      };
-      // The key stays away: what was let through without this answer is still to be reported.
-      const onLate: ReceiveAnswer = (answer) => take(withinShare(leases, slot, limit, answer));
-      lease(slot, makeAsk(leases, slot, limit, want), settle, onLate);
-    },
-    known,
-    figures: () => ({ asks, failures }),
-  };
+  readonly #questions = new Map<number, Question>();
+  readonly #known = new Map<number, number>();
+  #asks = 0;
+  #failures = 0;
+
+  constructor(leases: Leases, host: AskingHost) {
+    this.#leases = leases;
+    this.#host = host;
+  }
+
+  /** Keys that were asked for, by slot, and the limits that they were asked for with. */
+  get known(): ReadonlyMap<number, number> {
+    return this.#known;
+  }
+
+  /** Questions to the server, and how many of them it did not answer. */
+  figures(): { readonly asks: number; readonly failures: number } {
+    return { asks: this.#asks, failures: this.#failures };
+  }
+
+  /**
+   * Asks for permits of a key, or shares the answer to a pending question.
+   *
+   * @param since by the monotonic clock: only the answer to a question that was sent later is shared
+   */
+  ask(slot: number, limit: number, want: number, notify: Notify, since = Number.NEGATIVE_INFINITY): void {
+    const newest = this.#questions.get(slot);
+    if (newest !== undefined && newest.sent > since) {
+      newest.told.add(notify);
+      return;
+    }
+    const { now, lease } = this.#host;
+    const leases = this.#leases;
+    const { mono: sent } = now();
+    const question: Question = { sent, told: new Set([notify]) };
+    this.#questions.set(slot, question);
+    this.#known.set(slot, limit);
+    this.#asks++;
+    const take: ReceiveAnswer = (answer) => takeAnswer(leases, slot, limit, answer, { sent, ...now() });
+    const settle = (answer: LeaseAnswer | undefined): void => {
+      if (answer === undefined) this.#failures++;
+      else take(answer);
+      Atomics.store(leases.away, slot, answer === undefined ? 1 : 0);
+      if (this.#questions.get(slot) === question) this.#questions.delete(slot);
+      for (const one of question.told) one(slot, answer === undefined ? undefined : sent);
+    };
+    // The key stays away: what was let through without this answer is still to be reported.
+    const onLate: ReceiveAnswer = (answer) => take(withinShare(leases, slot, limit, answer));
+    lease(slot, makeAsk(leases, slot, limit, want), settle, onLate);
+  }
+}
+
+/** Makes a question. */
+export function makeAsk(leases: Leases, slot: number, limit: number, want: number): LeaseAsk {
+  const { split, cells } = leases.counters;
+  whole[0] = Atomics.load(leases.permits, slot);
+  const leased = windowIn(split);
+  whole[0] = Atomics.load(cells, slot);
+  const window = Math.max(windowIn(split), leased);
+  const elsewhere = countOf(leases.elsewhere, slot, window, split);
+  const have = Math.max(0, countOf(leases.permits, slot, window, split) - elsewhere);
+  const used = Math.max(0, countOf(cells, slot, window, split) - elsewhere);
+  return { limit, window, have, used, want };
+}
+
+/** Takes an answer into the leases. @param sent when the server was asked, by the monotonic clock */
+function takeAnswer(
+  leases: Leases,
+  slot: number,
+  limit: number,
+  { window, total, rest, msLeft }: LeaseAnswer,
+  { sent, mono, wall }: Moment & { readonly sent: number },
+): void {
+  const { permits, counters } = leases;
+  const { split, windowSeconds } = counters;
+  whole[0] = Atomics.load(permits, slot);
+  const before = windowIn(split);
+  // The server's clock went back, or it lost its memory.
+  if (before > window) return;
+  const known = before === window ? countIn(split) : 0;
+  const all = Math.min(
+    Math.max(known, total + countOf(leases.elsewhere, slot, window, split)),
+    mostIn(split),
+  );
+  // Stored first: a reader that has mixed old permits with values below reads the permits again, and sees the change.
+  Atomics.store(permits, slot, cellOf(split, window, all));
+  // The server's clock was read in whole milliseconds.
+  const until = sent + (msLeft - 1) * (1 - DRIFT);
+  leases.until[slot] = until;
+  leases.wallUntil[slot] = wall + until - mono;
+  leases.rest[slot] = rest;
+  const asked = leases.limits[slot]!;
+  // The server granted nothing new: what is held may be beyond a limit that was lowered.
+  const isSpent = before === window && rest === 0 && all === known && (asked < 0 || asked > limit);
+  leases.limits[slot] = isSpent ? -limit : limit;
+  leases.recheck[slot] = mono + RECHECK_MS;
+  leases.clock[0] = (window + 1) * windowSeconds * 1000 - msLeft + (mono - sent) / 2 - wall;
+  const used = countOf(counters.cells, slot, window, split);
+  leases.askBelow[slot] = rest > 0 ? Math.floor((all - used) * ASK_AT) : 0;
+}
+
+/**
+ * What may be taken of an answer that came too late: what it says of the rest bounds what is let through alone, but its
+ * permits reach up to the share only. Requests were counted within that instead, and other replicas, cut off as well, may
+ * rely on theirs. Where nothing is let through alone, all of it.
+ */
+function withinShare(leases: Leases, slot: number, limit: number, answer: LeaseAnswer): LeaseAnswer {
+  if (leases.denies) return answer;
+  const { split } = leases.counters;
+  const elsewhere = countOf(leases.elsewhere, slot, answer.window, split);
+  const most = Math.max(shareOf(leases, limit), countOf(leases.permits, slot, answer.window, split));
+  const total = Math.min(answer.total, Math.max(0, most - elsewhere));
+  return { ...answer, total, rest: answer.rest + answer.total - total };
 }

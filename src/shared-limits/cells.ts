@@ -4,7 +4,7 @@ const HALF = 2 ** 32;
 
 /** Halves of a cell. */
 const halves = new Uint32Array(2);
-/** The cell that is read or made: whoever reads one stores it here first. */
+/** The cell that is read or made; a reader stores it here first. */
 export const whole = new BigUint64Array(halves.buffer);
 
 /** Window of the cell in {@link whole}, and its count: two functions, since an object would be garbage at each request. */

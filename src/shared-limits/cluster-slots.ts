@@ -5,24 +5,18 @@ export const SLOTS = 16_384;
 
 const POLYNOMIAL = 0x1021;
 
-const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
-  let value = byte << 8;
-  for (let bit = 0; bit < 8; bit++) value = value & 0x8000 ? (value << 1) ^ POLYNOMIAL : value << 1;
-  return value;
-});
-
-/** The part of a key that decides where it lies: what stands in its first braces, if anything does. */
-function hashed(key: string): string {
-  const open = key.indexOf("{");
-  if (open < 0) return key;
-  const close = key.indexOf("}", open + 1);
-  return close > open + 1 ? key.slice(open + 1, close) : key;
-}
-
-/** The slot of a key: CRC-16 (XMODEM) of what is hashed. */
+/**
+ * The slot of a key: CRC-16 (XMODEM) of what stands in its first braces, if anything does, else of the whole key. The
+ * client knows it, too, but does not export it.
+ */
 export function slotOfKey(key: string): number {
+  const [, inBraces = ""] = /^[^{]*\{([^}]*)\}/.exec(key) ?? [];
   let crc = 0;
-  for (const byte of Buffer.from(hashed(key))) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ byte]!;
+  for (const byte of Buffer.from(inBraces || key)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ POLYNOMIAL : crc << 1;
+    crc &= 0xffff;
+  }
   return crc % SLOTS;
 }
 

@@ -80,7 +80,8 @@ async function importClient() {
   }
 }
 
-type Client = ReturnType<Awaited<ReturnType<typeof importClient>>["createClient"]>;
+type RedisModule = Awaited<ReturnType<typeof importClient>>;
+type Client = ReturnType<RedisModule["createClient"]>;
 
 /** The diagnostics channel that announces client sockets. */
 const SOCKETS = "net.client.socket";
@@ -101,7 +102,7 @@ function socketMadeBy(make: () => void): Socket | undefined {
 }
 
 function createClient(
-  { createClient: create }: Awaited<ReturnType<typeof importClient>>,
+  { createClient: create }: RedisModule,
   target: RedisTarget,
   socket: Socket | undefined,
 ): Client {
@@ -138,93 +139,124 @@ function isCluster(hello: unknown): boolean {
   return (hello as { readonly mode?: unknown } | null)?.mode === "cluster";
 }
 
-/** Opens a connection with the real client. @throws {MissingClientError} or why it could not be opened */
-export const openConnection: OpenConnection = async (target, onLost) => {
-  const redis = await importClient();
-  // Under TLS the socket is made here: those that node:tls makes are not announced.
-  const below = target.tls
-    ? connectSocket({ host: target.host, port: target.port, noDelay: true })
-    : undefined;
-  const client = createClient(redis, target, below);
-  let received = 0;
-  let allowed = SPARE_BYTES;
+/** A connection by the real client. */
+class ClientConnection implements Connection {
+  /** `opening ─▶ usable ─▶ closed`, or closed at once. */
+  #state: "opening" | "usable" | "closed" = "opening";
+  isCluster = false;
+  readonly #redis: RedisModule;
+  readonly #target: RedisTarget;
+  readonly #onLost: (problem: string) => void;
+  readonly #client: Client;
+  /** Under TLS the socket is made here: the sockets that node:tls makes are not announced. */
+  readonly #below: Socket | undefined;
+  #socket: Socket | undefined;
+  #received = 0;
+  #allowed = SPARE_BYTES;
   /** Bytes that pending commands may bring. */
-  let awaited = 0;
-  let isOpen = true;
-  let isUsable = false;
-  let fail: (error: Error) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
+  #awaited = 0;
+  #fail: (error: Error) => void = () => {};
+  /** Rejects when it is closed before it was usable. */
+  readonly #failed = new Promise<never>((_, reject) => {
+    this.#fail = reject;
   });
-  failed.catch(() => {});
-  let socket = below;
-  function close(): void {
-    isOpen = false;
-    client.destroy();
-    // The client does not stop one that is still connecting.
-    socket?.destroy();
+
+  constructor(redis: RedisModule, target: RedisTarget, onLost: (problem: string) => void) {
+    this.#redis = redis;
+    this.#target = target;
+    this.#onLost = onLost;
+    this.#below = target.tls
+      ? connectSocket({ host: target.host, port: target.port, noDelay: true })
+      : undefined;
+    this.#below?.on("error", (error) => this.#lose(error));
+    this.#socket = this.#below;
+    this.#client = createClient(redis, target, this.#below);
+    this.#client.on("error", (error: Error) => this.#lose(error));
+    this.#client.on("end", () => this.#lose(new Error("the connection was closed")));
+    this.#failed.catch(() => {});
   }
-  const lose = (error: Error): void => {
-    if (!isOpen) return;
-    close();
-    fail(error);
-    if (isUsable) onLost(problemOf(error, target));
-  };
-  below?.on("error", lose);
-  client.on("error", (error: Error) => lose(error));
-  client.on("end", () => lose(new Error("the connection was closed")));
-  const late = (): void => lose(new Error("the server did not answer in time"));
-  // What has arrived by then is read first.
-  const timer = setTimeout(() => setImmediate(() => isUsable || late()), OPEN_MS);
-  async function run(command: readonly string[]): Promise<unknown> {
-    const bytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
-    awaited += bytes;
-    allowed += bytes;
+
+  /** To be called once. @throws why it could not be opened */
+  async open(): Promise<void> {
+    const late = (): void => {
+      if (this.#state === "opening") this.#lose(new Error("the server did not answer in time"));
+    };
+    // What has arrived by then is read first.
+    const timer = setTimeout(() => setImmediate(late), OPEN_MS);
     try {
-      return await client.sendCommand([...command]);
+      await Promise.race([this.#connect(), this.#failed]);
+      this.isCluster = isCluster(await Promise.race([this.run(["HELLO"]), this.#failed]));
+      if (this.#state === "opening") this.#state = "usable";
     } catch (error) {
-      if (error instanceof redis.ErrorReply) throw new ReplyError(problemOf(error, target));
+      this.#lose(error as Error);
       throw error;
     } finally {
-      awaited -= bytes;
-      allowed = received + SPARE_BYTES + awaited;
+      clearTimeout(timer);
     }
   }
-  try {
+
+  async run(command: readonly string[]): Promise<unknown> {
+    const bytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
+    this.#awaited += bytes;
+    this.#allowed += bytes;
+    try {
+      return await this.#client.sendCommand([...command]);
+    } catch (error) {
+      if (error instanceof this.#redis.ErrorReply) throw new ReplyError(problemOf(error, this.#target));
+      throw error;
+    } finally {
+      this.#awaited -= bytes;
+      this.#allowed = this.#received + SPARE_BYTES + this.#awaited;
+    }
+  }
+
+  close(): void {
+    this.#state = "closed";
+    this.#client.destroy();
+    // The client does not stop one that is still connecting.
+    this.#socket?.destroy();
+  }
+
+  #lose(error: Error): void {
+    const state = this.#state;
+    if (state === "closed") return;
+    this.close();
+    this.#fail(error);
+    if (state === "usable") this.#onLost(problemOf(error, this.#target));
+  }
+
+  #connect(): Promise<unknown> {
     let connecting: Promise<unknown> = Promise.resolve();
     const made = socketMadeBy(() => {
-      connecting = client.connect();
+      connecting = this.#client.connect();
       connecting.catch(() => {});
     });
-    socket = below ?? made;
-    // Added before the client's own listener. Under TLS the bytes are encrypted, but that server has a trusted certificate.
-    const scan = below === undefined ? createReplyScanner() : () => 0;
-    socket?.on("data", (chunk: Buffer) => {
-      received += chunk.length;
-      const announced = scan(chunk);
-      if (received + announced <= allowed) return;
-      lose(
-        new Error(
-          announced === Number.POSITIVE_INFINITY
-            ? "the server answered what is no reply"
-            : "the server sent more than it was asked for",
-        ),
-      );
-      // The client's listener gets this chunk all the same.
-      chunk.fill(0);
-    });
-    await Promise.race([connecting, failed]);
-    const hello = await Promise.race([run(["HELLO"]), failed]);
-    isUsable = true;
-    return {
-      isCluster: isCluster(hello),
-      run,
-      close,
-    };
-  } catch (error) {
-    lose(error as Error);
-    throw error;
-  } finally {
-    clearTimeout(timer);
+    this.#socket ??= made;
+    // Under TLS the bytes are encrypted, but that server has a trusted certificate.
+    const scan = this.#below === undefined ? createReplyScanner() : () => 0;
+    // Added before the client's own listener.
+    this.#socket?.on("data", (chunk: Buffer) => this.#receive(chunk, scan(chunk)));
+    return connecting;
   }
+
+  /** @param announced bytes that are still to come, as the server says */
+  #receive(chunk: Buffer, announced: number): void {
+    this.#received += chunk.length;
+    if (this.#received + announced <= this.#allowed) return;
+    const isReply = announced !== Number.POSITIVE_INFINITY;
+    this.#lose(
+      new Error(
+        isReply ? "the server sent more than it was asked for" : "the server answered what is no reply",
+      ),
+    );
+    // The client's listener gets this chunk all the same.
+    chunk.fill(0);
+  }
+}
+
+/** Opens a connection with the real client. @throws {MissingClientError} or why it could not be opened */
+export const openConnection: OpenConnection = async (target, onLost) => {
+  const connection = new ClientConnection(await importClient(), target, onLost);
+  await connection.open();
+  return connection;
 };

@@ -1,7 +1,13 @@
-/** Leases of a Valkey or Redis server, or of a cluster of them. */
+/**
+ * Leases of a Valkey or Redis server, or of a cluster of them.
+ *
+ * A first link leads to the server that was named. If that is one of a cluster, it is asked for the map of slots, and each
+ * server of the map gets a link of its own. The map is read again when a server is lost and when one answers that a key
+ * lies elsewhere, by any link that is up.
+ */
 
 import { createHash } from "node:crypto";
-import type { LeaseAnswer, LeaseAsk, ReceiveAnswer } from "./answers.ts";
+import type { ReceiveAnswer } from "./asking.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
   type Connection,
@@ -11,25 +17,16 @@ import {
   ReplyError,
   withoutPassword,
 } from "./connection.ts";
-import { LEASE_SCRIPT } from "./grant.ts";
-import { argumentsOf, checkKey, readAnswer, stateKey } from "./lease-commands.ts";
-import { AwayError, createLink, type Link } from "./link.ts";
+import {
+  argumentsOf,
+  LEASE_SCRIPT,
+  type LeaseAnswer,
+  type LeaseAsk,
+  readAnswer,
+  stateKey,
+} from "./lease-script.ts";
+import { AwayError, Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
-
-/** Where leases come from. */
-export interface CounterServer {
-  /** Whether the server of a key can be asked. */
-  readonly isUp: (keyId: string) => boolean;
-  /**
-   * Asks once for permits of a key; `onLate` receives an answer that comes too late, after this has thrown.
-   *
-   * @throws {AwayError} when it could not, or when it is not known whether it did
-   */
-  readonly lease: (keyId: string, ask: LeaseAsk, onLate: ReceiveAnswer) => Promise<LeaseAnswer>;
-  /** Gives back what is held of a key; for a replica that stops. Never rejects. */
-  readonly release: (keyId: string, ask: LeaseAsk) => Promise<void>;
-  readonly close: () => void;
-}
 
 /** Told of changes. */
 export interface CounterEvents {
@@ -43,6 +40,19 @@ export interface CounterEvents {
   readonly onClock: (offset: number) => void;
 }
 
+/** Which server, and how it is asked. */
+export interface CounterServerOptions {
+  readonly target: RedisTarget;
+  /** Length of a window. */
+  readonly seconds: number;
+  /** Name of this replica, unlike that of any other. */
+  readonly replica: string;
+  readonly events: CounterEvents;
+  readonly open: OpenConnection;
+  /** How long an answer may take; that of a link when absent. */
+  readonly answerMs?: number | undefined;
+}
+
 const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
 
 /** Between readings of the map of a cluster, in milliseconds, and between attempts while it is not known who holds a key. */
@@ -52,209 +62,213 @@ const ATTEMPT_MS = 1000;
 /** Most servers of a cluster. */
 const MOST_SERVERS = 2000;
 
-/**
- * Connects. Resolves when a server has answered or could not be reached.
- *
- * @param seconds length of a window
- * @param replica name of this replica, unlike that of any other
- * @param answerMs how long an answer may take; that of a link when absent
- * @throws {MissingClientError}
- */
-export async function createCounterServer(
-  target: RedisTarget,
-  seconds: number,
-  replica: string,
-  { onAway, onBack, onUp, onClock }: CounterEvents,
-  open: OpenConnection,
-  answerMs?: number,
-): Promise<CounterServer> {
-  const say = (error: unknown): string => problemOf(error, target);
-  const nodes = new Map<string, Link>();
-  /** By slot; undefined while it is not known, or where there is no cluster. */
-  let bySlot: (Link | undefined)[] = [];
-  let isCluster = false;
-  let missing: MissingClientError | undefined;
-  let lastMap = Number.NEGATIVE_INFINITY;
-  let attempt: NodeJS.Timeout | undefined;
-  let isClosed = false;
-  /** Servers that were reported as away, by their places. */
-  const told = new Set<string>();
+/** Name of a state that belongs to no API key and lies in one of the slots, for checking whether their server can count. */
+function checkKey(holds: (slot: number) => boolean, seconds: number): string {
+  for (let number = 0; ; number++) {
+    const key = stateKey(`check:${number}`, seconds);
+    if (number > 64 * SLOTS || holds(slotOfKey(key))) return key;
+  }
+}
 
-  function tellAway(place: string, problem: string): void {
-    told.add(place);
-    onAway(withoutPassword(place, target), problem);
+/** Where leases come from. It begins to connect at once. */
+export class CounterServer {
+  readonly #options: CounterServerOptions;
+  /** To the server that was named. */
+  readonly #first: Link;
+  #kind: "single" | "cluster" = "single";
+  /** To the servers of the cluster, by their places. */
+  readonly #nodes = new Map<string, Link>();
+  /** By slot; undefined while it is not known. */
+  #bySlot: (Link | undefined)[] = [];
+  #lastMap = Number.NEGATIVE_INFINITY;
+  #attempt: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** Servers that were reported as away, by their places. */
+  readonly #told = new Set<string>();
+  #missing: MissingClientError | undefined;
+
+  constructor(options: CounterServerOptions) {
+    const { target, open } = options;
+    this.#options = options;
+    const place = placeOf(target);
+    this.#first = this.#link(place, {
+      open: (onLost) =>
+        open(target, onLost).catch((error: unknown) => {
+          if (error instanceof MissingClientError) this.#missing = error;
+          throw error;
+        }),
+      check: async (connection) => {
+        this.#kind = connection.isCluster ? "cluster" : "single";
+        if (connection.isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
+        else await this.#checkCounting(connection, () => true);
+      },
+      onAway: (problem) => {
+        // Once the map is known, its servers are reported, each by itself.
+        if (this.#nodes.size === 0 && this.#missing === undefined) this.#tellAway(place, problem);
+      },
+    });
   }
 
-  function tellBack(place: string): void {
-    if (told.delete(place)) onBack(withoutPassword(place, target));
+  /** Resolves when the servers have answered or could not be reached. @throws {MissingClientError} */
+  async tried(): Promise<void> {
+    await this.#first.tried;
+    if (this.#missing !== undefined) {
+      this.close();
+      throw this.#missing;
+    }
+    await Promise.all([...this.#nodes.values()].map(({ tried }) => tried));
+  }
+
+  /** Whether the server of a key can be asked. */
+  isUp(keyId: string): boolean {
+    return this.#holderOf(stateKey(keyId, this.#options.seconds))?.isUp ?? false;
+  }
+
+  /**
+   * Asks once for permits of a key; `onLate` receives an answer that comes too late, after this has thrown.
+   *
+   * @throws {AwayError} when it could not, or when it is not known whether it did
+   */
+  async lease(keyId: string, ask: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
+    const { seconds, replica } = this.#options;
+    const key = stateKey(keyId, seconds);
+    const link = this.#holderOf(key);
+    if (!link?.isUp) {
+      this.#readMap();
+      throw new AwayError("away");
+    }
+    const run = (name: string, script: string): Promise<LeaseAnswer> => {
+      const command = [name, script, "1", key, ...argumentsOf(seconds, replica, ask)];
+      return link.run(command, (answer) => readAnswer(answer, seconds), onLate);
+    };
+    try {
+      return await run("EVALSHA", SHA1).catch((error: unknown) => {
+        // Nothing has run: the server does not know the script.
+        if (error instanceof ReplyError && error.message.startsWith("NOSCRIPT"))
+          return run("EVAL", LEASE_SCRIPT);
+        throw error;
+      });
+    } catch (error) {
+      if (!(error instanceof ReplyError)) throw error;
+      // Nothing has run: the slot of the key lies on another server, or is being moved.
+      this.#readMap();
+      this.#readMapLater();
+      throw new AwayError(error.message);
+    }
+  }
+
+  /** Gives back what is held of a key; for a replica that stops. Never rejects. */
+  async release(keyId: string, ask: LeaseAsk): Promise<void> {
+    await this.lease(keyId, { ...ask, want: -1 }).catch(() => {});
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#attempt);
+    for (const link of [this.#first, ...this.#nodes.values()]) link.close();
+  }
+
+  #holderOf(key: string): Link | undefined {
+    return this.#kind === "cluster" ? this.#bySlot[slotOfKey(key)] : this.#first;
+  }
+
+  #link(place: string, how: Pick<ConstructorParameters<typeof Link>[0], "open" | "check" | "onAway">): Link {
+    const { answerMs, target, events } = this.#options;
+    return new Link({
+      ...how,
+      answerMs,
+      onBack: () => this.#tellBack(place),
+      onUp: events.onUp,
+      say: (error) => problemOf(error, target),
+    });
+  }
+
+  /** One of a cluster. */
+  #linkTo(target: RedisTarget, place: string): Link {
+    return this.#link(place, {
+      open: (onLost) => this.#options.open(target, onLost),
+      check: (connection) =>
+        this.#checkCounting(connection, (slot) => this.#bySlot[slot] === this.#nodes.get(place)),
+      onAway: (problem) => {
+        this.#tellAway(place, problem);
+        this.#readMap();
+        this.#readMapLater();
+      },
+    });
+  }
+
+  #tellAway(place: string, problem: string): void {
+    this.#told.add(place);
+    this.#options.events.onAway(withoutPassword(place, this.#options.target), problem);
+  }
+
+  #tellBack(place: string): void {
+    if (this.#told.delete(place)) this.#options.events.onBack(withoutPassword(place, this.#options.target));
   }
 
   /**
    * Finds out whether the server can count: this replica is removed from the state of a key and added again, so the
    * server has to write something.
    */
-  async function count(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
-    // In one round trip, in this order.
-    await Promise.all([forget(connection, holds), askForNothing(connection, holds)]);
-  }
-
-  async function forget(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
-    const stop = { limit: 0, window: -1, have: 0, used: 0, want: -1 };
-    const values = argumentsOf(seconds, replica, stop);
-    await connection.run(["EVAL", LEASE_SCRIPT, "1", checkKey(holds, seconds), ...values]);
-  }
-
-  async function askForNothing(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
-    const nothing = { limit: 0, window: -1, have: 0, used: 0, want: 0 };
-    // With the script's text: from then on the server knows it by its hash.
+  async #checkCounting(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+    const { seconds, replica, events } = this.#options;
     const key = checkKey(holds, seconds);
-    const { window, msLeft } = readAnswer(
-      await connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...argumentsOf(seconds, replica, nothing)]),
-      seconds,
-    );
-    onClock((window + 1) * seconds * 1000 - msLeft - Date.now());
+    // With the script's text: from then on the server knows it by its hash.
+    const run = (want: number): Promise<unknown> => {
+      const ask = { limit: 0, window: -1, have: 0, used: 0, want };
+      return connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...argumentsOf(seconds, replica, ask)]);
+    };
+    // In one round trip, in this order.
+    const [, answer] = await Promise.all([run(-1), run(0)]);
+    const { window, msLeft } = readAnswer(answer, seconds);
+    events.onClock((window + 1) * seconds * 1000 - msLeft - Date.now());
   }
 
-  function createNode(host: string, port: number, place: string): Link {
-    const of = { ...target, host, port, path: undefined };
-    const holds = (slot: number): boolean => bySlot[slot] === nodes.get(place);
-    return createLink({
-      answerMs,
-      open: (onLost) => open(of, onLost),
-      check: (connection) => count(connection, holds),
-      onAway(problem) {
-        tellAway(place, problem);
-        refreshMap();
-        refreshMapLater();
-      },
-      onBack: () => tellBack(place),
-      onUp,
-      say,
+  #takeMap(answer: unknown): void {
+    const { target, events } = this.#options;
+    const ranges = readSlots(answer, target.host).map(({ host, port, from, to }) => {
+      const holder = { ...target, host, port, path: undefined };
+      return { from, to, holder, place: placeOf(holder) };
     });
-  }
-
-  function takeMap(answer: unknown): void {
-    const ranges = readSlots(answer, target.host);
     if (ranges.length === 0) throw new AwayError("the cluster has no servers");
-    const places = new Set(
-      ranges.map(({ host, port }) => placeOf({ ...target, host, port, path: undefined })),
-    );
-    if (places.size > MOST_SERVERS) throw new AwayError(`the cluster has ${places.size} servers`);
+    const { size } = new Set(ranges.map(({ place }) => place));
+    if (size > MOST_SERVERS) throw new AwayError(`the cluster has ${size} servers`);
     const slots = new Array<Link | undefined>(SLOTS).fill(undefined);
-    for (const { host, port, from, to } of ranges) {
-      const place = placeOf({ ...target, host, port, path: undefined });
-      let link = nodes.get(place);
-      if (link === undefined) {
-        link = createNode(host, port, place);
-        nodes.set(place, link);
-      }
+    for (const { from, to, holder, place } of ranges) {
+      const link = this.#nodes.get(place) ?? this.#linkTo(holder, place);
+      this.#nodes.set(place, link);
       slots.fill(link, from, to + 1);
     }
-    bySlot = slots;
+    this.#bySlot = slots;
     // One whose slots others have, too, holds none, and there would be no key to check it with.
     const holders = new Set(slots);
-    for (const [place, link] of nodes) {
+    for (const [place, link] of this.#nodes) {
       if (holders.has(link)) continue;
-      nodes.delete(place);
+      this.#nodes.delete(place);
       link.close();
-      tellBack(place);
+      this.#tellBack(place);
     }
-    onUp();
+    events.onUp();
   }
 
   /** Reads the map of a cluster again, from any server that is up. */
-  function refreshMap(): void {
-    if (!isCluster || performance.now() - lastMap < MAP_PAUSE_MS) return;
-    lastMap = performance.now();
-    const link = [seed, ...nodes.values()].find((one) => one.isUp());
+  #readMap(): void {
+    if (this.#kind === "single" || performance.now() - this.#lastMap < MAP_PAUSE_MS) return;
+    this.#lastMap = performance.now();
+    const link = [this.#first, ...this.#nodes.values()].find((one) => one.isUp);
     link
       ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
-      .then(takeMap)
+      .then((answer) => this.#takeMap(answer))
       .catch(() => {});
   }
 
   /** The same later: a failover and the move of a slot take their time. */
-  function refreshMapLater(): void {
-    if (isClosed || !isCluster) return;
-    attempt ??= setTimeout(() => {
-      attempt = undefined;
-      refreshMap();
-      if ([...nodes.values()].some((one) => !one.isUp())) refreshMapLater();
+  #readMapLater(): void {
+    if (this.#isClosed || this.#kind === "single") return;
+    this.#attempt ??= setTimeout(() => {
+      this.#attempt = undefined;
+      this.#readMap();
+      if ([...this.#nodes.values()].some((one) => !one.isUp)) this.#readMapLater();
     }, ATTEMPT_MS);
   }
-
-  const seedPlace = placeOf(target);
-  const seed = createLink({
-    answerMs,
-    open: (onLost) =>
-      open(target, onLost).catch((error: unknown) => {
-        if (error instanceof MissingClientError) missing = error;
-        throw error;
-      }),
-    async check(connection) {
-      isCluster = connection.isCluster;
-      if (isCluster) takeMap(await connection.run(["CLUSTER", "SLOTS"]));
-      else await count(connection, () => true);
-    },
-    onAway(problem) {
-      // Once the map is known, its servers are reported, each by itself.
-      if (nodes.size === 0 && missing === undefined) tellAway(seedPlace, problem);
-    },
-    onBack: () => tellBack(seedPlace),
-    onUp,
-    say,
-  });
-
-  const holderOf = (key: string): Link | undefined => (isCluster ? bySlot[slotOfKey(key)] : seed);
-
-  function linkOf(key: string): Link {
-    const link = holderOf(key);
-    if (link?.isUp()) return link;
-    refreshMap();
-    throw new AwayError("away");
-  }
-
-  async function run(link: Link, key: string, values: readonly string[], onLate?: ReceiveAnswer) {
-    const read = (answer: unknown) => readAnswer(answer, seconds);
-    try {
-      return await link.run(["EVALSHA", SHA1, "1", key, ...values], read, onLate);
-    } catch (error) {
-      // Nothing has run: the server does not know the script.
-      if (!(error instanceof ReplyError) || !error.message.startsWith("NOSCRIPT")) throw error;
-      return await link.run(["EVAL", LEASE_SCRIPT, "1", key, ...values], read, onLate);
-    }
-  }
-
-  async function ask(keyId: string, asked: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
-    const key = stateKey(keyId, seconds);
-    try {
-      return await run(linkOf(key), key, argumentsOf(seconds, replica, asked), onLate);
-    } catch (error) {
-      if (!(error instanceof ReplyError)) throw error;
-      // Nothing has run: the slot of the key lies on another server, or is being moved.
-      refreshMap();
-      refreshMapLater();
-      throw new AwayError(error.message);
-    }
-  }
-
-  await seed.tried;
-  if (missing !== undefined) {
-    seed.close();
-    throw missing;
-  }
-  await Promise.all([...nodes.values()].map(({ tried }) => tried));
-  return {
-    isUp: (keyId) => holderOf(stateKey(keyId, seconds))?.isUp() ?? false,
-    lease: ask,
-    async release(keyId, asked) {
-      await ask(keyId, { ...asked, want: -1 }).catch(() => {});
-    },
-    close() {
-      isClosed = true;
-      clearTimeout(attempt);
-      seed.close();
-      for (const link of nodes.values()) link.close();
-    },
-  };
 }

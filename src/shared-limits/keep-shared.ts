@@ -5,16 +5,18 @@
 
 import { randomBytes } from "node:crypto";
 import { type Counters, windowAt } from "../auth/limit.ts";
+import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
-import { makeAsk } from "./answers.ts";
-import { type Asking, createAsking } from "./asking.ts";
-import { type OpenConnection, openConnection } from "./connection.ts";
-import { type CounterServer, createCounterServer } from "./counter-server.ts";
-import { createLeases, type Leases, readTally } from "./leases.ts";
+import { SettingError } from "../settings/setting-error.ts";
+import { Coalesced } from "../util/process/coalesced.ts";
+import { Asking, makeAsk } from "./asking.ts";
+import { MissingClientError, type OpenConnection, openConnection } from "./connection.ts";
+import { type CounterEvents, CounterServer } from "./counter-server.ts";
+import { createLeases, type Leases, type Moment, readShared, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import type { RedisTarget } from "./redis-url.ts";
-import { createSharedLimits, type SharedLimits } from "./waiting.ts";
+import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
 
 /** How limits are shared. */
 export interface SharedLimitsSettings {
@@ -28,18 +30,6 @@ export interface SharedLimitsSettings {
   /** How long an answer may take and how long a request waits, in milliseconds; longer in tests on busy machines. */
   readonly answerMs?: number;
   readonly waitMs?: number;
-}
-
-/** What the thread that asks has. */
-export interface SharedLimitsKeeper {
-  readonly leases: Leases;
-  /** For requests of this thread. */
-  readonly limits: SharedLimits;
-  /** Asks for permits of a key. */
-  readonly ask: Asking["ask"];
-  readonly figures: () => SharedLimitsFigures;
-  /** Gives back what is held, as far as that is quick, and closes; to be called when the last request was answered. */
-  readonly close: () => Promise<void>;
 }
 
 /** How long giving back may take, in milliseconds. */
@@ -56,52 +46,169 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/**
- * Connects, and begins to share limits.
- *
- * @param counters in shared memory
- * @throws {MissingClientError} when the client is not installed
- */
-export async function keepSharedLimits(
-  settings: SharedLimitsSettings,
-  counters: Counters,
-  observe: Observe,
-): Promise<SharedLimitsKeeper> {
-  const leases = createLeases(counters, settings.replicas, settings.denies);
-  /** By server that is away: since when. */
-  const awaySince = new Map<string, number>();
-  const names: string[] = [];
-  let isClosed = false;
+const now = (): Moment => ({ mono: monotonic(), wall: Date.now() });
+
+/** What a keeper needs of a {@link CounterServer}. */
+type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "release" | "close">;
+
+/** What the thread that asks has. */
+export class SharedLimitsKeeper implements LimitSharing {
+  readonly leases: Leases;
+  readonly limits: WaitingRequests;
+  readonly #counters: Counters;
+  readonly #server: Server;
+  readonly #asking: Asking;
+  /** Names of the keys, by slot. */
+  readonly #names: string[] = [];
+  readonly #reports = new Coalesced(() =>
+    this.#forKeys(
+      (slot, limit) => this.#reportAgain(slot, limit),
+      () => this.#isClosed,
+    ),
+  );
+  #isClosed = false;
+
+  /**
+   * Begins to connect.
+   *
+   * @param counters in shared memory
+   * @param serve makes what is asked; simulations bring their own
+   */
+  constructor(
+    settings: SharedLimitsSettings,
+    counters: Counters,
+    observe: Observe,
+    serve = (events: CounterEvents): Server =>
+      new CounterServer({
+        target: settings.target,
+        seconds: counters.windowSeconds,
+        replica: randomBytes(6).toString("base64url"),
+        events,
+        open: settings.open ?? openConnection,
+        answerMs: settings.answerMs,
+      }),
+  ) {
+    this.#counters = counters;
+    const leases = createLeases(counters, settings.replicas, settings.denies);
+    this.leases = leases;
+    this.#asking = new Asking(leases, {
+      now,
+      lease: (slot, asked, settle, onLate) => {
+        this.#server.lease(this.#nameOf(slot), asked, onLate).then(settle, () => settle(undefined));
+      },
+    });
+    this.limits = new WaitingRequests(leases, {
+      waitMs: settings.waitMs,
+      mono: monotonic,
+      ask: (slot, limit, want, since) => this.#asking.ask(slot, limit, want, this.#settle, since),
+      startTimer: startRealTimer,
+    });
+    /** When each server that is away was lost. */
+    const awaySince = new Map<string, number>();
+    this.#server = serve({
+      onAway(server, problem) {
+        awaySince.set(server, performance.now());
+        observe({ kind: "limits-away", server, problem, alone: !settings.denies });
+      },
+      onBack(server) {
+        const since = awaySince.get(server) ?? performance.now();
+        awaySince.delete(server);
+        observe({ kind: "limits-back", server, ms: Math.round(performance.now() - since) });
+      },
+      onUp: () => void this.#reports.ask(),
+      onClock(offset) {
+        leases.clock[0] = offset;
+      },
+    });
+  }
+
+  /** Resolves when the server has answered or could not be reached. @throws {MissingClientError} */
+  tried(): Promise<void> {
+    return this.#server.tried();
+  }
+
+  get handed(): unknown {
+    return this.leases;
+  }
+
+  clockMs(): number {
+    return this.leases.clock[0]!;
+  }
+
+  figures(): SharedLimitsFigures {
+    return { ...this.#asking.figures(), ...readTally(this.leases) };
+  }
+
+  connect(reply: (message: unknown) => void): (message: unknown) => void {
+    // One function for all messages, so that a thread is told of each answer once.
+    const notify = (slot: number, sent: number | undefined): void =>
+      reply({ slot, sent } satisfies PermitAnswer);
+    return (message) => {
+      const { slot, limit, want, since } = message as PermitQuestion;
+      this.#asking.ask(slot, limit, want, notify, since);
+    };
+  }
+
+  read(slot: number, limit: number): SharedQuota {
+    return readShared(this.leases, slot, limit, now());
+  }
+
+  readonly readAnew: LimitSharing["readAnew"] = async (slot, limit) => {
+    // Asks for no permit, so that the answer is as fresh as one that a request would wait for.
+    await new Promise<void>((resolve) => this.#asking.ask(slot, limit, 0, () => resolve(), monotonic()));
+    return this.read(slot, limit);
+  };
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    let isLate = false;
+    const release = (isHolding: boolean): Promise<void> =>
+      this.#forKeys(
+        (slot, limit) => {
+          const held = makeAsk(this.leases, slot, limit, 0);
+          if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(slot, limit)) return undefined;
+          return this.#server.release(this.#nameOf(slot), held);
+        },
+        () => isLate,
+      );
+    // First the keys with permits that others can use.
+    const released = release(true).then(() => release(false));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, RELEASE_MS);
+    });
+    await Promise.race([released, late]);
+    clearTimeout(timer);
+    isLate = true;
+    this.#server.close();
+  }
+
+  readonly #settle = (slot: number, sent: number | undefined): void => this.limits.settle(slot, sent);
 
   /** Key ids are listed in the order of their slots, so only new ones have to be looked up. */
-  function nameOf(slot: number): string {
+  #nameOf(slot: number): string {
+    const names = this.#names;
     if (slot >= names.length) {
       let at = 0;
-      for (const name of counters.slots.keys()) if (at++ >= names.length) names.push(name);
+      for (const name of this.#counters.slots.keys()) if (at++ >= names.length) names.push(name);
     }
     return names[slot]!;
   }
 
-  const { ask, known, figures } = createAsking(leases, {
-    mono: monotonic,
-    wall: Date.now,
-    lease(slot, asked, settle, onLate) {
-      server.lease(nameOf(slot), asked, onLate).then(settle, () => settle(undefined));
-    },
-  });
-
   /** Whether a key was used or leased in the window that is running: of older ones there is nothing to report. */
-  function isOfWindow(slot: number, limit: number): boolean {
-    return makeAsk(leases, slot, limit, 0).window >= windowAt(counters, Date.now() + leases.clock[0]!);
+  #isOfWindow(slot: number, limit: number): boolean {
+    const running = windowAt(this.#counters, Date.now() + this.clockMs());
+    return makeAsk(this.leases, slot, limit, 0).window >= running;
   }
 
   /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined where nothing is sent */
-  async function forKeys(
+  async #forKeys(
     report: (slot: number, limit: number) => Promise<void> | undefined,
     isOver: () => boolean,
   ): Promise<void> {
     let batch: Promise<void>[] = [];
-    for (const [slot, limit] of known) {
+    for (const [slot, limit] of this.#asking.known) {
       const reported = report(slot, limit);
       if (reported === undefined) continue;
       batch.push(reported);
@@ -115,99 +222,40 @@ export async function keepSharedLimits(
     await Promise.all(batch);
   }
 
-  /** Reports a key whose last question was not answered. */
-  function reportAgain(slot: number, limit: number): Promise<void> | undefined {
-    if (Atomics.load(leases.away, slot) === 0) return undefined;
-    if (!isOfWindow(slot, limit)) {
-      Atomics.store(leases.away, slot, 0);
+  /** Reports what was counted of a key while its server was away. */
+  #reportAgain(slot: number, limit: number): Promise<void> | undefined {
+    if (Atomics.load(this.leases.away, slot) === 0) return undefined;
+    if (!this.#isOfWindow(slot, limit)) {
+      Atomics.store(this.leases.away, slot, 0);
       return undefined;
     }
     // It is reported when its server is back.
-    if (!server.isUp(nameOf(slot))) return undefined;
+    if (!this.#server.isUp(this.#nameOf(slot))) return undefined;
     return new Promise((resolve) =>
-      ask(slot, limit, 0, (_, sent) => {
-        notifyHere(slot, sent);
+      this.#asking.ask(slot, limit, 0, (_, sent) => {
+        this.#settle(slot, sent);
         resolve();
       }),
     );
   }
+}
 
-  let isReporting = false;
-  let reportsOnceMore = false;
-  /** Reports what was counted while the server was away. */
-  async function reportAll(): Promise<void> {
-    reportsOnceMore = true;
-    if (isReporting) return;
-    isReporting = true;
-    while (reportsOnceMore && !isClosed) {
-      reportsOnceMore = false;
-      await forKeys(reportAgain, () => isClosed || reportsOnceMore);
-    }
-    isReporting = false;
-  }
-
-  const server: CounterServer = await createCounterServer(
-    settings.target,
-    counters.windowSeconds,
-    randomBytes(6).toString("base64url"),
-    {
-      onAway(place, problem) {
-        awaySince.set(place, performance.now());
-        observe({ kind: "limits-away", server: place, problem, alone: !settings.denies });
-      },
-      onBack(place) {
-        const since = awaySince.get(place) ?? performance.now();
-        awaySince.delete(place);
-        observe({ kind: "limits-back", server: place, ms: Math.round(performance.now() - since) });
-      },
-      onUp: () => void reportAll(),
-      onClock(offset) {
-        leases.clock[0] = offset;
-      },
-    },
-    settings.open ?? openConnection,
-    settings.answerMs,
-  );
-
-  const limits = createSharedLimits(leases, {
-    ...(settings.waitMs === undefined ? {} : { waitMs: settings.waitMs }),
-    mono: monotonic,
-    ask: (slot, limit, want, since) => ask(slot, limit, want, notifyHere, since),
-    startTimer: startRealTimer,
+/**
+ * Connects, and begins to share limits.
+ *
+ * @param counters in shared memory
+ * @throws {SettingError} when the client is not installed
+ */
+export async function keepSharedLimits(
+  settings: SharedLimitsSettings,
+  counters: Counters,
+  observe: Observe,
+): Promise<SharedLimitsKeeper> {
+  const keeper = new SharedLimitsKeeper(settings, counters, observe);
+  await keeper.tried().catch((error: unknown) => {
+    if (error instanceof MissingClientError)
+      throw new SettingError("sharedLimits", ` ${error.message}`, false);
+    throw error;
   });
-  function notifyHere(slot: number, sent: number | undefined): void {
-    if (sent === undefined) limits.failed(slot);
-    else limits.answered(slot, sent);
-  }
-
-  return {
-    leases,
-    limits,
-    ask,
-    figures: () => ({ ...figures(), ...readTally(leases) }),
-    async close() {
-      if (isClosed) return;
-      isClosed = true;
-      let isLate = false;
-      const release = (isHolding: boolean): Promise<void> =>
-        forKeys(
-          (slot, limit) => {
-            const held = makeAsk(leases, slot, limit, 0);
-            if ((held.have !== held.used) !== isHolding || !isOfWindow(slot, limit)) return undefined;
-            return server.release(nameOf(slot), held);
-          },
-          () => isLate,
-        );
-      // First the keys with permits that others can use.
-      const released = release(true).then(() => release(false));
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, RELEASE_MS);
-      });
-      await Promise.race([released, late]);
-      clearTimeout(timer);
-      isLate = true;
-      server.close();
-    },
-  };
+  return keeper;
 }

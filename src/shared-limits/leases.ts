@@ -18,6 +18,7 @@
  */
 
 import { type Counters, type Quota, windowAt } from "../auth/limit.ts";
+import type { SharedQuota } from "../auth/shared.ts";
 import { cellOf, countIn, mostIn, whole, windowIn } from "./cells.ts";
 
 /** Leases of all keys, in shared memory: handed to another thread they are the same. Arrays are by the keys' slots. */
@@ -49,7 +50,7 @@ export interface Leases {
   readonly away: Int32Array;
   /** The server's clock minus the wall clock here, in milliseconds; one value. */
   readonly clock: Float64Array;
-  /** Requests let through without a permit while the server was away, those refused then, and those that waited for it. */
+  /** Requests let through without a permit while the server was away, refused then, and waiting for it at any time. */
   readonly tally: BigInt64Array;
   /** Replicas that share the limit while the server is away. */
   readonly replicas: number;
@@ -57,8 +58,11 @@ export interface Leases {
   readonly denies: boolean;
 }
 
-/** Asked for when a key runs out of permits; must not throw. */
-export type AskAhead = (slot: number, limit: number) => void;
+/** One moment by both clocks, in milliseconds: by the monotonic one, and since the epoch. */
+export interface Moment {
+  readonly mono: number;
+  readonly wall: number;
+}
 
 /** Makes leases for counters, which must lie in shared memory and from now on keep apart what is added from elsewhere. */
 export function createLeases(counters: Counters, replicas: number, denies: boolean): Leases {
@@ -92,28 +96,69 @@ const ALONE = 0;
 const REFUSED = 1;
 export const WAITED = 2;
 
-/** Requests that could not be counted at once, since the start. */
-export interface Tally {
-  /** Let through without a permit while the server was away, or refused then. */
-  readonly alone: number;
-  readonly refused: number;
-  /** Those that waited for it. */
-  readonly waited: number;
-}
-
-/** Reads what all threads have counted. */
-export function readTally({ tally }: Leases): Tally {
+/** Requests that could not be counted at once, since the start, in all threads: as in `Leases.tally`. */
+export function readTally({ tally }: Leases): Record<"alone" | "refused" | "waited", number> {
   const read = (place: number): number => Number(Atomics.load(tally, place));
   return { alone: read(ALONE), refused: read(REFUSED), waited: read(WAITED) };
 }
 
+/** One key as {@link readHeld} saw it. */
+interface Held {
+  /** Window of the permits, and how many were leased in it. */
+  leased: number;
+  permits: number;
+  /** Whether they are of the window that is running. */
+  isGood: boolean;
+  /** As in `Leases`. */
+  rest: number;
+  asked: number;
+  /** The counter's cell, its window, and the requests that it counts. */
+  cell: bigint;
+  newest: number;
+  count: number;
+}
+
+/** Made once: an object would be garbage at each request. */
+const held: Held = {
+  ...{ leased: 0, permits: 0, isGood: false, rest: 0.5, asked: 0.5 },
+  ...{ cell: 0n, newest: 0, count: 0 },
+};
+
+/** Reads what is held of a key, all of it from one answer. @returns the same object each time */
+function readHeld(leases: Leases, slot: number, { mono, wall }: Moment): Held {
+  const { permits, counters } = leases;
+  const { cells, split } = counters;
+  let lease: bigint;
+  do {
+    lease = Atomics.load(permits, slot);
+    held.isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
+    held.asked = leases.limits[slot]!;
+    held.rest = leases.rest[slot]!;
+    // It belongs together only if no other answer came meanwhile.
+  } while (Atomics.load(permits, slot) !== lease);
+  whole[0] = lease;
+  held.leased = windowIn(split);
+  held.permits = countIn(split);
+  held.cell = Atomics.load(cells, slot);
+  whole[0] = held.cell;
+  held.newest = windowIn(split);
+  held.count = countIn(split);
+  return held;
+}
+
+function usedIn({ newest, count }: Held, window: number): number {
+  return newest === window ? count : 0;
+}
+
+/** Counts a request, unless another was counted since {@link readHeld}. @returns whether it was counted */
+function countOne({ counters }: Leases, slot: number, window: number, used: number): boolean {
+  const next = cellOf(counters.split, window, used + 1);
+  return Atomics.compareExchange(counters.cells, slot, held.cell, next) === held.cell;
+}
+
 /** What a caller is told: no more than before in this window. */
-function tell(
-  { told, counters: { split } }: Leases,
-  slot: number,
-  window: number,
-  remaining: number,
-): number {
+function tell({ told, counters }: Leases, slot: number, window: number, remaining: number): number {
+  const { split } = counters;
   const most = Math.min(remaining, mostIn(split));
   for (;;) {
     const cell = Atomics.load(told, slot);
@@ -134,55 +179,45 @@ function refuse(leases: Leases, slot: number, limit: number, window: number): Qu
   return { passed: false, limit, remaining, reset, clockMs: leases.clock[0]! };
 }
 
+/** How a permit is taken. */
+export interface Taking {
+  /** Whether the last question was sent after the request had come, so that its answer holds for this request. */
+  readonly isFresh: boolean;
+  /** Called when the key runs out of permits; must not throw. */
+  readonly askAhead: (slot: number, limit: number) => void;
+}
+
 /**
  * Counts one request against the permits that are held.
  *
- * @param mono milliseconds of the monotonic clock
- * @param wall milliseconds since the epoch
- * @param isFresh whether the last question was sent after the request had come, so that its answer holds for this request
  * @returns undefined when the server must be asked first
  */
 export function takePermit(
   leases: Leases,
   slot: number,
   limit: number,
-  mono: number,
-  wall: number,
-  isFresh: boolean,
-  askAhead: AskAhead,
+  moment: Moment,
+  { isFresh, askAhead }: Taking,
 ): Quota | undefined {
-  const { permits, counters } = leases;
-  const { cells, split, windowSeconds } = counters;
   for (;;) {
-    const lease = Atomics.load(permits, slot);
-    const isGood = isFresh || (mono < leases.until[slot]! && wall < leases.wallUntil[slot]!);
-    const asked = leases.limits[slot]!;
-    const rest = leases.rest[slot]!;
-    // What was read belongs together only if no other answer came meanwhile.
-    if (Atomics.load(permits, slot) !== lease) continue;
-    // The keys were loaded again, and the limit is another.
-    if (!isGood || (!isFresh && Math.abs(asked) !== limit)) return undefined;
-    whole[0] = lease;
-    const window = windowIn(split);
-    const most = asked < 0 ? 0 : Math.min(countIn(split), limit);
-    const cell = Atomics.load(cells, slot);
-    whole[0] = cell;
-    const newest = windowIn(split);
+    const { isGood, asked, rest, leased: window, permits, newest } = readHeld(leases, slot, moment);
+    // Where the limit is another, the keys were loaded again.
+    if (!isFresh && (!isGood || Math.abs(asked) !== limit)) return undefined;
     // Counted alone in a window that the server has not reached.
-    if (newest > window) return takeAlone(leases, slot, limit, mono, wall);
-    const used = newest === window ? countIn(split) : 0;
-    const held = most - used;
+    if (newest > window) return takeAlone(leases, slot, limit, moment);
+    const used = usedIn(held, window);
+    const free = (asked < 0 ? 0 : Math.min(permits, limit)) - used;
     const isLast = rest === 0 && Math.abs(asked) === limit;
-    if (held <= 0) {
+    if (free <= 0) {
       if (!isLast && used < limit) return undefined;
-      if (mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
+      if (moment.mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
       return refuse(leases, slot, limit, window);
     }
-    if (held === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
-    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
-    if (held <= leases.askBelow[slot]!) askAhead(slot, limit);
-    const remaining = Math.min(held - 1 + (isFresh ? rest : 0), limit - used - 1);
-    const reset = (window + 1) * windowSeconds;
+    if (free === 1 && !isLast && !isFresh && used + 1 < limit) return undefined;
+    if (!countOne(leases, slot, window, used)) continue;
+    if (free <= leases.askBelow[slot]!) askAhead(slot, limit);
+    const remaining = Math.min(free - 1 + (isFresh ? rest : 0), limit - used - 1);
+    const reset = (window + 1) * leases.counters.windowSeconds;
     return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
   }
 }
@@ -192,42 +227,64 @@ export function shareOf({ denies, replicas }: Leases, limit: number): number {
   return denies ? 0 : Math.floor(limit / replicas);
 }
 
+/** Permits that can be used while the server cannot be asked: those leased under a higher limit may be beyond this one. */
+function usableIn({ leased, permits, isGood, asked }: Held, window: number, limit: number): number {
+  return window === leased && isGood && asked >= 0 && asked <= limit ? Math.min(permits, limit) : 0;
+}
+
+/** Requests of a window that pass while the server cannot be asked: no more than it had left when it answered last. */
+function mostAlone(leases: Leases, { leased, permits, rest }: Held, window: number, limit: number): number {
+  const share = shareOf(leases, limit);
+  return window === leased ? Math.min(share, Math.min(permits, limit) + rest) : share;
+}
+
+/** The window that is counted in while the server cannot be asked. */
+function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: Held, wall: number): number {
+  return Math.max(newest, leased, isGood ? 0 : windowAt(counters, wall + clock[0]!));
+}
+
 /**
  * Counts one request while the server cannot be asked: against the permits that
  * are held, then against this replica's share of the window, what it used of
- * that before included. No more than the server had left when it answered last.
+ * that before included.
  */
-export function takeAlone(leases: Leases, slot: number, limit: number, mono: number, wall: number): Quota {
-  const { permits, counters } = leases;
-  const { cells, split, windowSeconds } = counters;
-  const estimate = windowAt(counters, wall + leases.clock[0]!);
+export function takeAlone(leases: Leases, slot: number, limit: number, moment: Moment): Quota {
   for (;;) {
-    const lease = Atomics.load(permits, slot);
-    const isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
-    const asked = leases.limits[slot]!;
-    const rest = leases.rest[slot]!;
-    if (Atomics.load(permits, slot) !== lease) continue;
-    whole[0] = lease;
-    const leased = windowIn(split);
-    const permitted = Math.min(countIn(split), limit);
-    const cell = Atomics.load(cells, slot);
-    whole[0] = cell;
-    const newest = windowIn(split);
-    const window = Math.max(newest, leased, isGood ? 0 : estimate);
-    const used = newest === window ? countIn(split) : 0;
-    const share = shareOf(leases, limit);
-    const isLeased = window === leased;
-    // Permits that were leased under a higher limit may be beyond this one.
-    const isOfLimit = asked >= 0 && asked <= limit;
-    const usable = isLeased && isGood && isOfLimit ? permitted : 0;
-    const most = Math.max(usable, isLeased ? Math.min(share, permitted + rest) : share);
+    readHeld(leases, slot, moment);
+    const window = windowAlone(leases, held, moment.wall);
+    const used = usedIn(held, window);
+    const usable = usableIn(held, window, limit);
+    const most = Math.max(usable, mostAlone(leases, held, window, limit));
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
       return refuse(leases, slot, limit, window);
     }
-    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) !== cell) continue;
+    if (!countOne(leases, slot, window, used)) continue;
     if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
-    const reset = (window + 1) * windowSeconds;
+    const reset = (window + 1) * leases.counters.windowSeconds;
     return { passed: true, limit, remaining: tell(leases, slot, window, most - used - 1), reset };
   }
+}
+
+/**
+ * Reads what is left of a key's limit, and takes nothing. Right after a question to the server this is what a request
+ * would get; else it is what the server said last, and before it was asked the whole limit.
+ */
+export function readShared(leases: Leases, slot: number, limit: number, moment: Moment): SharedQuota {
+  const { counters, clock } = leases;
+  const { windowSeconds } = counters;
+  const { newest, leased, isGood, asked, permits, rest } = readHeld(leases, slot, moment);
+  if (Atomics.load(leases.away, slot) !== 0 || newest > leased) {
+    const window = windowAlone(leases, held, moment.wall);
+    const used = usedIn(held, window);
+    const most = Math.max(usableIn(held, window, limit), mostAlone(leases, held, window, limit));
+    const reset = (window + 1) * windowSeconds;
+    return { counted: "alone", used, remaining: Math.max(0, most - used), reset };
+  }
+  const window = isGood ? leased : windowAt(counters, moment.wall + clock[0]!);
+  const used = usedIn(held, window);
+  const known = asked < 0 ? 0 : Math.max(0, Math.min(permits, limit) - used);
+  const isKnown = isGood && Math.abs(asked) === limit;
+  const remaining = Math.max(0, isKnown ? Math.min(known + rest, limit - used) : limit - used);
+  return { counted: "shared", used: limit - remaining, remaining, reset: (window + 1) * windowSeconds };
 }

@@ -6,6 +6,17 @@
  * a little late are still handed on; then the connection is closed. A command is
  * sent once; whether one without an answer has run is not known, and it is not
  * sent again.
+ *
+ * States:
+ *
+ *     connecting ─▶ up ─▶ overdue ─▶ pausing ─▶ connecting …
+ *          └────────┴─────────────────▲
+ *
+ * - connecting: a connection is opened and checked;
+ * - up: commands are sent;
+ * - overdue: an answer did not come in time; only late answers are awaited;
+ * - pausing: there is no connection until the pause is over;
+ * - closed: for good, from each.
  */
 
 import { type Connection, ReplyError } from "./connection.ts";
@@ -48,14 +59,46 @@ export interface LinkOptions {
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
   /** Told when the server can be asked: at each connection. */
-  readonly onUp?: () => void;
+  readonly onUp: () => void;
   /** An error as a line that may be shown. */
   readonly say: (error: unknown) => string;
 }
 
-/** The way to a server. */
-export interface Link {
-  readonly isUp: () => boolean;
+/** Errors that say something of the command, not of the server. */
+const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
+
+/** The way to a server, which begins to connect at once. */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #answerMs: number;
+  #state: "connecting" | "up" | "overdue" | "pausing" | "closed" = "connecting";
+  /** There is one while the link is up or answers are overdue. */
+  #connection: Connection | undefined;
+  #upSince = 0;
+  #lastAnswer = 0;
+  /** Commands on it without an answer so far. */
+  #pending = 0;
+  /** Ends the pause, or looks after an idle server. */
+  #timer: NodeJS.Timeout | undefined;
+  /** Stops what closes the connection while answers are overdue. */
+  #stopOverdue = (): void => {};
+  /** Attempts to connect since the server was last up for long. */
+  #attempts = 0;
+  /** Whether the last change that was told of is a loss. */
+  #toldAway = false;
+  /** Resolves when the first attempt to connect has ended, either way. */
+  readonly tried: Promise<void>;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#answerMs = options.answerMs ?? ANSWER_MS;
+    this.tried = this.#connect();
+  }
+
+  get isUp(): boolean {
+    return this.#state === "up";
+  }
+
   /**
    * Runs one command.
    *
@@ -63,181 +106,142 @@ export interface Link {
    * @param onLate receives what comes after this has thrown since nothing came in time
    * @throws {AwayError} or an error of the server's after which the link is good
    */
-  readonly run: <T>(
+  async run<T>(
     command: readonly string[],
     read: (answer: unknown) => T,
     onLate?: (value: T) => void,
-  ) => Promise<T>;
-  /** Resolves when the first attempt to connect has ended, either way. */
-  readonly tried: Promise<void>;
-  readonly close: () => void;
-}
-
-/** Errors that say something of the command, not of the server. */
-const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
-
-/** Waits as long as a promise may take; what has arrived by then is looked at first. */
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stopTimer = startRealTimer(() => reject(new LateError(`no answer within ${ms} ms`)), ms);
-    promise.then(
-      (value) => {
-        stopTimer();
-        resolve(value);
-      },
-      (error: unknown) => {
-        stopTimer();
-        reject(error as Error);
-      },
-    );
-  });
-}
-
-/** Makes a link, which begins to connect. */
-export function createLink({
-  answerMs = ANSWER_MS,
-  open,
-  check,
-  onAway,
-  onBack,
-  onUp,
-  say,
-}: LinkOptions): Link {
-  const inTime = <T>(promise: Promise<T>): Promise<T> => within(answerMs, promise);
-  let connection: Connection | undefined;
-  let isClosed = false;
-  /** Undefined before the first attempt has ended. */
-  let isAway: boolean | undefined;
-  let attempts = 0;
-  let upSince = 0;
-  let lastAnswer = 0;
-  let timer: NodeJS.Timeout | undefined;
-  /** Commands without an answer so far. */
-  let pending = 0;
-  /** While answers are overdue: stops what closes the connection. */
-  let stopOverdue: (() => void) | undefined;
-  let wasTried = (): void => {};
-  const tried = new Promise<void>((resolve) => {
-    wasTried = resolve;
-  });
-
-  function lose(lost: Connection | undefined, problem: string): void {
-    if (isClosed || (lost !== undefined && lost !== connection)) return;
-    if (connection !== undefined && performance.now() - upSince > STEADY_MS) attempts = 0;
-    connection?.close();
-    connection = undefined;
-    clearTimeout(timer);
-    endWait();
-    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts) * (1 + Math.random()) * 0.5;
-    attempts++;
-    timer = setTimeout(() => void connect(), pause);
-    tellAway(problem);
+  ): Promise<T> {
+    const connection = this.#connection;
+    if (this.#state !== "up" || connection === undefined) throw new AwayError("away");
+    const sent = this.#send(connection, command).then(read);
+    try {
+      const answer = await this.#inTime(sent);
+      this.#lastAnswer = performance.now();
+      return answer;
+    } catch (error) {
+      if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
+      const problem = this.#options.say(error);
+      if (error instanceof LateError) {
+        this.#loseSoon(connection, problem);
+        sent.then(onLate, () => {});
+      } else this.#loseIf(connection, problem);
+      throw error instanceof AwayError ? error : new AwayError(problem);
+    }
   }
 
-  function tellAway(problem: string): void {
-    if (isAway === true) return;
-    isAway = true;
-    onAway(problem);
+  close(): void {
+    this.#state = "closed";
+    this.#drop();
   }
 
-  function endWait(): void {
-    stopOverdue?.();
-    stopOverdue = undefined;
-  }
-
-  /** An answer is overdue: the server is away. Answers that are on their way still count, so it is closed a little later. */
-  function loseSoon(asked: Connection, problem: string): void {
-    if (asked !== connection || stopOverdue !== undefined) return;
-    tellAway(problem);
-    stopOverdue = startRealTimer(() => lose(asked, problem), LATE_MS);
+  /** Waits as long as an answer may take; what has arrived by then is looked at first. */
+  async #inTime<T>(promise: Promise<T>): Promise<T> {
+    const ms = this.#answerMs;
+    let stopTimer = (): void => {};
+    const late = new Promise<never>((_, reject) => {
+      stopTimer = startRealTimer(() => reject(new LateError(`no answer within ${ms} ms`)), ms);
+    });
+    return await Promise.race([promise, late]).finally(() => stopTimer());
   }
 
   /** Sends one command. The last of the overdue answers ends the wait for them. */
-  function send(asked: Connection, command: readonly string[]): Promise<unknown> {
-    pending++;
-    const answer = asked.run(command);
+  #send(connection: Connection, command: readonly string[]): Promise<unknown> {
+    this.#pending++;
+    const answer = connection.run(command);
     const settled = (): void => {
-      if (asked !== connection) return;
-      pending--;
-      if (stopOverdue !== undefined && pending === 0) lose(asked, "");
+      if (connection !== this.#connection) return;
+      this.#pending--;
+      if (this.#state === "overdue" && this.#pending === 0) this.#lose("");
     };
     answer.then(settled, settled);
     return answer;
   }
 
-  async function connect(): Promise<void> {
+  async #connect(): Promise<void> {
+    const { open, check, say, onBack, onUp } = this.#options;
+    this.#state = "connecting";
     let opened: Connection | undefined;
     let lost: string | undefined;
     try {
       opened = await open((problem) => {
         lost = problem;
-        if (connection !== undefined && connection === opened) lose(opened, problem);
+        if (opened !== undefined) this.#loseIf(opened, problem);
       });
-      if (isClosed) return opened.close();
-      await inTime(check(opened));
-      // Together with the answer, or behind it.
+      if (!this.#isClosed()) await this.#inTime(check(opened));
+      // Together with the answer, or after it.
       if (lost !== undefined) throw new AwayError(lost);
     } catch (error) {
       opened?.close();
-      lose(undefined, say(error));
-      wasTried();
+      if (!this.#isClosed()) this.#lose(say(error));
       return;
     }
-    if (isClosed) return opened.close();
-    connection = opened;
-    pending = 0;
-    upSince = performance.now();
-    lastAnswer = upSince;
-    timer = setTimeout(() => void beat(), IDLE_MS);
-    if (isAway === true) onBack();
-    isAway = false;
-    wasTried();
-    onUp?.();
+    if (this.#isClosed()) return opened.close();
+    this.#state = "up";
+    this.#connection = opened;
+    this.#pending = 0;
+    this.#upSince = performance.now();
+    this.#lastAnswer = this.#upSince;
+    this.#checkLater(opened);
+    if (this.#toldAway) onBack();
+    this.#toldAway = false;
+    onUp();
   }
 
-  /** So that a server that has gone is noticed before a request waits for it. */
-  async function beat(): Promise<void> {
-    const asked = connection;
-    if (asked === undefined) return;
-    if (performance.now() - lastAnswer >= IDLE_MS) {
+  #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  /** Looks after an idle server, so that one that has gone is noticed before a request waits for it. */
+  #checkLater(connection: Connection): void {
+    this.#timer = setTimeout(() => void this.#checkIdle(connection), IDLE_MS);
+  }
+
+  async #checkIdle(connection: Connection): Promise<void> {
+    if (performance.now() - this.#lastAnswer >= IDLE_MS) {
       try {
-        await inTime(check(asked));
-        lastAnswer = performance.now();
+        await this.#inTime(this.#options.check(connection));
+        this.#lastAnswer = performance.now();
       } catch (error) {
-        return lose(asked, say(error));
+        return this.#loseIf(connection, this.#options.say(error));
       }
     }
-    if (asked === connection) timer = setTimeout(() => void beat(), IDLE_MS);
+    if (connection === this.#connection) this.#checkLater(connection);
   }
 
-  void connect();
-  return {
-    isUp: () => connection !== undefined && stopOverdue === undefined,
-    async run(command, read, onLate) {
-      const asked = connection;
-      if (asked === undefined || stopOverdue !== undefined) throw new AwayError("away");
-      const sent = send(asked, command).then(read);
-      try {
-        const answer = await inTime(sent);
-        lastAnswer = performance.now();
-        return answer;
-      } catch (error) {
-        if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
-        if (error instanceof LateError) {
-          loseSoon(asked, say(error));
-          sent.then(onLate, () => {});
-        } else lose(asked, say(error));
-        throw error instanceof AwayError ? error : new AwayError(say(error));
-      }
-    },
-    tried,
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-      endWait();
-      connection?.close();
-      connection = undefined;
-      wasTried();
-    },
-  };
+  /** An answer is overdue: the server is away. Answers that are on their way still count, so it is closed a little later. */
+  #loseSoon(connection: Connection, problem: string): void {
+    if (connection !== this.#connection || this.#state === "overdue") return;
+    this.#state = "overdue";
+    this.#tellAway(problem);
+    this.#stopOverdue = startRealTimer(() => this.#loseIf(connection, problem), LATE_MS);
+  }
+
+  #loseIf(connection: Connection, problem: string): void {
+    if (connection === this.#connection) this.#lose(problem);
+  }
+
+  /** Gives up the connection, or the attempt at one; another attempt follows after a pause. */
+  #lose(problem: string): void {
+    if (this.#connection !== undefined && performance.now() - this.#upSince > STEADY_MS) this.#attempts = 0;
+    this.#state = "pausing";
+    this.#drop();
+    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#attempts);
+    this.#attempts++;
+    this.#timer = setTimeout(() => void this.#connect(), longest * (0.5 + Math.random() / 2));
+    this.#tellAway(problem);
+  }
+
+  #drop(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    clearTimeout(this.#timer);
+    this.#stopOverdue();
+    connection?.close();
+  }
+
+  #tellAway(problem: string): void {
+    if (this.#toldAway) return;
+    this.#toldAway = true;
+    this.#options.onAway(problem);
+  }
 }

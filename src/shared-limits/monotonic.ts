@@ -17,7 +17,7 @@ const LONGEST = 5;
 
 /**
  * Starts a timer for answers. What has arrived is handled before it calls, and time in which this thread was busy or did
- * not run hardly counts: whoever waits for an answer must not take its own delay for that of the server.
+ * not run hardly counts: a thread that waits for an answer must not take its own delay for the server's.
  *
  * @returns stops it: from then on it does not call
  */

@@ -1,10 +1,5 @@
 /** The URL of a counter server: what of it may be shown, and what must not. */
 
-import { readFile } from "node:fs/promises";
-import { SettingError } from "../settings/setting-error.ts";
-import type { Settings } from "../settings/settings.ts";
-import { systemErrorText } from "../util/system-error.ts";
-
 /** Where and how to connect. */
 export interface RedisTarget {
   readonly tls: boolean;
@@ -103,37 +98,4 @@ export function problemWithRedisUrl(text: string): string | undefined {
     if (!(error instanceof RedisUrlError)) throw error;
     return error.message;
   }
-}
-
-/** Reads a password from the first line of a file. @throws {SettingError} naming the file */
-async function readPassword(file: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    const why = systemErrorText(error) ?? String(error);
-    throw new SettingError("sharedLimitsPasswordFile", `: ${file}: cannot be read: ${why}`, false);
-  }
-  const [line = ""] = text.split(/\r?\n/, 1);
-  if (line === "")
-    throw new SettingError(
-      "sharedLimitsPasswordFile",
-      `: ${file}: the first line must be the password`,
-      false,
-    );
-  return line;
-}
-
-/**
- * Where and how limits are shared.
- *
- * @returns undefined where they are not
- * @throws {SettingError} when the file of the password cannot be used
- */
-export async function readSharedLimits(settings: Settings) {
-  const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
-  if (url === undefined) return undefined;
-  const target = readRedisUrl(url);
-  const password = file === undefined ? target.password : await readPassword(file);
-  return { target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" };
 }

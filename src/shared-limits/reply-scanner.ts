@@ -3,24 +3,16 @@
  * line says before any element has arrived: with a few bytes a server could make it allocate gigabytes.
  */
 
-const CR = 13;
-const LF = 10;
-const MINUS = 45;
-const ZERO = 48;
-const UNDERSCORE = 95;
-const HASH = 35;
-
-/** Elements that a length counts, by type: one each for `*` array, `~` set and `>` push, two for `%` map. */
-const ITEMS: Readonly<Record<number, number>> = { 42: 1, 126: 1, 62: 1, 37: 2 };
-/** `$`: a string, whose length is announced. */
-const STRING = 36;
-/** Types of one line: `+ - : , _ #`. The commands that are sent are answered with no other types. */
-const LINES: ReadonlySet<number> = new Set([43, MINUS, 58, 44, UNDERSCORE, HASH]);
+/**
+ * A line: `*` array, `~` set, `>` push, `%` map and `$` string tell a length, where -1 means null; `+ - : , _ #` are values
+ * of one line. The commands that are sent are answered with no other types, and with nothing as long as two billion.
+ */
+const LINE = /^(?:([*~>%$])(-1|\d{0,9}|1\d{9})|_|#.|[-+:,].*)$/;
+/** The beginning of a line, its carriage return included. */
+const BEGUN = /^(?:[*~>%$](?:-1?|\d{0,9}|1\d{9})|_|#.?|[-+:,].*)\r?$/;
 
 /** The shortest element, in bytes. */
 const ITEM_BYTES = 3;
-/** The largest length. */
-const MOST = 2 ** 31;
 
 /**
  * Makes a scanner of one connection, to be given all of its bytes in order.
@@ -28,13 +20,9 @@ const MOST = 2 ** 31;
  * @returns the scanner, which returns how many bytes at least are still to come by what was announced; Infinity when
  * something is no reply
  */
-export function createReplyScanner(): (chunk: Uint8Array) => number {
-  /** Type of the current line; 0 between lines. */
-  let type = 0;
-  let length = 0;
-  let number = 0;
-  let isNegative = false;
-  let isEnding = false;
+export function createReplyScanner(): (chunk: Buffer) => number {
+  /** As much of a line as has come. */
+  let line = "";
   /** Bytes of a string that are still to come, with its line end. */
   let skip = 0;
   /** Elements that are still to come. */
@@ -42,53 +30,29 @@ export function createReplyScanner(): (chunk: Uint8Array) => number {
   let isBroken = false;
 
   function endLine(): void {
-    const count = isNegative ? 0 : number;
-    // A length of -1 means null; there is no other negative one.
-    isBroken ||= isNegative && (number !== 1 || length !== 2);
-    const each = ITEMS[type];
-    if (each !== undefined) items += each * count;
-    else if (type === STRING && !isNegative) skip = count + 2;
-    else if (type === UNDERSCORE) isBroken ||= length !== 0;
-    else if (type === HASH) isBroken ||= length !== 1;
-    type = 0;
-  }
-
-  function begin(byte: number): void {
-    isBroken ||= ITEMS[byte] === undefined && byte !== STRING && !LINES.has(byte);
-    type = byte;
-    length = 0;
-    number = 0;
-    isNegative = false;
-    items = Math.max(0, items - 1);
-  }
-
-  function continueLine(byte: number): void {
-    length++;
-    if (LINES.has(type)) return;
-    if (byte === MINUS && length === 1) {
-      isNegative = true;
-      return;
-    }
-    number = number * 10 + byte - ZERO;
-    isBroken ||= byte < ZERO || byte > ZERO + 9 || number > MOST;
+    const [whole, type, length = "0"] = LINE.exec(line.slice(0, -1)) ?? [];
+    isBroken = whole === undefined || !line.endsWith("\r");
+    line = "";
+    if (length === "-1") return;
+    if (type === "$") skip = Number(length) + 2;
+    else items += Number(length) * (type === "%" ? 2 : 1);
   }
 
   return (chunk) => {
-    for (let at = 0; at < chunk.length && !isBroken; at++) {
+    const text = chunk.toString("latin1");
+    for (let at = 0; at < text.length && !isBroken; ) {
       if (skip > 0) {
-        const skipped = Math.min(skip, chunk.length - at);
+        const skipped = Math.min(skip, text.length - at);
         skip -= skipped;
-        at += skipped - 1;
+        at += skipped;
         continue;
       }
-      const byte = chunk[at]!;
-      if (isEnding) {
-        isBroken = byte !== LF;
-        isEnding = false;
-        endLine();
-      } else if (type === 0) begin(byte);
-      else if (byte === CR) isEnding = true;
-      else continueLine(byte);
+      if (line === "") items = Math.max(0, items - 1);
+      const end = text.indexOf("\n", at);
+      line += text.slice(at, end < 0 ? text.length : end);
+      at = end < 0 ? text.length : end + 1;
+      if (end >= 0) endLine();
+      else isBroken = !BEGUN.test(line);
     }
     return isBroken ? Number.POSITIVE_INFINITY : skip + ITEM_BYTES * items;
   };

@@ -1,7 +1,12 @@
-/** The settings of shared limits. */
+/** The settings of shared limits, and what follows from them. */
 
-import type { Setting } from "../settings/settings.ts";
-import { problemWithRedisUrl } from "./redis-url.ts";
+import { readFile } from "node:fs/promises";
+import type { SharedLimitsPlan } from "../auth/shared.ts";
+import { SettingError } from "../settings/setting-error.ts";
+import type { Setting, Settings } from "../settings/settings.ts";
+import { systemErrorText } from "../util/system-error.ts";
+import type { SharedLimitsSettings } from "./keep-shared.ts";
+import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
 
 /** @internal Their rows. */
 export const SHARED_LIMITS_SETTINGS = [
@@ -71,4 +76,47 @@ export interface SharedLimitsOptions {
   readonly replicas?: number;
   /** What becomes of requests without a permit meanwhile: `"share"`, the default, or `"deny"`. */
   readonly limitsWhenAway?: "share" | "deny";
+}
+
+/** Reads a password from the first line of a file. @throws {SettingError} naming the file */
+async function readPassword(file: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw badPasswordFile(file, `cannot be read: ${systemErrorText(error) ?? String(error)}`);
+  }
+  const [line = ""] = text.split(/\r?\n/, 1);
+  if (line === "") throw badPasswordFile(file, "the first line must be the password");
+  return line;
+}
+
+function badPasswordFile(file: string, why: string): SettingError {
+  return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
+}
+
+/** @internal How limits are shared in a way that is known. */
+export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
+  const { replicas, denies } = settings;
+  return {
+    replicas,
+    denies,
+    // Imported when it is needed.
+    open: async (counters, observe) =>
+      (await import("./keep-shared.ts")).keepSharedLimits(settings, counters, observe),
+  };
+}
+
+/**
+ * @internal Reads how limits are shared.
+ *
+ * @returns undefined where they are not
+ * @throws {SettingError} when the file of the password cannot be used
+ */
+export async function shareLimits(settings: Settings): Promise<SharedLimitsPlan | undefined> {
+  const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
+  if (url === undefined) return undefined;
+  const target = readRedisUrl(url);
+  const password = file === undefined ? target.password : await readPassword(file);
+  return planOf({ target: { ...target, password }, replicas, denies: limitsWhenAway === "deny" });
 }

@@ -1,8 +1,9 @@
-/** Requests of one thread that wait for permits of their keys, for a short time. */
+/** Counting requests of one thread: those without a permit wait for an answer about their key, for a short time. */
 
 import type { Quota } from "../auth/limit.ts";
-import type { SharedCount } from "../auth/shared.ts";
-import { type AskAhead, type Leases, takeAlone, takePermit, WAITED } from "./leases.ts";
+import type { SharedCount, ThreadCount } from "../auth/shared.ts";
+import { type Leases, type Moment, type Taking, takeAlone, takePermit, WAITED } from "./leases.ts";
+import { monotonic, startRealTimer } from "./monotonic.ts";
 
 /** How long a request waits for a permit, in milliseconds. */
 export const WAIT_MS = 45;
@@ -17,122 +18,170 @@ const JOIN_MS = 4;
 /** What this needs of the rest of the program; simulations bring their own. */
 export interface WaitingHost {
   /** How long a request waits; {@link WAIT_MS} when absent. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** The monotonic clock, in milliseconds; the same in all threads. */
   readonly mono: () => number;
   /**
-   * Asks for permits; `answered` or `failed` is called later. Does nothing while a question about the key is under way.
+   * Asks for permits; `answered` or `failed` is called later. Does nothing while a question about the key is pending.
    *
-   * @param since by the monotonic clock: questions that were sent before it do not count as under way
+   * @param since by the monotonic clock: questions that were sent before it do not count as pending
    */
   readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
   /** @returns stops the timer: from then on it does not call */
   readonly startTimer: (callback: () => void, ms: number) => () => void;
 }
 
-/** Counts requests of one thread whose limits are shared with other replicas. */
-export interface SharedLimits extends SharedCount {
-  /** To be called when the server has answered. @param sent when it was asked, by the monotonic clock */
-  readonly answered: (slot: number, sent: number) => void;
-  /** To be called when the server could not be asked. */
-  readonly failed: (slot: number) => void;
-}
-
 interface Waiter {
   readonly limit: number;
-  readonly wall: number;
-  /** When it came, by the monotonic clock. */
-  readonly at: number;
+  /** When it came. */
+  readonly at: Moment;
   readonly settle: (quota: Quota) => void;
   stopTimers: () => void;
 }
 
-/** Makes what counts for a thread, with a queue of waiting requests for each key. */
-export function createSharedLimits(leases: Leases, host: WaitingHost): SharedLimits {
-  const queues = new Map<number, Waiter[]>();
-  const askAhead: AskAhead = (slot, limit) => {
-    if (Atomics.load(leases.away, slot) === 0) host.ask(slot, limit, queues.get(slot)?.length ?? 0);
+/** Takes what is there: asks for no more. */
+const AS_IT_IS: Taking = { isFresh: false, askAhead: ignore };
+
+function ignore(): void {}
+
+/** Counts requests of one thread whose limits are shared with other replicas: a queue of waiting requests for each key. */
+export class WaitingRequests implements SharedCount {
+  readonly #leases: Leases;
+  readonly #host: WaitingHost;
+  readonly #queues = new Map<number, Waiter[]>();
+  readonly #taking: Taking = { isFresh: false, askAhead: (slot, limit) => this.#askAhead(slot, limit) };
+
+  constructor(leases: Leases, host: WaitingHost) {
+    this.#leases = leases;
+    this.#host = host;
+  }
+
+  readonly count: SharedCount["count"] = (slot, limit, wall) => {
+    const leases = this.#leases;
+    const at = { mono: this.#host.mono(), wall };
+    const quota = takePermit(leases, slot, limit, at, this.#taking);
+    if (quota !== undefined) return quota;
+    return Atomics.load(leases.away, slot) === 0
+      ? this.#wait(slot, limit, at)
+      : takeAlone(leases, slot, limit, at);
   };
 
-  function finish(waiter: Waiter, quota: Quota): void {
-    waiter.stopTimers();
-    waiter.settle(quota);
+  /** To be called when the server has answered, or could not be asked. @param sent when it was asked; undefined when it could not be */
+  settle(slot: number, sent: number | undefined): void {
+    const queue = this.#queues.get(slot);
+    if (queue === undefined) return;
+    this.#queues.delete(slot);
+    if (sent === undefined) {
+      for (const waiter of queue) finish(waiter, this.#countAlone(slot, waiter));
+    } else this.#answer(slot, queue, sent);
+  }
+
+  #answer(slot: number, queue: readonly Waiter[], sent: number): void {
+    const left: Waiter[] = [];
+    let more: number | undefined;
+    // Asked for once for all of them, below.
+    const askAhead: Taking["askAhead"] = (_, limit) => {
+      more = limit;
+    };
+    for (const waiter of queue) {
+      // A question that was sent before the request came does not say what is left for it.
+      const taking = { isFresh: waiter.at.mono <= sent, askAhead };
+      const quota = takePermit(this.#leases, slot, waiter.limit, this.#now(waiter), taking);
+      if (quota === undefined) left.push(waiter);
+      else finish(waiter, quota);
+    }
+    if (left.length > 0) {
+      this.#queues.set(slot, left);
+      this.#host.ask(slot, left[0]!.limit, left.length);
+    } else if (more !== undefined) this.#askAhead(slot, more);
+  }
+
+  #askAhead(slot: number, limit: number): void {
+    if (Atomics.load(this.#leases.away, slot) === 0)
+      this.#host.ask(slot, limit, this.#queues.get(slot)?.length ?? 0);
+  }
+
+  #now({ at }: Waiter): Moment {
+    const mono = this.#host.mono();
+    return { mono, wall: at.wall + mono - at.mono };
   }
 
   /** For a request that was not answered in time, or whose server cannot be asked. */
-  function countAlone(slot: number, { limit, wall, at }: Waiter): Quota {
-    const mono = host.mono();
-    const now = wall + mono - at;
+  #countAlone(slot: number, waiter: Waiter): Quota {
+    const now = this.#now(waiter);
     return (
-      takePermit(leases, slot, limit, mono, now, false, ignore) ?? takeAlone(leases, slot, limit, mono, now)
+      takePermit(this.#leases, slot, waiter.limit, now, AS_IT_IS) ??
+      takeAlone(this.#leases, slot, waiter.limit, now)
     );
   }
 
-  function wait(slot: number, limit: number, wall: number): Promise<Quota> {
-    Atomics.add(leases.tally, WAITED, 1n);
+  #wait(slot: number, limit: number, at: Moment): Promise<Quota> {
+    Atomics.add(this.#leases.tally, WAITED, 1n);
     return new Promise((settle) => {
-      const waiter: Waiter = { limit, wall, at: host.mono(), settle, stopTimers: ignore };
-      let queue = queues.get(slot);
-      if (queue === undefined) {
-        queue = [];
-        queues.set(slot, queue);
-      }
+      const waiter: Waiter = { limit, at, settle, stopTimers: ignore };
+      const queue = this.#queues.get(slot) ?? [];
+      this.#queues.set(slot, queue);
       queue.push(waiter);
-      const stopJoining = host.startTimer(() => {
-        host.ask(slot, limit, queues.get(slot)!.length, waiter.at);
+      const { ask, startTimer, waitMs = WAIT_MS } = this.#host;
+      const stopJoining = startTimer(() => {
+        ask(slot, limit, this.#queues.get(slot)!.length, at.mono);
       }, JOIN_MS);
-      const stopWaiting = host.startTimer(() => {
-        const waiting = queues.get(slot)!;
+      const stopWaiting = startTimer(() => {
+        const waiting = this.#queues.get(slot)!;
         waiting.splice(waiting.indexOf(waiter), 1);
-        finish(waiter, countAlone(slot, waiter));
-      }, host.waitMs ?? WAIT_MS);
+        finish(waiter, this.#countAlone(slot, waiter));
+      }, waitMs);
       waiter.stopTimers = () => {
         stopJoining();
         stopWaiting();
       };
-      host.ask(slot, limit, queue.length);
+      ask(slot, limit, queue.length);
     });
   }
+}
 
+function finish(waiter: Waiter, quota: Quota): void {
+  waiter.stopTimers();
+  waiter.settle(quota);
+}
+
+/** To the main thread: asks the counter server for permits of a key; `since` as in `asking.ts`. */
+export interface PermitQuestion {
+  readonly slot: number;
+  readonly limit: number;
+  readonly want: number;
+  readonly since: number | undefined;
+}
+
+/** From it: the counter server was asked, or could not be. */
+export interface PermitAnswer {
+  readonly slot: number;
+  readonly sent: number | undefined;
+}
+
+/**
+ * Begins to count in a thread that asks the counter server by way of the main thread.
+ *
+ * @param handed the leases, in shared memory
+ */
+export function countInThread(handed: unknown, send: (message: unknown) => void): ThreadCount {
+  /** Keys that the main thread was asked to ask for. */
+  const asked = new Set<number>();
+  const requests = new WaitingRequests(handed as Leases, {
+    mono: monotonic,
+    ask(slot, limit, want, since) {
+      if (since === undefined && asked.has(slot)) return;
+      asked.add(slot);
+      send({ slot, limit, want, since } satisfies PermitQuestion);
+    },
+    startTimer: startRealTimer,
+  });
   return {
-    count(slot, limit, wall) {
-      const mono = host.mono();
-      const quota = takePermit(leases, slot, limit, mono, wall, false, askAhead);
-      if (quota !== undefined) return quota;
-      if (Atomics.load(leases.away, slot) !== 0) return takeAlone(leases, slot, limit, mono, wall);
-      return wait(slot, limit, wall);
-    },
-    answered(slot, sent) {
-      const queue = queues.get(slot);
-      if (queue === undefined) return;
-      queues.delete(slot);
-      const mono = host.mono();
-      const left: Waiter[] = [];
-      let more: number | undefined;
-      // Asked for once for all of them, below.
-      const askLater: AskAhead = (_, limit) => {
-        more = limit;
-      };
-      for (const waiter of queue) {
-        const { limit, wall, at } = waiter;
-        // A question that was sent before the request came does not say what is left for it.
-        const isFresh = at <= sent;
-        const quota = takePermit(leases, slot, limit, mono, wall + mono - at, isFresh, askLater);
-        if (quota === undefined) left.push(waiter);
-        else finish(waiter, quota);
-      }
-      if (left.length > 0) {
-        queues.set(slot, left);
-        host.ask(slot, left[0]!.limit, left.length);
-      } else if (more !== undefined) askAhead(slot, more);
-    },
-    failed(slot) {
-      const queue = queues.get(slot);
-      if (queue === undefined) return;
-      queues.delete(slot);
-      for (const waiter of queue) finish(waiter, countAlone(slot, waiter));
+    count: requests.count,
+    receive(message) {
+      const { slot, sent } = message as PermitAnswer;
+      asked.delete(slot);
+      requests.settle(slot, sent);
     },
   };
 }
-
-function ignore(): void {}

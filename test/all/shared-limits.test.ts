@@ -5,8 +5,9 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createKeyState, grant, LEASE_SCRIPT, release } from "../../src/shared-limits/grant.ts";
+import { LEASE_SCRIPT } from "../../src/shared-limits/lease-script.ts";
 import { freePort } from "../support/free-port.ts";
+import { createKeyState, grant, release } from "../support/grant.ts";
 import { need } from "../support/need.ts";
 import {
   type Counting,

@@ -6,11 +6,11 @@
 
 import assert from "node:assert/strict";
 import { createCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
-import { type LeaseAnswer, type LeaseAsk, makeAsk } from "../../src/shared-limits/answers.ts";
-import { type Asking, createAsking } from "../../src/shared-limits/asking.ts";
-import { createKeyState, grant, release } from "../../src/shared-limits/grant.ts";
+import { Asking, makeAsk } from "../../src/shared-limits/asking.ts";
+import type { LeaseAnswer, LeaseAsk } from "../../src/shared-limits/lease-script.ts";
 import { createLeases, type Leases, readTally } from "../../src/shared-limits/leases.ts";
-import { createSharedLimits, type SharedLimits, WAIT_MS } from "../../src/shared-limits/waiting.ts";
+import { WAIT_MS, WaitingRequests } from "../../src/shared-limits/waiting.ts";
+import { createKeyState, grant, release } from "./grant.ts";
 
 /** What goes wrong, from when on, for how long, in milliseconds. */
 export interface Trouble {
@@ -72,7 +72,7 @@ interface Replica {
   readonly number: number;
   name: string;
   leases: Leases;
-  limits: SharedLimits;
+  limits: WaitingRequests;
   asking: Asking;
   isUp: boolean;
   /** Whether an answer is overdue, on the connection that there is. */
@@ -159,15 +159,14 @@ export async function runHistory(history: History) {
       ...{ awayIn: new Set<number>(), used: new Map<number, Used>() },
       wallOffset: history.offsets[number]!,
       rate: 1 + (draw() * 2 - 1) * DRIFT,
-      limits: undefined as unknown as SharedLimits,
+      limits: undefined as unknown as WaitingRequests,
       asking: undefined as unknown as Asking,
     };
-    replica.asking = createAsking(leases, {
-      mono: () => monoOf(replica),
-      wall: () => wallOf(replica),
+    replica.asking = new Asking(leases, {
+      now: () => ({ mono: monoOf(replica), wall: wallOf(replica) }),
       lease: (_, ask, settle, onLate) => send(replica, ask, settle, onLate),
     });
-    replica.limits = createSharedLimits(leases, {
+    replica.limits = new WaitingRequests(leases, {
       mono: () => monoOf(replica),
       ask: (slot, wanted, want, since) =>
         replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent), since),
@@ -186,8 +185,7 @@ export async function runHistory(history: History) {
   const wallOf = (replica: Replica): number => serverClock() + replica.wallOffset;
 
   function notify(replica: Replica, slot: number, sent: number | undefined): void {
-    if (sent === undefined) replica.limits.failed(slot);
-    else replica.limits.answered(slot, sent);
+    replica.limits.settle(slot, sent);
   }
 
   function isReachable(replica: Replica): boolean {

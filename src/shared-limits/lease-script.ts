@@ -1,8 +1,6 @@
 /**
- * How a counter server grants permits: for each key the permits that every
- * replica was leased in the running window, in all. It is written twice: as
- * functions, for simulations, and as a Lua script, which a server runs
- * atomically. A test holds one to the other.
+ * How a counter server grants permits: a Lua script, which a server runs atomically, and its questions and answers. For
+ * each key the server keeps the permits that every replica was leased in the running window, in all.
  *
  * A replica says how many permits it knows of and how many it used, both as
  * totals of the window. So the next answer makes up for one that was lost, a
@@ -10,22 +8,38 @@
  * through while it could not ask is counted once.
  */
 
-import type { LeaseAnswer, LeaseAsk } from "./answers.ts";
+import { AwayError } from "./link.ts";
 
-/** What a server keeps of one key. */
-export interface KeyState {
-  window: number;
-  /** Permits that were leased in the window, those of replicas that have left included. */
-  granted: number;
-  /** By replica. */
-  readonly totals: Map<string, number>;
+/** A question: what this replica has and used of a key, and what it wants. */
+export interface LeaseAsk {
+  readonly limit: number;
+  /** Window of what follows, counted from the epoch. */
+  readonly window: number;
+  /** Permits that this replica has been leased in it, in all, as far as it knows. */
+  readonly have: number;
+  /** Requests that it let pass, those without a permit included. */
+  readonly used: number;
+  /** Requests that wait for a permit. */
+  readonly want: number;
+}
+
+/** A counter server's answer for one key. */
+export interface LeaseAnswer {
+  /** The window that is running, counted from the epoch. */
+  readonly window: number;
+  /** Permits that this replica was leased in it, in all. */
+  readonly total: number;
+  /** Permits that are left for anybody. */
+  readonly rest: number;
+  /** Milliseconds until the window ends. */
+  readonly msLeft: number;
 }
 
 /**
  * A replica is leased permits for the requests that wait, and some ahead: a part
  * of what is left, divided among the replicas that have asked in the window, but
  * hardly more than the replica has used. So a replica that stops after a few
- * requests holds few; of three replicas, those that stop hold no more than a
+ * requests holds few; of three replicas, two that stop hold no more than a
  * twelfth together; and a key that is used at one replica of a thousand is not
  * leased as if it were used at all of them.
  */
@@ -39,83 +53,6 @@ const FIRST_PART = 1000;
 
 /** Fewer than these are not leased ahead: then each request asks, and its caller is told exactly what remains. */
 const FEWEST = 4;
-
-/**
- * How many permits a replica may hold ahead.
- *
- * @param rest permits that are left for anybody
- * @param used requests that the replica let pass in this window
- * @param replicas that have asked in this window
- */
-export type LeasePolicy = (rest: number, used: number, replicas: number) => number;
-
-/** The policy of the script. */
-const permitsAhead: LeasePolicy = (rest, used, replicas) => {
-  const others = Math.max(2, replicas - 1);
-  const part = Math.floor(rest / (PART * others));
-  const ahead = Math.min(part, Math.max(used, Math.floor(rest / (FIRST_PART * others))));
-  return ahead < FEWEST ? 0 : ahead;
-};
-
-/** Makes the state of a key that nobody has asked for. */
-export function createKeyState(): KeyState {
-  return { window: -1, granted: 0, totals: new Map() };
-}
-
-/** Opens the window that is running, and merges what a replica says of it. @returns permits of the replica in all */
-function merge(
-  state: KeyState,
-  replica: string,
-  { window, have, used }: LeaseAsk,
-  seconds: number,
-  now: number,
-): number {
-  const running = Math.floor(now / 1000 / seconds);
-  if (running > state.window) {
-    state.window = running;
-    state.granted = 0;
-    state.totals.clear();
-  }
-  const known = state.totals.get(replica) ?? 0;
-  const total = window === state.window ? Math.max(known, have, used) : known;
-  state.granted += total - known;
-  return total;
-}
-
-/**
- * Leases permits.
- *
- * @param seconds length of a window
- * @param now the server's clock, in milliseconds since the epoch
- * @param policy that of the script; others are for comparisons
- */
-export function grant(
-  state: KeyState,
-  replica: string,
-  ask: LeaseAsk,
-  seconds: number,
-  now: number,
-  policy = permitsAhead,
-): LeaseAnswer {
-  let total = merge(state, replica, ask, seconds, now);
-  const used = ask.window === state.window ? ask.used : 0;
-  const rest = Math.max(0, ask.limit - state.granted);
-  state.totals.set(replica, total);
-  const ahead = policy(rest, used, state.totals.size);
-  const more = Math.max(0, Math.min(rest, Math.max(ask.want, ahead) - (total - used)));
-  total += more;
-  state.granted += more;
-  state.totals.set(replica, total);
-  const msLeft = (state.window + 1) * seconds * 1000 - now;
-  return { window: state.window, total, rest: rest - more, msLeft };
-}
-
-/** Takes back what a replica that has stopped did not use. */
-export function release(state: KeyState, replica: string, ask: LeaseAsk, seconds: number, now: number): void {
-  const total = merge(state, replica, ask, seconds, now);
-  if (ask.window === state.window) state.granted -= total - ask.used;
-  state.totals.delete(replica);
-}
 
 /** How long a key's state is kept after its window, in seconds, so that a clock that steps back finds it. */
 const KEPT_SECONDS = 7200;
@@ -174,3 +111,31 @@ elseif is_new or not state[3] or total ~= known then
   redis.call('HSET', key, me, string.format('%.0f', total))
 end
 return { running, total, rest, (running + 1) * seconds * 1000 - now }`;
+
+/** Name of the state of an API key. The braces make the id alone decide on which server of a cluster it lies. */
+export function stateKey(keyId: string, seconds: number): string {
+  return `orrery:{${keyId}}:${seconds}`;
+}
+
+/** The arguments of the script. @param seconds length of a window */
+export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
+  const { limit, window, have, used, want } = ask;
+  return [seconds, replica, limit, window, have, used, want].map(String);
+}
+
+/** Windows end before this, in seconds since the epoch: cells have room for no others. */
+const LAST_SECOND = 2 ** 32;
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Reads what the script returned. @throws {AwayError} when that is no lease */
+export function readAnswer(answer: unknown, seconds: number): LeaseAnswer {
+  const numbers: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  const [window, total, rest, msLeft] = numbers;
+  const isLease = isCount(window) && isCount(total) && isCount(rest) && isCount(msLeft);
+  if (!isLease || numbers.length !== 4 || (window + 1) * seconds > LAST_SECOND)
+    throw new AwayError("the server answered something else than a lease");
+  return { window, total, rest, msLeft };
+}
