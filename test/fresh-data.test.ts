@@ -21,7 +21,7 @@ import type { Observation } from "../src/observe/events.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import type { Loader } from "../src/server/load/loader.ts";
 import { createLocalLoader } from "../src/server/load/local-loader.ts";
-import { keepSnapshot } from "../src/server/load/snapshots.ts";
+import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { until } from "./support/process.ts";
@@ -68,7 +68,7 @@ async function follow(t: TestContext, folder: string) {
     },
   };
   const observe = (observation: Observation): void => void seen.push(observation);
-  const keeper = await keepSnapshot({ folder, load, allowShrink: false, observe, events }, () => {});
+  const keeper = await SnapshotKeeper.open({ folder, load, allowShrink: false, observe, events }, () => {});
   t.after(keeper.close);
   keeper.watch(WATCH_MS);
   const looks = async (count: number): Promise<void> => {

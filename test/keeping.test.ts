@@ -13,7 +13,7 @@ import { indexTrigrams } from "../src/search/index-trigrams.ts";
 import { indexLoaded } from "../src/server/load/index-loaded.ts";
 import type { Loader } from "../src/server/load/loader.ts";
 import { createLocalLoader } from "../src/server/load/local-loader.ts";
-import { keepSnapshot, type SnapshotOptions } from "../src/server/load/snapshots.ts";
+import { SnapshotKeeper, type SnapshotOptions } from "../src/server/load/snapshots.ts";
 import { fingerprintOf } from "../src/snapshot/files.ts";
 import { GrowingPauses } from "../src/util/process/pauses.ts";
 import { PATIENCE_MS } from "./support/patience.ts";
@@ -52,7 +52,7 @@ describe("a load that dies", () => {
       loads++;
       return isDying ? Promise.resolve(DIED) : real(...call);
     };
-    const keeper = await keepSnapshot(watched(where, load, seen), () => {});
+    const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
     t.after(keeper.close);
     const pauses = (): (number | undefined)[] =>
       seen.flatMap((one) => (one.kind === "snapshot-refused" ? [one.retryMs] : []));
@@ -90,7 +90,7 @@ describe("a load that dies", () => {
     const real = createLocalLoader(0);
     let loads = 0;
     const load: Loader = (...call) => (loads++ === 0 ? real(...call) : Promise.resolve(DIED));
-    const keeper = await keepSnapshot(watched(snapshot, load, []), () => {});
+    const keeper = await SnapshotKeeper.open(watched(snapshot, load, []), () => {});
     t.mock.timers.enable({ apis: ["setTimeout"] });
     await keeper.reload();
     assert.equal(loads, 2);
@@ -135,7 +135,7 @@ test("an old generation is let go when the new one was handed out, and not befor
     return loaded.ok ? { ...loaded, retire: () => void retired.push(loaded.store.id) } : loaded;
   };
   let retiredBefore: string[] | undefined;
-  const keeper = await keepSnapshot(watched(where, load, []), () => {
+  const keeper = await SnapshotKeeper.open(watched(where, load, []), () => {
     retiredBefore = [...retired];
   });
   t.after(keeper.close);
@@ -162,7 +162,7 @@ describe("close", () => {
       });
     };
     const seen: Observation[] = [];
-    const keeper = await keepSnapshot(watched(snapshot, load, seen), () => {});
+    const keeper = await SnapshotKeeper.open(watched(snapshot, load, seen), () => {});
     const reloads = [keeper.reload(), keeper.reload()];
     await until(() => loads === 2, "the second load");
     keeper.close();

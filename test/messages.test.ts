@@ -13,7 +13,7 @@ import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
-import { keepSnapshot } from "../src/server/load/snapshots.ts";
+import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import type { Store } from "../src/store/generation.ts";
 import { optionsOf } from "./support/options.ts";
 import { until } from "./support/process.ts";
@@ -140,7 +140,7 @@ describe("a snapshot that changes while it is read", () => {
   async function levelOf(isWatched: boolean): Promise<string> {
     const lines: string[] = [];
     let isFirst = true;
-    const keeper = await keepSnapshot(
+    const keeper = await SnapshotKeeper.open(
       {
         folder,
         allowShrink: false,

@@ -211,8 +211,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files are read while they still change",
     file: "src/server/load/snapshots.ts",
-    text: "if (settled && seen !== loadedFingerprint)",
-    becomes: "if (seen !== loadedFingerprint)",
+    text: "if (settled && seen !== this.#loadedFingerprint)",
+    becomes: "if (seen !== this.#loadedFingerprint)",
     tests: [["test/all/process.test.ts", "files that still change are not read"]],
   },
   {
@@ -314,8 +314,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an old generation is let go while somebody may still ask for it",
     file: "src/server/threads/question-port.ts",
-    text: "if (!retired || isOver || questions.size > 0) return;",
-    becomes: "if (!retired || isOver) return;",
+    text: 'if (this.#state !== "retired" || this.#questions.size > 0) return;',
+    becomes: 'if (this.#state !== "retired") return;',
     tests: [
       [
         "test/question-port.test.ts",
@@ -325,7 +325,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "small snapshots are loaded on the serving thread while it serves",
-    file: "src/server/load/first-loader.ts",
+    file: "src/server/open-searching.ts",
     text: "    isFirst = false;\n",
     becomes: "",
     tests: [["test/all/first-loader.test.ts", "is done here when it is small, later ones never"]],

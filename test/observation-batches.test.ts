@@ -3,11 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Observation } from "../src/observe/events.ts";
-import {
-  createBatchSender,
-  type ObservationBatch,
-  takeBatch,
-} from "../src/server/threads/observation-batches.ts";
+import { BatchSender, type ObservationBatch, takeBatch } from "../src/server/threads/observation-batches.ts";
 
 const request: Observation = {
   kind: "request",
@@ -28,7 +24,7 @@ function turn(): Promise<void> {
 describe("observations of a thread", () => {
   it("are bounded while nobody takes them, those of requests first, and the rest is counted", async () => {
     const batches: ObservationBatch[] = [];
-    const sender = createBatchSender((batch) => batches.push(batch));
+    const sender = new BatchSender((batch) => batches.push(batch));
     for (let n = 0; n < 100_000; n++) sender.observe(request);
     await turn();
     for (let n = 0; n < 100_000; n++) sender.observe(request);
@@ -48,7 +44,7 @@ describe("observations of a thread", () => {
 
   it("leave at the end, whatever is under way", () => {
     const batches: ObservationBatch[] = [];
-    const sender = createBatchSender((batch) => batches.push(batch));
+    const sender = new BatchSender((batch) => batches.push(batch));
     for (let n = 0; n < 3000; n++) sender.observe(request);
     sender.flush();
     assert.equal(batches.flatMap(({ observations }) => observations).length, 3000);

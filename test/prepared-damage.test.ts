@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import type { Observation } from "../src/observe/events.ts";
 import { createLocalLoader } from "../src/server/load/local-loader.ts";
-import { keepSnapshot } from "../src/server/load/snapshots.ts";
+import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared/head.ts";
@@ -429,7 +429,7 @@ test("a reload of a bad prepared file, or of one that lost most rows, changes no
   mkdirSync(served);
   copyFileSync(first, join(served, PREPARED));
   const seen: Observation[] = [];
-  const keeper = await keepSnapshot(
+  const keeper = await SnapshotKeeper.open(
     { folder: served, load: createLocalLoader(0), allowShrink: false, observe: (one) => void seen.push(one) },
     () => undefined,
   );

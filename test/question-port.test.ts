@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, describe, it } from "node:test";
 import { MessageChannel } from "node:worker_threads";
-import { answerFrom, createAsker } from "../src/server/threads/question-port.ts";
+import { Asker, answerFrom } from "../src/server/threads/question-port.ts";
 import type { Caller, Found, Generation } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 
@@ -31,7 +31,7 @@ function open() {
     });
   const generation = { search: { users: find, worlds: find }, similar: undefined } as unknown as Generation;
   answerFrom(generation, port1);
-  const asker = createAsker(port2);
+  const asker = new Asker(port2);
   /** Resolves when so many searches have begun. */
   const begun = async (count: number): Promise<void> => {
     while (searches.length < count) {

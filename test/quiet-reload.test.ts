@@ -8,7 +8,7 @@ import { generateSnapshot } from "../src/generate/generate.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import type { Loader, LoaderOptions } from "../src/server/load/loader.ts";
 import { createLocalLoader } from "../src/server/load/local-loader.ts";
-import { keepSnapshot } from "../src/server/load/snapshots.ts";
+import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 test("progress is told at the start and not in a reload, when it would wake the serving thread for nobody", async (t) => {
@@ -22,7 +22,7 @@ test("progress is told at the start and not in a reload, when it would wake the 
     loads.push(options);
     return real(where, options);
   };
-  const keeper = await keepSnapshot(
+  const keeper = await SnapshotKeeper.open(
     { folder: snapshot(1), load, allowShrink: true, onProgress: () => {}, observe: observeNothing },
     () => {},
   );

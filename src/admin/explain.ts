@@ -15,7 +15,7 @@ import { splitTarget } from "../model/target.ts";
 import { pageOf } from "../search/result-set.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type SearchIndex } from "../search/search.ts";
-import type { CacheQuestion } from "../server/threads/thread-figures.ts";
+import type { CacheQuestion } from "../server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found, type PageOf } from "../store/generation.ts";
 import { explainKey, type SharedForExplain } from "./explain-key.ts";
 import { type CountedResults, type SearchedTable, searchAndCount, termsOf } from "./explain-search.ts";

@@ -1,7 +1,7 @@
 /** Whether requests should be sent here, and how old what is served is. */
 
 import { parseTime } from "../model/time.ts";
-import type { SnapshotEvents } from "../server/load/snapshot-events.ts";
+import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { History } from "./history.ts";
 import type { Readiness } from "./status.ts";
 

@@ -3,7 +3,7 @@
 import type { KeyUse } from "../auth/key-use.ts";
 import { packageJson } from "../install/package.ts";
 import type { OpenState } from "../server/open.ts";
-import type { ThreadFigures } from "../server/threads/thread-figures.ts";
+import type { ThreadFigures } from "../server/threads/serving-messages.ts";
 import { busiestKeys, type KeyFigures } from "./busiest.ts";
 import type { History } from "./history.ts";
 import type { LimitsHistory } from "./limits.ts";

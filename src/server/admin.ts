@@ -5,7 +5,7 @@ import type { SharedLimitsPlan } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { RequestCells } from "../observe/metrics/counters.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { SnapshotEvents } from "./load/snapshot-events.ts";
+import type { SnapshotEvents } from "./load/loader.ts";
 import type { OpenState } from "./open.ts";
 import type { ServingThreads } from "./threads/serving-threads.ts";
 

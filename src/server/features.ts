@@ -1,4 +1,4 @@
-/** What features add to a server. Each function is absent where its feature is; `features.ts` names those that there are. */
+/** What features add to a server. Each function is absent where its feature is; `features.ts` names the present ones. */
 
 import type { PageServer } from "../api/pages/page-server.ts";
 import type { CountInThread, SharedLimitsPlan } from "../auth/shared.ts";
@@ -6,7 +6,7 @@ import type { Settings } from "../settings/settings.ts";
 import type { FindSource } from "./load/source.ts";
 import type { SimilarGiven, SimilarSearching } from "./search/similar.ts";
 
-/** Of them what every thread that serves needs. */
+/** The ones that every thread that serves needs. */
 export interface ThreadFeatures {
   /**
    * Opens the pages beside the API; undefined where they are turned off.

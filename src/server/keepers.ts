@@ -6,10 +6,9 @@ import { createKeyRing, type KeyRecord, type KeyRing } from "../auth/keys.ts";
 import type { Counters } from "../auth/limit.ts";
 import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
 import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
-import type { SearchIndex } from "../search/search.ts";
-import type { Generation } from "../store/generation.ts";
-import type { SnapshotEvents } from "./load/snapshot-events.ts";
-import { keepSnapshot, type SnapshotKeeper } from "./load/snapshots.ts";
+import type { SnapshotEvents } from "./load/loader.ts";
+import type { TakeGeneration } from "./load/served.ts";
+import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { openSearching, type Searching, type SearchingOptions } from "./open-searching.ts";
 
@@ -37,10 +36,8 @@ export interface OpenStateOptions extends SearchingOptions {
   readonly snapshotEvents?: SnapshotEvents;
 }
 
-type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
-
 /** Told of every key ring and generation, the first included. */
-interface Takers {
+export interface Takers {
   readonly takeKeys: (keys: KeyRing) => void;
   readonly takeGeneration: TakeGeneration;
 }
@@ -76,7 +73,7 @@ async function openSnapshots(
 ): Promise<SnapshotKeeper> {
   const { settings, onReleased, onProgress, onDownload, snapshotEvents, observe } = options;
   const source = options.source?.({ observe, onDownload });
-  return await keepSnapshot(
+  return await SnapshotKeeper.open(
     {
       folder: settings.snapshot,
       ...(source ? { source } : {}),

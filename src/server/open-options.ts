@@ -1,4 +1,4 @@
-/** The options of `openOrrery`, checked. Those that are settings of `serve`, too, have default and bounds from that table. */
+/** The options of `openOrrery`, checked. Options that are settings of `serve`, too, have default and bounds from that table. */
 
 import { fileURLToPath } from "node:url";
 import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
@@ -56,7 +56,7 @@ export function optionRows(table: readonly Setting[]): Setting[] {
   return settingsOf(table, "serve").filter(({ isOption }) => isOption);
 }
 
-/** @internal Options as settings; those that a server has beside are at their defaults. */
+/** @internal Options as settings; the other settings of a server are at their defaults. */
 export interface CheckedOptions extends Pick<CoreOptions, "threads" | "observe"> {
   /** Paths for URLs; the keys file is empty where keys are given. */
   readonly settings: Settings;

@@ -1,5 +1,8 @@
-/** Opening what searches need: who loads and indexes, the bound of those that wait, and where they are counted. */
+/** Opening what searches need: who loads and indexes, the bound of waiting searches, and where searches are counted. */
 
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ROW_FILES } from "../model/model.ts";
 import type { Observe } from "../observe/events.ts";
 import {
   countersOf,
@@ -10,8 +13,8 @@ import {
 import type { CountSearch } from "../observe/metrics/layout.ts";
 import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import type { Settings } from "../settings/settings.ts";
+import { PREPARED } from "../snapshot/files.ts";
 import type { Features } from "./features.ts";
-import { createFirstLoader } from "./load/first-loader.ts";
 import type { Loader } from "./load/loader.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
 import type { SimilarSearching } from "./search/similar.ts";
@@ -39,6 +42,41 @@ export interface Searching {
   readonly countSearch: CountSearch | undefined;
   readonly similar: SimilarSearching | undefined;
   readonly load: Loader;
+}
+
+/** Most bytes of row files, together, that are small: some 20,000 users. Their longest searches take a few milliseconds. */
+const MOST_BYTES = 8 * 1_048_576;
+/** As many rows, prepared. */
+const MOST_PREPARED_BYTES = 3 * MOST_BYTES;
+
+/** Bytes of files in a folder together; NaN when one cannot be looked at. */
+async function bytesOf(folder: string, names: readonly string[]): Promise<number> {
+  const sizes = names.map(async (name) => (await stat(join(folder, name))).size);
+  return (await Promise.all(sizes).catch(() => [Number.NaN])).reduce((bytes, size) => bytes + size, 0);
+}
+
+/** Whether a folder holds few rows. How many are in a compressed file is not known; to say what is wrong is the load's matter. */
+async function isSmall(folder: string): Promise<boolean> {
+  return (
+    (await bytesOf(folder, ROW_FILES)) <= MOST_BYTES ||
+    (await bytesOf(folder, [PREPARED])) <= MOST_PREPARED_BYTES
+  );
+}
+
+/**
+ * Makes a loader whose first load, if it is small, is done on the serving thread, and its long searches, too: nobody is
+ * served yet, and to start a thread and its own copy of the program takes longer, and more memory, than there is to do.
+ *
+ * @param elsewhere does all others: later ones must not hold up requests
+ * @param importHere gives the one for the calling thread
+ */
+export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
+  let isFirst = true;
+  return async (folder, options) => {
+    const isHere = isFirst && (await isSmall(folder));
+    isFirst = false;
+    return (isHere ? await importHere() : elsewhere)(folder, options);
+  };
 }
 
 async function chooseLoader(

@@ -3,68 +3,23 @@
 import type { State } from "../api/answer.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
 import { createCounters, createSharedCounters } from "../auth/limit.ts";
-import type { LimitSharing } from "../auth/shared.ts";
 import type { Reloaded } from "../model/reload.ts";
-import type { CacheCounts, CachedSearch } from "../search/cache.ts";
-import type { SearchIndex } from "../search/search.ts";
-import type { Generation } from "../store/generation.ts";
 import { composeState } from "./compose.ts";
-import { type Keepers, type OpenStateOptions, openKeepers } from "./keepers.ts";
+import { type Keepers, type OpenStateOptions, openKeepers, type Takers } from "./keepers.ts";
 
-/** Who else needs to know of new keys and generations: other threads that serve. */
-export interface Follower {
-  readonly takeKeys: (keys: KeyRing) => void;
-  readonly takeGeneration: (generation: Generation, index: SearchIndex) => void;
-}
-
-/** A state and what keeps it current. */
-export interface OpenState {
-  readonly state: State;
-  /** What the searches of its generation run over, for other threads. */
-  readonly searchIndex: () => SearchIndex;
-  /** From now on told of everything new. */
-  readonly follow: (follower: Follower) => void;
-  /**
-   * Reads keys and snapshot again; tells what became of both.
-   *
-   * @param allowShrink whether the snapshot may have less than half of the users or worlds
-   */
-  readonly reload: (allowShrink?: boolean) => Promise<Reloaded>;
-  /** Takes records in place of those that were given, at once. */
-  readonly takeRecords: (records: readonly KeyRecord[]) => void;
-  /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
-  readonly beginSimilar: () => void;
-  /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
-  readonly beginSaving: () => void;
-  /** Stops looking at the files. */
-  readonly stop: () => void;
-  /** Limits that are shared with other replicas. */
-  readonly sharedLimits: LimitSharing | undefined;
-  /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
-  readonly saveCounts: () => Promise<void>;
-  /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
-  readonly keysProblem: () => string | undefined;
-  /** What became of the searches of the generation that is served. */
-  readonly searchCounts: () => CacheCounts;
-  /** Whether a page of a search would be answered from the cache. */
-  readonly searchHolds: CachedSearch["holds"];
-  /** Ends the threads; to be called when the last request was answered. */
-  readonly close: () => void;
-}
-
-/** Who is told of new keys and generations: the state, once there is one, and other threads. */
-class Current {
+/** Told of new keys and generations: hands them to the state, once there is one, and to other threads that serve. */
+class Current implements Takers {
   keys = new KeyRing();
   state: State | undefined;
-  follower: Follower | undefined;
+  follower: Takers | undefined;
 
-  readonly takeKeys = (keys: KeyRing): void => {
+  readonly takeKeys: Takers["takeKeys"] = (keys) => {
     this.keys = keys;
     if (this.state) this.state.gate.keys = keys;
     this.follower?.takeKeys(keys);
   };
 
-  readonly takeGeneration = (generation: Generation, index: SearchIndex): void => {
+  readonly takeGeneration: Takers["takeGeneration"] = (generation, index) => {
     if (this.state) this.state.generation = generation;
     this.follower?.takeGeneration(generation, index);
   };
@@ -100,19 +55,33 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   return opened(current, state, keepers);
 }
 
-function opened(current: Current, state: State, keepers: Keepers): OpenState {
+/** A state and what keeps it current. */
+export type OpenState = ReturnType<typeof opened>;
+
+function opened(current: Current, state: State, keepers: Keepers) {
   const { keys, snapshots, saving, searching, sharedLimits } = keepers;
   return {
     state,
+    /** Limits that are shared with other replicas. */
     sharedLimits,
-    searchIndex: snapshots.index,
-    searchCounts: snapshots.searchCounts,
-    searchHolds: snapshots.searchHolds,
+    /** What the searches of its generation run over, for other threads. */
+    searchIndex: () => snapshots.served.serving!.index,
+    /** What became of the searches of the generation that is served. */
+    searchCounts: () => snapshots.served.searchCounts(),
+    /** Whether a page of a search would be answered from the cache. */
+    searchHolds: snapshots.served.searchHolds,
+    /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
     keysProblem: () => keys?.problem(),
-    follow(follower) {
+    /** Has other threads told of everything new from now on. */
+    follow(follower: Takers): void {
       current.follower = follower;
     },
-    async reload(allowShrink) {
+    /**
+     * Reads keys and snapshot again; tells what became of both.
+     *
+     * @param allowShrink whether the snapshot may have less than half of the users or worlds
+     */
+    async reload(allowShrink?: boolean): Promise<Reloaded> {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
         keys?.reload(),
         snapshots.reload(allowShrink),
@@ -121,18 +90,25 @@ function opened(current: Current, state: State, keepers: Keepers): OpenState {
       const { id } = state.generation.store;
       return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
-    takeRecords: (records) => current.takeKeys(createKeyRing(records, state.gate.counters)),
+    /** Takes records in place of the given ones, at once. */
+    takeRecords: (records: readonly KeyRecord[]) =>
+      current.takeKeys(createKeyRing(records, state.gate.counters)),
+    /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
     beginSimilar: () => searching.similar?.begin(),
+    /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
     beginSaving: () => saving?.begin(),
-    stop() {
+    /** Stops looking at the files. */
+    stop(): void {
       keys?.stop();
       snapshots.stop();
     },
-    async saveCounts() {
+    /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
+    async saveCounts(): Promise<void> {
       await sharedLimits?.close();
       await saving?.stop();
     },
-    close() {
+    /** Ends the threads; to be called when the last request was answered. */
+    close(): void {
       void sharedLimits?.close();
       snapshots.close();
     },

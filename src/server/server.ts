@@ -30,20 +30,7 @@ export function threadsFrom(value: Settings["threads"]): number {
 }
 
 /** A server that accepts requests. */
-export interface RunningServer {
-  /** Base URL of the API. */
-  readonly url: string;
-  /** Of the listener for operators, where there is one. */
-  readonly adminUrl: string | undefined;
-  /** Of the pages beside the API, where there are any. */
-  readonly pagesUrl: string | undefined;
-  /** Id of the generation being served. */
-  readonly generation: () => string;
-  /** Reads keys and snapshot again. */
-  readonly reload: () => Promise<unknown>;
-  /** Stops without losing a request. */
-  readonly stop: (why: string) => Promise<void>;
-}
+export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 
 /**
  * Loads, listens, and keeps everything current.
@@ -61,7 +48,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   }
 }
 
-/** Starts the listener for operators, which tells of all that comes behind it. */
+/** Starts the listener for operators, which tells of all that follows. */
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
   const { admin: open, settings, sharedLimits, observe, onProgress } = given;
   if (open === undefined) return { options: given };
@@ -87,13 +74,13 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   return { admin, options };
 }
 
-async function startWith(options: ServerOptions, admin: Admin | undefined): Promise<RunningServer> {
+async function startWith(options: ServerOptions, admin: Admin | undefined) {
   const { settings, observe } = options;
   const { host, port, sharePort, searchCacheBytes: bytes } = settings;
   const count = threadsFrom(settings.threads);
   // A load can take minutes, and all of them would be for nothing.
   await tryPort(host, port, sharePort ? "anybody" : "alone");
-  // Of the memory for search results half goes to the threads that serve, if there are several.
+  // Half of the memory for search results goes to the threads that serve, if there are several.
   const searchCacheBytes = count > 1 ? Math.floor(bytes / 2) : bytes;
   const opened = await openState({
     ...options,
@@ -121,12 +108,18 @@ async function startWith(options: ServerOptions, admin: Admin | undefined): Prom
   opened.beginSimilar();
   opened.beginSaving();
   return {
+    /** Base URL of the API. */
     url,
+    /** URL of the listener for operators, where there is one. */
     adminUrl: admin?.url,
+    /** URL of the pages beside the API, where there are any. */
     pagesUrl: state.pages && new URL(state.pages.home, url).href,
+    /** Id of the generation being served. */
     generation,
-    reload: () => opened.reload(),
-    async stop(why) {
+    /** Reads keys and snapshot again. */
+    reload: (): Promise<unknown> => opened.reload(),
+    /** Stops without losing a request. */
+    async stop(why: string): Promise<void> {
       const began = performance.now();
       admin?.startDraining();
       observe({ kind: "stopping", signal: why });
@@ -181,8 +174,9 @@ async function listenInThreads(
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   // Imported when it is needed: most servers have one thread.
-  const { startServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await startServingThreads(count, task, opened, {
+  const { ServingThreads } = await import("./threads/serving-threads.ts");
+  const threads = await ServingThreads.start(count, task, {
+    ...opened,
     observe: mergeNotices(observe),
     writeAccess,
   });

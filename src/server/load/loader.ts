@@ -1,11 +1,11 @@
-/** Folders to stores with their searches: what a loader is. */
+/** Folders to stores with their searches: what a loader is, and who is told of loads. */
 
 import type { UncachedSearch } from "../../search/cache.ts";
 import type { Indexed, SearchIndex } from "../../search/search.ts";
 import type { Before } from "../../snapshot/kept.ts";
 import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 
-/** What is being served, as far as the load of what comes behind it can use it again. All of it can be handed to other threads. */
+/** What is being served, as far as the next load can use it again. All of it can be handed to other threads. */
 export type Serving = Before & Indexed;
 
 /** How to load. */
@@ -28,3 +28,18 @@ export interface LoadedSearchable extends Loaded {
 
 /** Loads a folder. Never rejects for what is wrong with a snapshot or the file system. */
 export type Loader = (folder: string, options: LoaderOptions) => Promise<LoadedSearchable | Refused>;
+
+/** Told of events that are not worth a line in a log. */
+export interface SnapshotEvents {
+  /** A load begins. */
+  readonly began: () => void;
+  /** It is over. */
+  readonly ended: () => void;
+  /**
+   * What is served is what there is.
+   *
+   * @param ageMs how long ago that was so, in milliseconds
+   * @param createdAt the moment of the data, as the manifest tells it
+   */
+  readonly confirmed: (ageMs: number, createdAt?: string | undefined) => void;
+}

@@ -1,6 +1,6 @@
 /** The generation that is served: its searches, and how the next one takes its place. */
 
-import type { Observe } from "../../observe/events.ts";
+import type { Observation, Observe } from "../../observe/events.ts";
 import type { CountSearch } from "../../observe/metrics/layout.ts";
 import { type CacheCounts, type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
@@ -8,8 +8,10 @@ import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
-import { shrunkTables } from "./load-observations.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
+
+/** Takes a generation to serve, and what its searches run over. */
+export type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
 
 /** What generations are served with, and who is told. */
 export interface ServedOptions {
@@ -29,7 +31,7 @@ const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, by
 /** The generation that is served; none until the first one was put in its place. */
 export class ServedGeneration {
   readonly #options: ServedOptions;
-  readonly #onGeneration: (generation: Generation, index: SearchIndex) => void;
+  readonly #onGeneration: TakeGeneration;
   #generation: Generation | undefined;
   #serving: Serving | undefined;
   #similar: OpenSimilar | undefined;
@@ -37,7 +39,7 @@ export class ServedGeneration {
   #search: CachedSearch | undefined;
 
   /** @param onGeneration called with every generation, the first included */
-  constructor(options: ServedOptions, onGeneration: (generation: Generation, index: SearchIndex) => void) {
+  constructor(options: ServedOptions, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#onGeneration = onGeneration;
   }
@@ -109,4 +111,51 @@ export class ServedGeneration {
   #observeSearches(): void {
     observeSearches(this.#options.observe, this.#generation!.store.id, this.searchCounts());
   }
+}
+
+/** Visible rows of each table. */
+function countsOf(store: Store): { users: number; worlds: number; instances: number } {
+  return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
+}
+
+/** What there is to say of a store that follows another: the tables, however small, of which less than half is left. */
+function shrunkTables(before: Store, after: Store): Observation[] {
+  const counts = countsOf(after);
+  return Object.entries(countsOf(before)).flatMap(([table, from]) => {
+    const to = counts[table as keyof typeof counts];
+    return to < from / 2 ? [{ kind: "snapshot-shrunk", table, from, to } as const] : [];
+  });
+}
+
+/** Tables that were read, and tables that were kept from the generation before. */
+function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
+  const named = (kept: boolean): string[] =>
+    reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
+  return { read: named(false), kept: named(true) };
+}
+
+/** A generation is served. @param ms milliseconds that the load took */
+export function loadedObservation(loaded: LoadedSearchable, ms: number): Observation {
+  const { store, bytes, readMs, packMs, indexMs } = loaded;
+  return {
+    kind: "snapshot-loaded",
+    generation: store.id,
+    counts: countsOf(store),
+    bytes,
+    ms: Math.round(ms),
+    readMs: Math.round(readMs),
+    packMs: Math.round(packMs),
+    indexMs: Math.round(indexMs),
+    ...tablesOf(loaded),
+  };
+}
+
+/** The same generation was loaded again. @param ms milliseconds that it took */
+export function unchangedObservation(loaded: LoadedSearchable, ms: number): Observation {
+  return {
+    kind: "snapshot-unchanged",
+    generation: loaded.store.id,
+    ms: Math.round(ms),
+    ...tablesOf(loaded),
+  };
 }

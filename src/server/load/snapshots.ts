@@ -2,12 +2,17 @@
  * Keeping the generation current: loading, reloading, watching the folder.
  *
  * A snapshot that fails to load changes nothing. A request to reload while a
- * load is under way becomes one more load behind it, however often it comes.
+ * load runs becomes one more load after it, however often it comes.
+ *
+ * States of the keeper:
+ *
+ *     starting ─▶ serving ─▶ stopped ─▶ closed
+ *
+ * Starting is the first load, whose failure is thrown. While it serves, loads begin when they are asked for, when the
+ * folder was changed, and again after one that died. Stopped, it begins none; closed, it has ended one that still ran.
  */
 
 import type { ReloadResult } from "../../model/reload.ts";
-import type { CacheCounts, CachedSearch } from "../../search/cache.ts";
-import type { SearchIndex } from "../../search/search.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
@@ -16,12 +21,15 @@ import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { loadedObservation, unchangedObservation } from "./load-observations.ts";
-import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
-import { ServedGeneration, type ServedOptions } from "./served.ts";
-import { type SnapshotEvents, tellingOf } from "./snapshot-events.ts";
-import { SnapshotFolder } from "./snapshot-folder.ts";
-import type { Source } from "./source.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
+import {
+  loadedObservation,
+  ServedGeneration,
+  type ServedOptions,
+  type TakeGeneration,
+  unchangedObservation,
+} from "./served.ts";
+import { SnapshotFolder, type Source } from "./source.ts";
 
 /** @internal What to keep current, and who is told. */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
@@ -41,231 +49,251 @@ export interface SnapshotOutcome {
   readonly problems: readonly string[];
 }
 
-/** @internal The keeper of one folder. */
-export interface SnapshotKeeper {
-  /** The generation to serve. */
-  readonly current: () => Generation;
-  /** What its searches run over, for other threads. */
-  readonly index: () => SearchIndex;
-  /**
-   * Loads again; resolves when the load that this call asked for is over, with its outcome.
-   *
-   * @param allowShrink whether that load may take what has less than half of the users or worlds
-   */
-  readonly reload: (allowShrink?: boolean) => Promise<SnapshotOutcome>;
-  /** Checks the folder every so many milliseconds. */
-  readonly watch: (everyMs: number) => void;
-  /** Stops watching, and trying again: no load begins any more. */
-  readonly stop: () => void;
-  /** What became of the searches of the generation that is served. */
-  readonly searchCounts: () => CacheCounts;
-  /** Whether a page of a search would be answered from the cache. */
-  readonly searchHolds: CachedSearch["holds"];
-  /**
-   * Stops, ends a load that is under way, and lets go of what the generation's search holds; nothing can be loaded
-   * or searched after it.
-   */
-  readonly close: () => void;
-}
-
 /** The first pause, in milliseconds, before a load that died is tried again though the files are the same. */
 const RETRY_MS = 5000;
 
 /** The fingerprint of files that cannot be read; no other is equal to it. */
 const UNSEEN = "unseen";
 
-/**
- * Loads the folder and keeps it.
- *
- * @param onGeneration called with every generation, the first included
- * @throws {SnapshotError} when the first load fails
- * @internal
- */
-export async function keepSnapshot(
-  options: SnapshotOptions,
-  onGeneration: (generation: Generation, index: SearchIndex) => void,
-): Promise<SnapshotKeeper> {
-  const { observe, events } = options;
-  const folder = new SnapshotFolder(options.folder, options.source);
-  const served = new ServedGeneration(options, onGeneration);
+/** @internal The keeper of one folder. */
+export class SnapshotKeeper {
+  readonly #options: SnapshotOptions;
+  readonly #folder: SnapshotFolder;
+  /** The generation that is served, with its searches. */
+  readonly served: ServedGeneration;
+  #state: "starting" | "serving" | "stopped" | "closed" = "starting";
+  readonly #closing = new AbortController();
+  readonly #loads = new Coalesced(() => this.#loadAgain());
+  readonly #pauses = new GrowingPauses(RETRY_MS);
+  #watch: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** What became of the newest load. */
+  #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
-  let loadedFingerprint: string | undefined;
+  #loadedFingerprint: string | undefined;
   /** Whether that is what is served. */
-  let isServed = false;
+  #isServed = false;
+  /** Fingerprint of the files at the last check, or why there is none. */
+  #lastSeen: string | undefined;
   /** The moment of the data that are served. */
-  let createdAt: string | undefined;
+  #createdAt: string | undefined;
   /** Whether the next load may take what has shrunk. */
-  let allowsShrinkOnce = false;
-  const loads = new Coalesced(async () => {
-    // It may have waited for its turn.
-    if (stopped) return;
-    await tellingOf(events, load).catch((error: unknown) =>
-      observe({ kind: "defect", where: "reload", error }),
-    );
-  });
-  let timer: NodeJS.Timeout | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  const pauses = new GrowingPauses(RETRY_MS);
-  let stopped = false;
-  let outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
-  const closing = new AbortController();
+  #allowsShrinkOnce = false;
 
-  async function loadOnce(): Promise<LoadedSearchable | Refused> {
-    const { generation, serving } = served;
-    const allowShrink = options.allowShrink || allowsShrinkOnce;
-    allowsShrinkOnce = false;
-    const before = serving && { before: serving };
-    const { onProgress, ...loadOptions } = options;
-    // Nobody looks on once requests are served. A message wakes the serving thread while the one that loads still has the
-    // port locked: with the lower priority that it has, on a busy machine that can last for as long as a slice of others.
-    const shown = serving === undefined && onProgress ? { onProgress } : {};
-    const result = await folder.load(options.load, {
-      ...loadOptions,
-      ...before,
-      ...shown,
-      signal: closing.signal,
+  private constructor(options: SnapshotOptions, onGeneration: TakeGeneration) {
+    this.#options = options;
+    this.#folder = new SnapshotFolder(options.folder, options.source);
+    this.served = new ServedGeneration(options, onGeneration);
+  }
+
+  /**
+   * Loads the folder and keeps it.
+   *
+   * @param onGeneration called with every generation, the first included
+   * @throws {SnapshotError} when the first load fails
+   */
+  static async open(options: SnapshotOptions, onGeneration: TakeGeneration): Promise<SnapshotKeeper> {
+    const keeper = new SnapshotKeeper(options, onGeneration);
+    await keeper.#load();
+    keeper.#state = "serving";
+    return keeper;
+  }
+
+  /** The generation to serve. */
+  current(): Generation {
+    return this.served.generation!;
+  }
+
+  /**
+   * Loads again; resolves when the load that this call asked for is over, with its outcome.
+   *
+   * @param allowShrink whether that load may take what has less than half of the users or worlds
+   */
+  async reload(allowShrink = false): Promise<SnapshotOutcome> {
+    if (this.#state !== "serving")
+      return { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
+    this.#allowsShrinkOnce ||= allowShrink;
+    await this.#loads.ask();
+    return this.#outcome;
+  }
+
+  /** Checks the folder every so many milliseconds. */
+  watch(everyMs: number): void {
+    this.#watch = setTimeout(() => {
+      void this.#check().finally(() => {
+        if (this.#watch !== undefined) this.watch(everyMs);
+      });
+    }, everyMs);
+  }
+
+  /** Stops watching, and trying again: no load begins any more. */
+  stop(): void {
+    if (this.#state !== "closed") this.#state = "stopped";
+    clearTimeout(this.#watch);
+    clearTimeout(this.#retry);
+    this.#watch = undefined;
+  }
+
+  /** Stops, ends a load that still runs, and lets go of what the generation's search holds. */
+  close(): void {
+    if (this.#state === "closed") return;
+    this.stop();
+    this.#state = "closed";
+    this.#closing.abort();
+    this.served.retire();
+  }
+
+  async #loadAgain(): Promise<void> {
+    // It may have waited for its turn.
+    if (this.#state !== "serving") return;
+    await this.#load().catch((error: unknown) =>
+      this.#options.observe({ kind: "defect", where: "reload", error }),
+    );
+  }
+
+  async #load(): Promise<void> {
+    this.#options.events?.began();
+    try {
+      await this.#loadNewest();
+    } finally {
+      this.#options.events?.ended();
+    }
+  }
+
+  async #loadNewest(): Promise<void> {
+    clearTimeout(this.#retry);
+    if (!(await this.#refresh())) return;
+    const folder = this.#folder;
+    const began = performance.now();
+    const { ageMs } = folder;
+    // A load that dies cannot say what it read; it is that, or something newer.
+    this.#loadedFingerprint = await fingerprintOf(folder.path, this.#options.files).catch(() => UNSEEN);
+    const result = await this.#read();
+    if (this.#closing.signal.aborted) {
+      if (result.ok) result.retire();
+    } else if (result.ok) this.#take(result, ageMs, began);
+    else this.#refuse(result);
+  }
+
+  /** @returns whether there is something to load */
+  async #refresh(): Promise<boolean> {
+    const { signal } = this.#closing;
+    const { generation } = this.served;
+    try {
+      await this.#folder.refresh(generation === undefined ? "start" : "reload", signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      if (!(error instanceof SourceError)) throw error;
+      const problems = [error.message];
+      if (generation === undefined) throw new SnapshotError(problems);
+      this.#outcome = { result: "refused", problems };
+      this.#options.observe({ kind: "snapshot-refused", problems, serving: generation.store.id });
+      return false;
+    }
+  }
+
+  /** Loads what is in the folder, and compares it with what is served. */
+  async #read(): Promise<LoadedSearchable | Refused> {
+    const { generation, serving } = this.served;
+    const { onProgress, ...options } = this.#options;
+    const allowShrink = options.allowShrink || this.#allowsShrinkOnce;
+    this.#allowsShrinkOnce = false;
+    const result = await this.#folder.load(options.load, {
+      ...options,
+      ...(serving && { before: serving }),
+      // Nobody looks on once requests are served. A message wakes the serving thread while the one that loads still has the
+      // port locked: with the lower priority that it has, on a busy machine that can last for as long as a slice of others.
+      ...(serving === undefined && onProgress ? { onProgress } : {}),
+      signal: this.#closing.signal,
     });
     if (!result.ok || generation === undefined) return result;
     const isSame = result.store.id === generation.store.id;
     const problems = refusalsOf(generation.store, result.store, allowShrink);
     if (isSame || problems.length > 0) result.retire();
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
-    if (isSame) served.keep(result);
+    if (isSame) this.served.keep(result);
     return result;
   }
 
-  async function load(): Promise<void> {
-    clearTimeout(retry);
-    const { generation } = served;
-    try {
-      await folder.refresh(generation === undefined ? "start" : "reload", closing.signal);
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      if (!(error instanceof SourceError)) throw error;
-      if (generation === undefined) throw new SnapshotError([error.message]);
-      outcome = { result: "refused", problems: [error.message] };
-      observe({ kind: "snapshot-refused", problems: [error.message], serving: generation.store.id });
-      return;
-    }
-    const began = performance.now();
-    const { ageMs } = folder;
-    // A load that dies cannot say what it read; it is that, or something newer.
-    loadedFingerprint = await fingerprintOf(folder.path, options.files).catch(() => UNSEEN);
-    const result = await loadOnce();
-    if (closing.signal.aborted) {
-      if (result.ok) result.retire();
-      return;
-    }
-    const retryMs = result.ok || !result.died ? undefined : pauses.next();
-    if (retryMs === undefined) {
-      loadedFingerprint = result.fingerprint;
-      pauses.reset();
-    }
-    isServed = result.ok;
-    if (!result.ok) {
-      if (generation === undefined) throw new SnapshotError(result.problems);
-      outcome = { result: "refused", problems: result.problems };
-      tellOfRefused(result, generation.store.id, retryMs);
-      return;
-    }
-    ({ createdAt } = result);
-    events?.confirmed(ageMs, createdAt);
-    outcome = { result: result.store.id === generation?.store.id ? "unchanged" : "loaded", problems: [] };
-    if (outcome.result === "unchanged") {
-      observe(unchangedObservation(result, performance.now() - began));
-    } else {
-      served.replace(result);
-      observe(loadedObservation(result, performance.now() - began));
-    }
+  #take(loaded: LoadedSearchable, ageMs: number, began: number): void {
+    this.#settle(loaded);
+    this.#createdAt = loaded.createdAt;
+    this.#options.events?.confirmed(ageMs, this.#createdAt);
+    const isSame = loaded.store.id === this.served.generation?.store.id;
+    this.#outcome = { result: isSame ? "unchanged" : "loaded", problems: [] };
+    if (!isSame) this.served.replace(loaded);
+    const observationOf = isSame ? unchangedObservation : loadedObservation;
+    this.#options.observe(observationOf(loaded, performance.now() - began));
   }
 
-  function tellOfRefused({ problems, changed }: Refused, serving: string, retryMs: number | undefined): void {
-    if (retryMs === undefined) {
+  /** The load came to an end by itself. */
+  #settle({ ok, fingerprint }: LoadedSearchable | Refused): void {
+    this.#loadedFingerprint = fingerprint;
+    this.#isServed = ok;
+    this.#pauses.reset();
+  }
+
+  #refuse(refused: Refused): void {
+    const { problems, changed, died } = refused;
+    const { generation } = this.served;
+    const retryMs = died ? this.#pauses.next() : undefined;
+    if (died) this.#isServed = false;
+    else this.#settle(refused);
+    if (generation === undefined) throw new SnapshotError(problems);
+    this.#outcome = { result: "refused", problems };
+    this.#options.observe({
+      kind: "snapshot-refused",
+      problems,
+      serving: generation.store.id,
+      ...(retryMs === undefined ? {} : { retryMs }),
       // Without a watch nobody checks again.
-      const changing = changed && timer !== undefined ? ({ changing: true } as const) : {};
-      observe({ kind: "snapshot-refused", problems, serving, ...changing });
-      return;
-    }
-    observe({ kind: "snapshot-refused", problems, serving, retryMs });
-    if (!stopped) retry = setTimeout(() => void reload(), retryMs).unref();
+      ...(retryMs === undefined && changed && this.#watch !== undefined ? { changing: true } : {}),
+    });
+    if (retryMs !== undefined && this.#state === "serving")
+      this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
   }
 
-  async function reload(allowShrink = false): Promise<SnapshotOutcome> {
-    if (stopped)
-      return { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
-    allowsShrinkOnce ||= allowShrink;
-    await loads.ask();
-    return outcome;
-  }
-
-  /** Takes the moment of the data from a manifest that lists what is served. @returns whether it does */
-  async function takeRenewed(): Promise<boolean> {
-    const renewed = await findRenewed(folder.path, served.serving!, options.files);
-    if (renewed === undefined || loads.isRunning) return false;
-    createdAt = renewed.createdAt;
-    loadedFingerprint = renewed.fingerprint;
-    isServed = true;
-    return true;
-  }
-
-  /** Two equal fingerprints that differ from what is loaded: the writer is done. */
-  let lastSeen: string | undefined;
-  async function check(): Promise<void> {
-    if (loads.isRunning) return;
+  /** Loads when two equal fingerprints differ from what is loaded: the writer is done. */
+  async #check(): Promise<void> {
+    if (this.#loads.isRunning) return;
+    const folder = this.#folder;
     let seen: string;
     let isCurrent: boolean;
     try {
-      await folder.refresh("watch", closing.signal);
+      await folder.refresh("watch", this.#closing.signal);
       // Somebody may have asked for a load meanwhile.
-      if (loads.isRunning) return;
-      seen = await fingerprintOf(folder.path, options.files);
-      isCurrent = seen === loadedFingerprint ? isServed : await takeRenewed();
+      if (this.#loads.isRunning) return;
+      seen = await fingerprintOf(folder.path, this.#options.files);
+      isCurrent = seen === this.#loadedFingerprint ? this.#isServed : await this.#takeRenewed();
     } catch (error) {
-      if (closing.signal.aborted) return;
-      const problem = folder.problemOf(error);
-      if (lastSeen !== problem && served.generation !== undefined) {
-        observe({ kind: "snapshot-refused", problems: [problem], serving: served.generation.store.id });
-      }
-      lastSeen = problem;
+      if (!this.#closing.signal.aborted) this.#tellUnreadable(folder.problemOf(error));
       return;
     }
     // What comes from a source is whole when it comes.
-    const settled = seen === lastSeen || folder.isSettled;
-    lastSeen = seen;
-    if (isCurrent) events?.confirmed(folder.ageMs, createdAt);
-    else if (settled && seen !== loadedFingerprint) await reload();
+    const settled = seen === this.#lastSeen || folder.isSettled;
+    this.#lastSeen = seen;
+    if (isCurrent) this.#options.events?.confirmed(folder.ageMs, this.#createdAt);
+    else if (settled && seen !== this.#loadedFingerprint) await this.reload();
   }
 
-  function stop(): void {
-    stopped = true;
-    clearTimeout(timer);
-    clearTimeout(retry);
-    timer = undefined;
+  /** Tells once why the folder cannot be looked at. */
+  #tellUnreadable(problem: string): void {
+    const { generation } = this.served;
+    if (this.#lastSeen !== problem && generation !== undefined) {
+      const serving = generation.store.id;
+      this.#options.observe({ kind: "snapshot-refused", problems: [problem], serving });
+    }
+    this.#lastSeen = problem;
   }
 
-  await tellingOf(events, load);
-  return {
-    current: () => served.generation!,
-    index: () => served.serving!.index,
-    reload,
-    watch(everyMs) {
-      const next = (): void => {
-        timer = setTimeout(() => {
-          void check().finally(() => {
-            if (timer !== undefined) next();
-          });
-        }, everyMs);
-      };
-      next();
-    },
-    stop,
-    searchCounts: () => served.searchCounts(),
-    searchHolds: served.searchHolds,
-    close() {
-      if (closing.signal.aborted) return;
-      stop();
-      closing.abort();
-      served.retire();
-    },
-  };
+  /** Takes the moment of the data from a manifest that lists what is served. @returns whether it does */
+  async #takeRenewed(): Promise<boolean> {
+    const renewed = await findRenewed(this.#folder.path, this.served.serving!, this.#options.files);
+    if (renewed === undefined || this.#loads.isRunning) return false;
+    this.#createdAt = renewed.createdAt;
+    this.#loadedFingerprint = renewed.fingerprint;
+    this.#isServed = true;
+    return true;
+  }
 }

@@ -12,15 +12,53 @@ import type { Observe } from "../../observe/events.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../../search/search.ts";
 import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
-import { type Busy, type Caller, type Found, type PageOf, reviveStore } from "../../store/generation.ts";
+import {
+  type Busy,
+  type Caller,
+  type Found,
+  type PageOf,
+  reviveStore,
+  type Store,
+} from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 import { Questions } from "../search/questions.ts";
-import type { SearchBatch, SearchName } from "../search/search-messages.ts";
-import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
-import type { Task, ThreadMessage } from "./thread-messages.ts";
+import type { SearchAnswer, SearchBatch, SearchName } from "../search/search-messages.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
+
+/** What a thread is started for: a folder to load, an index whose search died with its thread, or worlds to index. */
+export type Task =
+  | {
+      readonly kind: "load";
+      readonly folder: string;
+      readonly maxBytes: number | undefined;
+      readonly keepHiddenIds: boolean;
+      readonly cacheBytes: number;
+      /** Whether anybody wants to be told how much was read. */
+      readonly tellsProgress: boolean;
+      /** With more users and worlds than these, another thread indexes the worlds. */
+      readonly mostAlone: number;
+      /** What is being served, to be used again; the thread lets go of it when it has loaded. */
+      before: Serving | undefined;
+    }
+  | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
+  | { readonly kind: "index-worlds"; readonly store: Store };
+
+/** From a generation's thread. */
+export type ThreadMessage =
+  | { readonly kind: "progress"; readonly share: number }
+  | { readonly kind: "refused"; readonly refused: Refused }
+  /** `loaded` is undefined where the index was handed in. */
+  | {
+      readonly kind: "ready";
+      readonly loaded: Loaded | undefined;
+      /** The index, but for parts of the one before that are used again. */
+      readonly made: Partial<SearchIndex>;
+      readonly indexMs: number;
+    }
+  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
 
 /** The first pause, in milliseconds, before a thread that could not be started is tried again. */
 const RESTART_MS = 1000;
@@ -179,7 +217,7 @@ function withFolder(folder: string, refused: Refused): Refused {
   return { ...refused, problems: refused.problems.map((problem) => `${folder}: ${problem}`) };
 }
 
-/** Of the memory for results the share of the thread, which keeps whole ones of long searches. */
+/** The thread's share of the memory for results: it keeps whole results of long searches. */
 const THREAD_SHARE = 1 / 2;
 
 /** Fewer users and worlds are indexed before another thread has started. */

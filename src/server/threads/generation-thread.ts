@@ -24,7 +24,7 @@ import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/index-loaded.ts";
-import type { Task, ThreadMessage } from "../load/thread-messages.ts";
+import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
 import { answerInSlices } from "../search/answer-batches.ts";
 import type { SearchAnswer, SearchRequest } from "../search/search-messages.ts";
 
@@ -120,7 +120,7 @@ async function run(task: Task): Promise<void> {
     ...(known.worlds ? {} : { worlds: index.worlds }),
   };
   say({ kind: "ready", loaded, made, indexMs });
-  // Of a thread that is idle nobody collects what loading left behind.
+  // Nobody collects the garbage of an idle thread.
   setImmediate(collectGarbage);
 }
 

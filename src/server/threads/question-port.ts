@@ -1,8 +1,8 @@
 /**
  * A thread that serves asks for long searches of a generation over a port of
  * its own to the main thread. The port goes with the generation: nobody counts
- * who still uses an old one. What is asked when nobody answers any more is
- * searched for by whoever asked.
+ * who still uses an old one. When nobody answers any more, the
+ * asking thread searches itself.
  */
 
 import type { MessagePort } from "node:worker_threads";
@@ -11,44 +11,44 @@ import { answerBatches } from "../search/answer-batches.ts";
 import { Questions } from "../search/questions.ts";
 import type { SearchAnswer, SearchBatch } from "../search/search-messages.ts";
 
-/** The end that asks. */
-export interface Asker {
-  /** Resolves with undefined when nobody answers any more. */
-  readonly ask: Questions["ask"];
-  /** Lets go of the port behind the last answer. */
-  readonly retire: () => void;
-}
-
-/** Makes the end of a thread that serves. */
-export function createAsker(port: MessagePort): Asker {
-  let retired = false;
-  let isOver = false;
-  const questions = new Questions(
+/** The end that asks, in a thread that serves. */
+export class Asker {
+  readonly #port: MessagePort;
+  #state: "open" | "retired" | "over" = "open";
+  readonly #questions = new Questions(
     (batch) => {
-      port.postMessage(batch);
+      this.#port.postMessage(batch);
       return true;
     },
-    () => closeIfDone(),
+    () => this.#closeIfDone(),
   );
-  function closeIfDone(): void {
-    if (!retired || isOver || questions.size > 0) return;
-    isOver = true;
-    port.close();
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on("message", (answers: readonly SearchAnswer[]) => {
+      for (const answer of answers) this.#questions.settle(answer);
+    });
+    port.on("close", () => {
+      this.#state = "over";
+      this.#questions.giveBack();
+    });
   }
-  port.on("message", (answers: readonly SearchAnswer[]) => {
-    for (const answer of answers) questions.settle(answer);
-  });
-  port.on("close", () => {
-    isOver = true;
-    questions.giveBack();
-  });
-  return {
-    ask: (...asked) => (isOver ? Promise.resolve(undefined) : questions.ask(...asked)),
-    retire() {
-      retired = true;
-      closeIfDone();
-    },
+
+  /** Resolves with undefined when nobody answers any more. */
+  readonly ask: Questions["ask"] = (...asked) =>
+    this.#state === "over" ? Promise.resolve(undefined) : this.#questions.ask(...asked);
+
+  /** Lets go of the port after the last answer. */
+  readonly retire = (): void => {
+    if (this.#state === "open") this.#state = "retired";
+    this.#closeIfDone();
   };
+
+  #closeIfDone(): void {
+    if (this.#state !== "retired" || this.#questions.size > 0) return;
+    this.#state = "over";
+    this.#port.close();
+  }
 }
 
 /** Answers from a generation, until the other end is closed or its thread is gone. */

@@ -1,4 +1,4 @@
-/** What the main thread and the threads that serve say to each other. */
+/** What the main thread and the threads that serve say to each other, and the figures that these give. */
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
@@ -8,12 +8,14 @@ import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { HttpOptions } from "../../http/server.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
+import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Store } from "../../store/generation.ts";
+import type { PageOf, Store } from "../../store/generation.ts";
+import type { EventLoopFigures } from "../../util/process/event-loop.ts";
+import type { SearchName } from "../search/search-messages.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
-import type { CacheQuestion, ThreadFigures } from "./thread-figures.ts";
 
 /** A store, what its searches run over, and where those are asked for that take long. */
 export interface StoreToServe {
@@ -30,7 +32,7 @@ export type SentKeys = Pick<KeyRing, "byHash" | "previous">;
 /** What a serving thread is started with. */
 export interface ServingTask {
   readonly settings: Settings;
-  /** Of the first thread it may be 0; the others take the one it got. */
+  /** May be 0 for the first thread; the others take the one it got. */
   readonly port: number;
   readonly sharing: Sharing;
   readonly http: HttpOptions;
@@ -46,7 +48,7 @@ export interface ServingTask {
   readonly counters: Counters;
   /** What it counts with where limits are shared; undefined where they are not. */
   readonly shared: unknown;
-  /** Its number among those that run now. */
+  /** Its number among the running threads. */
   readonly thread: number;
   /** The searches that wait in all threads. */
   readonly pending: SharedPending;
@@ -77,3 +79,32 @@ export type FromServing =
   | ({ readonly kind: "observations" } & ObservationBatch)
   | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
   | { readonly kind: "drained" };
+
+/** A page of a search that a cache may hold. */
+export interface CacheQuestion {
+  readonly table: SearchName;
+  /** Folded. */
+  readonly term: string;
+  readonly page: PageOf;
+}
+
+/** Figures of one thread. */
+export interface ThreadFigures {
+  readonly heapUsedBytes: number;
+  readonly heapTotalBytes: number;
+  readonly eventLoop: EventLoopFigures;
+  /** What became of the searches of the generation that is served. */
+  readonly searches: CacheCounts;
+  /** Whether its cache holds what was asked about; false when nothing was. */
+  readonly holds: boolean;
+}
+
+/** Figures of the calling thread. */
+export function figuresOfThread(
+  eventLoop: EventLoopFigures,
+  searches: CacheCounts,
+  holds: boolean,
+): ThreadFigures {
+  const { heapUsed, heapTotal } = process.memoryUsage();
+  return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
+}

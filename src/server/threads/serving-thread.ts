@@ -19,10 +19,15 @@ import { watchEventLoop } from "../../util/process/event-loop.ts";
 import { composeState } from "../compose.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 import { type AskSimilar, boundedSimilar } from "../search/similar.ts";
-import { createBatchSender } from "./observation-batches.ts";
-import { createAsker } from "./question-port.ts";
-import type { FromServing, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
-import { figuresOfThread } from "./thread-figures.ts";
+import { BatchSender } from "./observation-batches.ts";
+import { Asker } from "./question-port.ts";
+import {
+  type FromServing,
+  figuresOfThread,
+  type ServingTask,
+  type StoreToServe,
+  type ToServing,
+} from "./serving-messages.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
@@ -31,7 +36,7 @@ function say(message: FromServing): void {
   port.postMessage(message);
 }
 
-const observations = createBatchSender((batch) => say({ kind: "observations", ...batch }));
+const observations = new BatchSender((batch) => say({ kind: "observations", ...batch }));
 const { observe, writeAccess } = observations;
 
 const pending = sharePending(task.pending, task.thread);
@@ -50,7 +55,7 @@ let retire = (): void => {};
 
 function take({ questions, store, index, hasSimilar }: StoreToServe): Generation {
   retire();
-  const asker = createAsker(questions);
+  const asker = new Asker(questions);
   ({ retire } = asker);
   const searches = openSearch(index);
   const ask =

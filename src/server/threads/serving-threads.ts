@@ -5,6 +5,12 @@
  *
  * The system gives each new connection to one of the threads (`reusePort`), so
  * what a thread costs its clients when it dies are its own connections.
+ *
+ * States of a thread:
+ *
+ *     starting ─▶ listening ─▶ stopped ─▶ drained
+ *
+ * From each it can be gone: one that was listening is replaced, unless all of them stop.
  */
 
 import type { AddressInfo } from "node:net";
@@ -12,20 +18,29 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
-import { createSharedPending, releasePending } from "../../search/schedule/pending.ts";
+import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
 import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import type { OpenStateOptions } from "../keepers.ts";
 import type { OpenState } from "../open.ts";
-import { type AskedForFigures, askFigures, type ToldFigures } from "./ask-figures.ts";
 import { takeBatch } from "./observation-batches.ts";
 import { answerFrom } from "./question-port.ts";
-import type { FromServing, SentKeys, ServingTask, StoreToServe, ToServing } from "./serving-messages.ts";
-import type { CacheQuestion } from "./thread-figures.ts";
+import type {
+  CacheQuestion,
+  FromServing,
+  SentKeys,
+  ServingTask,
+  StoreToServe,
+  ThreadFigures,
+  ToServing,
+} from "./serving-messages.ts";
 
-/** Between attempts to start a thread that does not start. */
+/** Between attempts to start a thread that does not start, in milliseconds. */
 const RETRY_MS = 500;
+
+/** How long a thread has to tell its figures, in milliseconds. */
+const FIGURES_MS = 200;
 
 /** A thread died before it listened. */
 export class ServingThreadError extends Error {
@@ -39,201 +54,244 @@ export class ServingThreadError extends Error {
 /** What all threads are started with, but for what changes. */
 type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
-/** The threads. */
-export interface ServingThreads {
-  readonly address: AddressInfo;
-  /** Stops all of them without losing a request. */
-  readonly drain: () => Promise<void>;
-  /**
-   * Asks all of them for their figures; in order of their numbers.
-   *
-   * @returns undefined for one that does not answer within a fifth of a second
-   */
-  readonly tell: (asked?: CacheQuestion) => Promise<readonly ToldFigures[]>;
+/** What threads serve, and who is told of them. */
+type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits"> &
+  Pick<OpenStateOptions, "observe" | "writeAccess">;
+
+/** Figures of one thread. */
+export interface ToldFigures {
+  readonly number: number;
+  /** Undefined when it did not answer in time. */
+  readonly figures: ThreadFigures | undefined;
 }
 
-interface Thread extends AskedForFigures {
+interface Thread {
   readonly worker: Worker;
   /** Different from those of all others that run. */
   readonly number: number;
-  /** Whether it has stopped listening. */
-  stopped: boolean;
-  drained: boolean;
+  state: "starting" | "listening" | "stopped" | "drained";
+  /** Takes what it says to shared limits. */
+  readonly toShared: ((message: unknown) => void) | undefined;
+  /** Take its figures, by the number of the question. */
+  readonly told: Map<number, (figures: ThreadFigures | undefined) => void>;
+  /** Settle its start. */
+  readonly started: (address: AddressInfo) => void;
+  readonly failed: (error: Error) => void;
 }
 
 const toSend = ({ byHash, previous }: KeyRing): SentKeys => ({ byHash, previous });
 
-/**
- * Starts threads.
- *
- * @param opened what they serve; followed from here on
- * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
- */
-export async function startServingThreads(
-  count: number,
-  shared: SharedTask,
-  {
-    state,
-    searchIndex,
-    follow,
-    sharedLimits,
-  }: Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits">,
-  { observe, writeAccess }: Pick<OpenStateOptions, "observe" | "writeAccess">,
-): Promise<ServingThreads> {
-  const threads = new Set<Thread>();
-  const pending = createSharedPending(shared.settings.maxPendingSearches);
-  let draining = false;
-  /** Asked again whenever a thread has stopped listening, has drained, or is gone. */
-  const waiting = new Set<() => void>();
-  const checkAgain = (): void => {
-    for (const check of waiting) check();
+function tell({ worker }: Thread, message: ToServing): void {
+  worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
+}
+
+/** A generation for one thread. */
+function toServe(generation: Generation, index: SearchIndex): StoreToServe {
+  const { port1, port2 } = new MessageChannel();
+  answerFrom(generation, port1);
+  return {
+    ...{ store: generation.store, index, questions: port2 },
+    hasSimilar: generation.similar !== undefined,
   };
-  const until = (isSo: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const check = (): void => {
-        if (!isSo()) return;
-        waiting.delete(check);
-        resolve();
-      };
-      waiting.add(check);
-      check();
+}
+
+/** The threads. */
+export class ServingThreads {
+  readonly #shared: SharedTask;
+  readonly #served: Served;
+  readonly #threads = new Set<Thread>();
+  readonly #pending: SharedPending;
+  #address: AddressInfo | undefined;
+  #isDraining = false;
+  /** Called whenever a thread has stopped listening, has drained, or is gone. */
+  readonly #waiting = new Set<() => void>();
+  #questions = 0;
+
+  private constructor(shared: SharedTask, served: Served) {
+    this.#shared = shared;
+    this.#served = served;
+    this.#pending = createSharedPending(shared.settings.maxPendingSearches);
+  }
+
+  /**
+   * Starts threads.
+   *
+   * @param served followed from here on
+   * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
+   */
+  static async start(count: number, shared: SharedTask, served: Served): Promise<ServingThreads> {
+    const threads = new ServingThreads(shared, served);
+    await threads.#startAll(count);
+    return threads;
+  }
+
+  get address(): AddressInfo {
+    return this.#address!;
+  }
+
+  /** Asks all of them for their figures; in order of their numbers. @param asked a page of a search that a cache may hold */
+  readonly tell = (asked?: CacheQuestion): Promise<readonly ToldFigures[]> => {
+    const threads = [...this.#threads].sort((a, b) => a.number - b.number);
+    return Promise.all(threads.map((thread) => this.#askFigures(thread, asked)));
+  };
+
+  /** Stops all of them without losing a request. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    // Clients that one thread tells to leave come back at once, to the listener of another. So all stop listening
+    // before the first tells them, one that is only starting, too.
+    for (const thread of this.#threads) tell(thread, { kind: "stop-listening" });
+    await this.#until(({ state }) => state === "stopped");
+    for (const thread of this.#threads) tell(thread, { kind: "drain" });
+    await this.#until(({ state }) => state === "drained");
+    for (const { worker } of this.#threads) void worker.terminate();
+  }
+
+  async #startAll(count: number): Promise<void> {
+    const { follow } = this.#served;
+    // Before the first one starts: what is new while they start must reach them, too.
+    follow({
+      takeKeys: (keys) => {
+        for (const thread of this.#threads) tell(thread, { kind: "keys", keys: toSend(keys) });
+      },
+      takeGeneration: (generation, index) => {
+        for (const thread of this.#threads)
+          tell(thread, { kind: "generation", generation: toServe(generation, index) });
+      },
     });
-
-  function tell({ worker }: Thread, message: ToServing): void {
-    worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
+    this.#address = await this.#start(this.#shared.port, this.#shared.sharing);
+    const others = Array.from({ length: count - 1 }, () => this.#start(this.address.port, "anybody"));
+    await Promise.all(others).catch(async (error: unknown) => {
+      this.#isDraining = true;
+      for (const { worker } of this.#threads) await worker.terminate();
+      throw error;
+    });
   }
 
-  /** A generation for one thread. */
-  function toServe(generation: Generation, index: SearchIndex): StoreToServe {
-    const { port1, port2 } = new MessageChannel();
-    answerFrom(generation, port1);
-    return {
-      ...{ store: generation.store, index, questions: port2 },
-      hasSimilar: generation.similar !== undefined,
-    };
-  }
-
-  function freeNumber(): number {
-    const taken = new Set([...threads].map(({ number }) => number));
+  #freeNumber(): number {
+    const taken = new Set([...this.#threads].map(({ number }) => number));
     let number = 0;
     while (taken.has(number)) number++;
     return number;
   }
 
   /** Starts one; resolves with its address, rejects when it dies or cannot listen before that. */
-  function start(port: number, sharing: Sharing): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      const number = freeNumber();
-      const task: ServingTask = {
-        ...shared,
-        port,
-        sharing,
-        thread: number,
-        pending,
-        counters: state.gate.counters,
-        shared: sharedLimits?.handed,
-        keys: toSend(state.gate.keys),
-        generation: toServe(state.generation, searchIndex()),
-      };
-      const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
-      const thread: Thread = { worker, number, stopped: false, drained: false, told: new Map() };
-      threads.add(thread);
-      let listening = false;
-      let cause = "";
+  async #start(port: number, sharing: Sharing): Promise<AddressInfo> {
+    const { state, searchIndex, sharedLimits } = this.#served;
+    const number = this.#freeNumber();
+    const task: ServingTask = {
+      ...this.#shared,
+      port,
+      sharing,
+      thread: number,
+      pending: this.#pending,
+      counters: state.gate.counters,
+      shared: sharedLimits?.handed,
+      keys: toSend(state.gate.keys),
+      generation: toServe(state.generation, searchIndex()),
+    };
+    const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
+    return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
-      worker.on("message", (message: FromServing) => {
-        switch (message.kind) {
-          case "listening":
-            listening = true;
-            resolve(message.address);
-            break;
-          case "not-listening":
-            threads.delete(thread);
-            reject(Object.assign(new Error(message.message), { code: message.code, syscall: "listen" }));
-            void worker.terminate();
-            break;
-          case "observations":
-            takeBatch(message, observe, writeAccess);
-            tell(thread, { kind: "observed" });
-            break;
-          case "shared":
-            toShared?.(message.message);
-            break;
-          case "stopped-listening":
-            thread.stopped = true;
-            checkAgain();
-            break;
-          case "told":
-            thread.told.get(message.number)?.(message.figures);
-            break;
-          case "drained":
-            thread.drained = true;
-            checkAgain();
-            break;
-        }
-      });
+      const thread: Thread = {
+        ...{ worker, number, state: "starting", toShared, told: new Map() },
+        ...{ started, failed },
+      };
+      this.#threads.add(thread);
+      let cause: string | undefined;
+      worker.on("message", (message: FromServing) => this.#take(thread, message));
       worker.on("error", (error) => {
         cause = causeOfDeath(SERVING_THREAD, error);
       });
-      worker.on("exit", (status) => {
-        if (threads.delete(thread)) {
-          releasePending(pending, number);
-          if (shared.requestCells) forgetThread(shared.requestCells, number);
-        }
-        for (const resolve of thread.told.values()) resolve(undefined);
-        checkAgain();
-        reject(new ServingThreadError(cause || `exit status ${status}`));
-        if (!listening || draining) return;
-        observe({ kind: "thread-died", role: "serving", cause: cause || `exit status ${status}` });
-        void replace();
-      });
+      worker.on("exit", (status) => this.#end(thread, cause || `exit status ${status}`));
     });
   }
 
-  async function replace(): Promise<void> {
-    const began = performance.now();
-    try {
-      await start(address.port, "anybody");
-      observe({ kind: "thread-replaced", role: "serving", ms: Math.round(performance.now() - began) });
-    } catch (error) {
-      observe({ kind: "defect", where: "serving thread", error });
-      setTimeout(() => void (draining || replace()), RETRY_MS).unref();
+  #take(thread: Thread, message: FromServing): void {
+    const { observe, writeAccess } = this.#served;
+    switch (message.kind) {
+      case "listening":
+        thread.state = "listening";
+        thread.started(message.address);
+        break;
+      case "not-listening":
+        this.#threads.delete(thread);
+        thread.failed(Object.assign(new Error(message.message), { code: message.code, syscall: "listen" }));
+        void thread.worker.terminate();
+        break;
+      case "observations":
+        takeBatch(message, observe, writeAccess);
+        tell(thread, { kind: "observed" });
+        break;
+      case "shared":
+        thread.toShared?.(message.message);
+        break;
+      case "told":
+        thread.told.get(message.number)?.(message.figures);
+        break;
+      case "stopped-listening":
+      case "drained":
+        thread.state = message.kind === "drained" ? "drained" : "stopped";
+        this.#checkAgain();
+        break;
     }
   }
 
-  // Before the first one starts: what is new while they start must reach them, too.
-  follow({
-    takeKeys(keys) {
-      for (const thread of threads) tell(thread, { kind: "keys", keys: toSend(keys) });
-    },
-    takeGeneration(generation, index) {
-      for (const thread of threads) {
-        tell(thread, { kind: "generation", generation: toServe(generation, index) });
-      }
-    },
-  });
-  const address = await start(shared.port, shared.sharing);
-  const others = Array.from({ length: count - 1 }, () => start(address.port, "anybody"));
-  await Promise.all(others).catch(async (error: unknown) => {
-    draining = true;
-    for (const { worker } of threads) await worker.terminate();
-    throw error;
-  });
-  return {
-    address,
-    tell: (asked) =>
-      Promise.all(
-        [...threads].sort((a, b) => a.number - b.number).map((thread) => askFigures(thread, asked)),
-      ),
-    async drain() {
-      draining = true;
-      // Clients that one thread tells to leave come back at once, to the listener of another. So all stop listening
-      // before the first tells them, one that is only starting, too.
-      for (const thread of threads) tell(thread, { kind: "stop-listening" });
-      await until(() => [...threads].every(({ stopped }) => stopped));
-      for (const thread of threads) tell(thread, { kind: "drain" });
-      await until(() => [...threads].every(({ drained }) => drained));
-      for (const { worker } of threads) void worker.terminate();
-    },
-  };
+  /** A thread is gone. */
+  #end(thread: Thread, cause: string): void {
+    const { requestCells } = this.#shared;
+    if (this.#threads.delete(thread)) {
+      releasePending(this.#pending, thread.number);
+      if (requestCells) forgetThread(requestCells, thread.number);
+    }
+    for (const resolve of thread.told.values()) resolve(undefined);
+    this.#checkAgain();
+    thread.failed(new ServingThreadError(cause));
+    if (thread.state === "starting" || this.#isDraining) return;
+    this.#served.observe({ kind: "thread-died", role: "serving", cause });
+    void this.#replace();
+  }
+
+  async #replace(): Promise<void> {
+    const { observe } = this.#served;
+    const began = performance.now();
+    try {
+      await this.#start(this.address.port, "anybody");
+      observe({ kind: "thread-replaced", role: "serving", ms: Math.round(performance.now() - began) });
+    } catch (error) {
+      observe({ kind: "defect", where: "serving thread", error });
+      setTimeout(() => void (this.#isDraining || this.#replace()), RETRY_MS).unref();
+    }
+  }
+
+  #askFigures(thread: Thread, asked: CacheQuestion | undefined): Promise<ToldFigures> {
+    const question = this.#questions++;
+    return new Promise((resolve) => {
+      const answered = (figures: ThreadFigures | undefined): void => {
+        clearTimeout(timer);
+        thread.told.delete(question);
+        resolve({ number: thread.number, figures });
+      };
+      const timer = setTimeout(answered, FIGURES_MS, undefined);
+      thread.told.set(question, answered);
+      tell(thread, { kind: "tell", number: question, asked });
+    });
+  }
+
+  #checkAgain(): void {
+    for (const check of this.#waiting) check();
+  }
+
+  /** Resolves when all threads are so. */
+  #until(isSo: (thread: Thread) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (![...this.#threads].every(isSo)) return;
+        this.#waiting.delete(check);
+        resolve();
+      };
+      this.#waiting.add(check);
+      check();
+    });
+  }
 }
