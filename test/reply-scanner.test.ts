@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { createReplyScanner } from "../src/shared-limits/reply-scanner.ts";
+import { ReplyScanner } from "../src/shared-limits/reply-scanner.ts";
 
 const { reply } = fc.letrec<{ reply: string; item: string }>((tie) => ({
   reply: fc.oneof(
@@ -26,12 +26,12 @@ describe("what a counter server announces", () => {
     fc.assert(
       fc.property(fc.array(reply, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(30)), (replies, cuts) => {
         const bytes = Buffer.from(replies.join(""), "latin1");
-        const scan = createReplyScanner();
+        const scanner = new ReplyScanner();
         let announced = 0;
         for (let at = 0, turn = 0; at < bytes.length; turn++) {
           const chunk = bytes.subarray(at, at + 1 + (cuts[turn] ?? 7));
           at += chunk.length;
-          announced = scan(chunk);
+          announced = scanner.scan(chunk);
           assert.ok(announced <= bytes.length - at, `${announced} with ${bytes.length - at} to come`);
         }
         assert.equal(announced, 0);
@@ -47,8 +47,8 @@ describe("what a counter server announces", () => {
     ["$1073741824\r\nabc", 1_073_741_823],
   ] as const) {
     test(`is known at once: ${JSON.stringify(text)}`, () => {
-      const scan = createReplyScanner();
-      assert.ok(scan(Buffer.from(text)) >= least);
+      const scanner = new ReplyScanner();
+      assert.ok(scanner.scan(Buffer.from(text)) >= least);
     });
   }
 
@@ -68,7 +68,7 @@ describe("what a counter server announces", () => {
     ],
   ]) {
     test(`is no reply: ${JSON.stringify(text)}`, () => {
-      assert.equal(createReplyScanner()(Buffer.from(text)), Number.POSITIVE_INFINITY);
+      assert.equal(new ReplyScanner().scan(Buffer.from(text)), Number.POSITIVE_INFINITY);
     });
   }
 });

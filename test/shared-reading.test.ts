@@ -6,8 +6,9 @@ import { explainKey } from "../src/admin/explain-key.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { createSharedCounters, slotOf, usageOf } from "../src/auth/limit.ts";
 import { SharedLimitsKeeper } from "../src/shared-limits/keep-shared.ts";
-import { readShared, readTally, takeAlone } from "../src/shared-limits/leases.ts";
+import { readTally } from "../src/shared-limits/leases.ts";
 import { monotonic } from "../src/shared-limits/monotonic.ts";
+import { readShared, takeAlone } from "../src/shared-limits/permits.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
 import { createKeyState, grant, type KeyState } from "./support/grant.ts";
 

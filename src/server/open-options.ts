@@ -118,6 +118,24 @@ function checkRows(given: Readonly<Record<string, unknown>>, rows: readonly Sett
   return Object.fromEntries(named.map(([row, name]) => [name, checkOption(row, name, given[name])]));
 }
 
+/** The folder or URL of the snapshot, and the keys or the path of their file. */
+function checkPlaces(given: Readonly<Record<string, unknown>>): {
+  snapshot: string;
+  keys: string | unknown[];
+} {
+  const snapshot = snapshotOf(given.snapshot);
+  const keys = pathOf("keys", given.keys);
+  if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
+  if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
+  if (typeof snapshot !== "string" || snapshot === "") {
+    fail(`option "snapshot" must be the path of a folder, is ${kindOf(snapshot)}`);
+  }
+  if (!Array.isArray(keys) && (typeof keys !== "string" || keys === "")) {
+    fail(`option "keys" must be the path of a file or an array of keys, is ${kindOf(keys)}`);
+  }
+  return { snapshot, keys };
+}
+
 /**
  * Checks the options and makes settings of them.
  *
@@ -132,16 +150,7 @@ export function checkOptions(given: unknown, table: readonly Setting[]): Checked
   const names = ["snapshot", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
   checkNames(given, names, "option");
   const { threads, observe } = given;
-  const snapshot = snapshotOf(given.snapshot);
-  const keys = pathOf("keys", given.keys);
-  if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
-  if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
-  if (typeof snapshot !== "string" || snapshot === "") {
-    fail(`option "snapshot" must be the path of a folder, is ${kindOf(snapshot)}`);
-  }
-  if (!Array.isArray(keys) && (typeof keys !== "string" || keys === "")) {
-    fail(`option "keys" must be the path of a file or an array of keys, is ${kindOf(keys)}`);
-  }
+  const { snapshot, keys } = checkPlaces(given);
   if (threads !== undefined && typeof threads !== "boolean") {
     fail(`option "threads" must be a boolean, is ${kindOf(threads)}`);
   }

@@ -8,9 +8,18 @@
  * are wanted in all, so two of them are granted no more than one would be.
  */
 
-import { cellOf, countIn, countOf, mostIn, whole, windowIn } from "./cells.ts";
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
-import { type Leases, type Moment, shareOf } from "./leases.ts";
+import {
+  cellOf,
+  countIn,
+  countOf,
+  type Leases,
+  type Moment,
+  mostIn,
+  shareOf,
+  whole,
+  windowIn,
+} from "./leases.ts";
 
 /** Two clocks drift apart by less than this share of the time that passes. */
 const DRIFT = 2e-4;

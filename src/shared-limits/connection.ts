@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectSocket, type Socket } from "node:net";
 import { systemErrorText } from "../util/system-error.ts";
 import type { RedisTarget } from "./redis-url.ts";
-import { createReplyScanner } from "./reply-scanner.ts";
+import { ReplyScanner } from "./reply-scanner.ts";
 
 /** The package that this needs is not installed. */
 export class MissingClientError extends Error {
@@ -233,9 +233,9 @@ class ClientConnection implements Connection {
     });
     this.#socket ??= made;
     // Under TLS the bytes are encrypted, but that server has a trusted certificate.
-    const scan = this.#below === undefined ? createReplyScanner() : () => 0;
+    const scanner = this.#below === undefined ? new ReplyScanner() : undefined;
     // Added before the client's own listener.
-    this.#socket?.on("data", (chunk: Buffer) => this.#receive(chunk, scan(chunk)));
+    this.#socket?.on("data", (chunk: Buffer) => this.#receive(chunk, scanner?.scan(chunk) ?? 0));
     return connecting;
   }
 

@@ -13,8 +13,9 @@ import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";
 import { MissingClientError, type OpenConnection, openConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
-import { createLeases, type Leases, type Moment, readShared, readTally } from "./leases.ts";
+import { createLeases, type Leases, type Moment, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
+import { readShared } from "./permits.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
 

@@ -14,46 +14,47 @@ const BEGUN = /^(?:[*~>%$](?:-1?|\d{0,9}|1\d{9})|_|#.?|[-+:,].*)\r?$/;
 /** The shortest element, in bytes. */
 const ITEM_BYTES = 3;
 
-/**
- * Makes a scanner of one connection, to be given all of its bytes in order.
- *
- * @returns the scanner, which returns how many bytes at least are still to come by what was announced; Infinity when
- * something is no reply
- */
-export function createReplyScanner(): (chunk: Buffer) => number {
+/** Reads along what comes by one connection. */
+export class ReplyScanner {
   /** As much of a line as has come. */
-  let line = "";
+  #line = "";
   /** Bytes of a string that are still to come, with its line end. */
-  let skip = 0;
+  #skip = 0;
   /** Elements that are still to come. */
-  let items = 0;
-  let isBroken = false;
+  #items = 0;
+  #isBroken = false;
 
-  function endLine(): void {
-    const [whole, type, length = "0"] = LINE.exec(line.slice(0, -1)) ?? [];
-    isBroken = whole === undefined || !line.endsWith("\r");
-    line = "";
-    if (length === "-1") return;
-    if (type === "$") skip = Number(length) + 2;
-    else items += Number(length) * (type === "%" ? 2 : 1);
+  /**
+   * Takes the next bytes.
+   *
+   * @returns how many at least are still to come by what was announced; Infinity when something is no reply
+   */
+  scan(chunk: Buffer): number {
+    const text = chunk.toString("latin1");
+    for (let at = 0; at < text.length && !this.#isBroken; ) {
+      const skipped = Math.min(this.#skip, text.length - at);
+      this.#skip -= skipped;
+      at += skipped === 0 ? this.#readLine(text.slice(at)) : skipped;
+    }
+    return this.#isBroken ? Number.POSITIVE_INFINITY : this.#skip + ITEM_BYTES * this.#items;
   }
 
-  return (chunk) => {
-    const text = chunk.toString("latin1");
-    for (let at = 0; at < text.length && !isBroken; ) {
-      if (skip > 0) {
-        const skipped = Math.min(skip, text.length - at);
-        skip -= skipped;
-        at += skipped;
-        continue;
-      }
-      if (line === "") items = Math.max(0, items - 1);
-      const end = text.indexOf("\n", at);
-      line += text.slice(at, end < 0 ? text.length : end);
-      at = end < 0 ? text.length : end + 1;
-      if (end >= 0) endLine();
-      else isBroken = !BEGUN.test(line);
-    }
-    return isBroken ? Number.POSITIVE_INFINITY : skip + ITEM_BYTES * items;
-  };
+  /** Reads a line as far as it has come. @returns its length, or that of what has come */
+  #readLine(text: string): number {
+    if (this.#line === "") this.#items = Math.max(0, this.#items - 1);
+    const end = text.indexOf("\n");
+    this.#line += end < 0 ? text : text.slice(0, end);
+    if (end >= 0) this.#endLine();
+    else this.#isBroken = !BEGUN.test(this.#line);
+    return end < 0 ? text.length : end + 1;
+  }
+
+  #endLine(): void {
+    const [whole, type, length = "0"] = LINE.exec(this.#line.slice(0, -1)) ?? [];
+    this.#isBroken = whole === undefined || !this.#line.endsWith("\r");
+    this.#line = "";
+    if (length === "-1") return;
+    if (type === "$") this.#skip = Number(length) + 2;
+    else this.#items += Number(length) * (type === "%" ? 2 : 1);
+  }
 }

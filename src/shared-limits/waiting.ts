@@ -2,8 +2,9 @@
 
 import type { Quota } from "../auth/limit.ts";
 import type { SharedCount, ThreadCount } from "../auth/shared.ts";
-import { type Leases, type Moment, type Taking, takeAlone, takePermit, WAITED } from "./leases.ts";
+import { type Leases, type Moment, WAITED } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
+import { type Taking, takeAlone, takePermit } from "./permits.ts";
 
 /** How long a request waits for a permit, in milliseconds. */
 export const WAIT_MS = 45;

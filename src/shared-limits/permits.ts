@@ -1,0 +1,236 @@
+/**
+ * Taking permits, and reading how many are left.
+ *
+ * Windows are those of the server's clock. An answer says how long the window
+ * still lasts. That is measured by a monotonic clock, from when the question was
+ * sent, so permits expire no later than the window ends. Then the server is asked
+ * again: it may say that they are still good.
+ *
+ * The last permit that is held is taken only after a new answer, unless the
+ * server has none left. So no caller is told that nothing remains while others
+ * would still be let through.
+ */
+
+import { type Quota, windowAt } from "../auth/limit.ts";
+import type { SharedQuota } from "../auth/shared.ts";
+import {
+  ALONE,
+  cellOf,
+  countIn,
+  type Leases,
+  type Moment,
+  mostIn,
+  REFUSED,
+  shareOf,
+  whole,
+  windowIn,
+} from "./leases.ts";
+
+/** One key as {@link readHeld} saw it. */
+interface Held {
+  /** Window of the permits, and how many were leased in it. */
+  leased: number;
+  permits: number;
+  /** Whether they are of the window that is running. */
+  isGood: boolean;
+  /** As in `Leases`. */
+  rest: number;
+  asked: number;
+  /** The counter's cell, its window, and the requests that it counts. */
+  cell: bigint;
+  newest: number;
+  count: number;
+}
+
+/** Made once: an object would be garbage at each request. */
+const held: Held = {
+  ...{ leased: 0, permits: 0, isGood: false, rest: 0.5, asked: 0.5 },
+  ...{ cell: 0n, newest: 0, count: 0 },
+};
+
+/** Reads what is held of a key, all of it from one answer. @returns the same object each time */
+function readHeld(leases: Leases, slot: number, { mono, wall }: Moment): Held {
+  const { permits, counters } = leases;
+  const { cells, split } = counters;
+  let lease: bigint;
+  do {
+    lease = Atomics.load(permits, slot);
+    held.isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
+    held.asked = leases.limits[slot]!;
+    held.rest = leases.rest[slot]!;
+    // It belongs together only if no other answer came meanwhile.
+  } while (Atomics.load(permits, slot) !== lease);
+  whole[0] = lease;
+  held.leased = windowIn(split);
+  held.permits = countIn(split);
+  held.cell = Atomics.load(cells, slot);
+  whole[0] = held.cell;
+  held.newest = windowIn(split);
+  held.count = countIn(split);
+  return held;
+}
+
+function usedIn({ newest, count }: Held, window: number): number {
+  return newest === window ? count : 0;
+}
+
+/** Counts a request, unless another was counted since {@link readHeld}. @returns whether it was counted */
+function countOne({ counters }: Leases, slot: number, window: number, used: number): boolean {
+  const next = cellOf(counters.split, window, used + 1);
+  return Atomics.compareExchange(counters.cells, slot, held.cell, next) === held.cell;
+}
+
+/** What a caller is told: no more than before in this window. */
+function tell({ told, counters }: Leases, slot: number, window: number, remaining: number): number {
+  const { split } = counters;
+  const most = Math.min(remaining, mostIn(split));
+  for (;;) {
+    const cell = Atomics.load(told, slot);
+    whole[0] = cell;
+    const before = windowIn(split);
+    if (before > window) return 0;
+    if (before === window) {
+      const least = countIn(split);
+      if (least <= most) return least;
+    }
+    if (Atomics.compareExchange(told, slot, cell, cellOf(split, window, most)) === cell) return most;
+  }
+}
+
+function refuse(leases: Leases, slot: number, limit: number, window: number): Quota {
+  const remaining = tell(leases, slot, window, 0);
+  const reset = (window + 1) * leases.counters.windowSeconds;
+  return { passed: false, limit, remaining, reset, clockMs: leases.clock[0]! };
+}
+
+function pass(leases: Leases, slot: number, limit: number, window: number, remaining: number): Quota {
+  const reset = (window + 1) * leases.counters.windowSeconds;
+  return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
+}
+
+/** How a permit is taken. */
+export interface Taking {
+  /** Whether the last question was sent after the request had come, so that its answer holds for this request. */
+  readonly isFresh: boolean;
+  /** Called when the key runs out of permits; must not throw. */
+  readonly askAhead: (slot: number, limit: number) => void;
+}
+
+/** What becomes of a request by what is held of its key. */
+function judge(limit: number, isFresh: boolean): "ask" | "alone" | "refuse" | "pass" {
+  const { isGood, asked, rest, leased, newest } = held;
+  // Where the limit is another, the keys were loaded again.
+  if (!isFresh && (!isGood || Math.abs(asked) !== limit)) return "ask";
+  // Counted alone in a window that the server has not reached.
+  if (newest > leased) return "alone";
+  const used = usedIn(held, leased);
+  const free = freeIn(held, limit);
+  const isLast = rest === 0 && Math.abs(asked) === limit;
+  if (free <= 0) return isLast || used >= limit ? "refuse" : "ask";
+  return free > 1 || isLast || isFresh || used + 1 >= limit ? "pass" : "ask";
+}
+
+/** Permits that are held and not used. */
+function freeIn({ asked, permits, leased }: Held, limit: number): number {
+  return (asked < 0 ? 0 : Math.min(permits, limit)) - usedIn(held, leased);
+}
+
+/** Refuses a request, and asks whether there is still nothing left when that was said too long ago. */
+function refuseHeld(
+  leases: Leases,
+  slot: number,
+  limit: number,
+  { mono }: Moment,
+  askAhead: Taking["askAhead"],
+): Quota {
+  if (mono >= leases.recheck[slot]! && usedIn(held, held.leased) < limit) askAhead(slot, limit);
+  return refuse(leases, slot, limit, held.leased);
+}
+
+/**
+ * Counts one request against the permits that are held.
+ *
+ * @returns undefined when the server must be asked first
+ */
+export function takePermit(
+  leases: Leases,
+  slot: number,
+  limit: number,
+  moment: Moment,
+  { isFresh, askAhead }: Taking,
+): Quota | undefined {
+  for (;;) {
+    const { leased: window, rest } = readHeld(leases, slot, moment);
+    const verdict = judge(limit, isFresh);
+    if (verdict === "ask") return undefined;
+    if (verdict === "alone") return takeAlone(leases, slot, limit, moment);
+    if (verdict === "refuse") return refuseHeld(leases, slot, limit, moment, askAhead);
+    const used = usedIn(held, window);
+    const free = freeIn(held, limit);
+    if (!countOne(leases, slot, window, used)) continue;
+    if (free <= leases.askBelow[slot]!) askAhead(slot, limit);
+    const remaining = Math.min(free - 1 + (isFresh ? rest : 0), limit - used - 1);
+    return pass(leases, slot, limit, window, remaining);
+  }
+}
+
+/** Permits that can be used while the server cannot be asked: those leased under a higher limit may be beyond this one. */
+function usableIn({ leased, permits, isGood, asked }: Held, window: number, limit: number): number {
+  return window === leased && isGood && asked >= 0 && asked <= limit ? Math.min(permits, limit) : 0;
+}
+
+/** Requests of a window that pass while the server cannot be asked: no more than it had left when it answered last. */
+function mostAlone(leases: Leases, { leased, permits, rest }: Held, window: number, limit: number): number {
+  const share = shareOf(leases, limit);
+  return window === leased ? Math.min(share, Math.min(permits, limit) + rest) : share;
+}
+
+/** The window that is counted in while the server cannot be asked. */
+function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: Held, wall: number): number {
+  return Math.max(newest, leased, isGood ? 0 : windowAt(counters, wall + clock[0]!));
+}
+
+/**
+ * Counts one request while the server cannot be asked: against the permits that
+ * are held, then against this replica's share of the window, what it used of
+ * that before included.
+ */
+export function takeAlone(leases: Leases, slot: number, limit: number, moment: Moment): Quota {
+  for (;;) {
+    readHeld(leases, slot, moment);
+    const window = windowAlone(leases, held, moment.wall);
+    const used = usedIn(held, window);
+    const usable = usableIn(held, window, limit);
+    const most = Math.max(usable, mostAlone(leases, held, window, limit));
+    if (used >= most) {
+      Atomics.add(leases.tally, REFUSED, 1n);
+      return refuse(leases, slot, limit, window);
+    }
+    if (!countOne(leases, slot, window, used)) continue;
+    if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
+    return pass(leases, slot, limit, window, most - used - 1);
+  }
+}
+
+/**
+ * Reads what is left of a key's limit, and takes nothing. Right after a question to the server this is what a request
+ * would get; else it is what the server said last, and before it was asked the whole limit.
+ */
+export function readShared(leases: Leases, slot: number, limit: number, moment: Moment): SharedQuota {
+  const { counters, clock } = leases;
+  const { windowSeconds } = counters;
+  const { newest, leased, isGood, asked, permits, rest } = readHeld(leases, slot, moment);
+  if (Atomics.load(leases.away, slot) !== 0 || newest > leased) {
+    const window = windowAlone(leases, held, moment.wall);
+    const used = usedIn(held, window);
+    const most = Math.max(usableIn(held, window, limit), mostAlone(leases, held, window, limit));
+    const reset = (window + 1) * windowSeconds;
+    return { counted: "alone", used, remaining: Math.max(0, most - used), reset };
+  }
+  const window = isGood ? leased : windowAt(counters, moment.wall + clock[0]!);
+  const used = usedIn(held, window);
+  const known = asked < 0 ? 0 : Math.max(0, Math.min(permits, limit) - used);
+  const isKnown = isGood && Math.abs(asked) === limit;
+  const remaining = Math.max(0, isKnown ? Math.min(known + rest, limit - used) : limit - used);
+  return { counted: "shared", used: limit - remaining, remaining, reset: (window + 1) * windowSeconds };
+}
