@@ -69,7 +69,7 @@ async function follow(t: TestContext, folder: string) {
   };
   const observe = (observation: Observation): void => void seen.push(observation);
   const keeper = await SnapshotKeeper.open({ folder, load, allowShrink: false, observe, events }, () => {});
-  t.after(keeper.close);
+  t.after(() => keeper.close());
   keeper.watch(WATCH_MS);
   const looks = async (count: number): Promise<void> => {
     const from = state.confirmed;

@@ -53,7 +53,7 @@ describe("a load that dies", () => {
       return isDying ? Promise.resolve(DIED) : real(...call);
     };
     const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
-    t.after(keeper.close);
+    t.after(() => keeper.close());
     const pauses = (): (number | undefined)[] =>
       seen.flatMap((one) => (one.kind === "snapshot-refused" ? [one.retryMs] : []));
 
@@ -138,7 +138,7 @@ test("an old generation is let go when the new one was handed out, and not befor
   const keeper = await SnapshotKeeper.open(watched(where, load, []), () => {
     retiredBefore = [...retired];
   });
-  t.after(keeper.close);
+  t.after(() => keeper.close());
   const first = keeper.current().store.id;
   cpSync(other, where, { recursive: true });
   await keeper.reload();

@@ -433,7 +433,7 @@ test("a reload of a bad prepared file, or of one that lost most rows, changes no
     { folder: served, load: createLocalLoader(0), allowShrink: false, observe: (one) => void seen.push(one) },
     () => undefined,
   );
-  t.after(keeper.close);
+  t.after(() => keeper.close());
   const id = keeper.current().store.id;
   const put = async (bytes: Buffer): Promise<Observation[]> => {
     writeFileSync(join(root, "new"), bytes);

@@ -26,7 +26,7 @@ test("progress is told at the start and not in a reload, when it would wake the 
     { folder: snapshot(1), load, allowShrink: true, onProgress: () => {}, observe: observeNothing },
     () => {},
   );
-  t.after(keeper.close);
+  t.after(() => keeper.close());
   cpSync(snapshot(2), snapshot(1), { recursive: true });
   await keeper.reload();
   assert.deepEqual(

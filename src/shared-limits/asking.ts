@@ -10,11 +10,11 @@
 
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
 import {
+  type Clocks,
   cellOf,
   countIn,
   countOf,
   type Leases,
-  type Moment,
   mostIn,
   shareOf,
   whole,
@@ -38,7 +38,7 @@ export type Notify = (slot: number, sent: number | undefined) => void;
 
 /** What this needs of the rest of the program; simulations bring their own. */
 export interface AskingHost {
-  readonly now: () => Moment;
+  readonly now: () => Clocks;
   /**
    * Asks the server once.
    *
@@ -135,7 +135,7 @@ function takeAnswer(
   slot: number,
   limit: number,
   { window, total, rest, msLeft }: LeaseAnswer,
-  { sent, mono, wall }: Moment & { readonly sent: number },
+  { sent, mono, wall }: Clocks & { readonly sent: number },
 ): void {
   const { permits, counters } = leases;
   const { split, windowSeconds } = counters;

@@ -13,7 +13,7 @@ import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";
 import { MissingClientError, type OpenConnection, openConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
-import { createLeases, type Leases, type Moment, readTally } from "./leases.ts";
+import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import { readShared } from "./permits.ts";
 import type { RedisTarget } from "./redis-url.ts";
@@ -47,7 +47,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-const now = (): Moment => ({ mono: monotonic(), wall: Date.now() });
+const now = (): Clocks => ({ mono: monotonic(), wall: Date.now() });
 
 /** What a keeper needs of a {@link CounterServer}. */
 type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "release" | "close">;

@@ -47,8 +47,8 @@ export interface Leases {
   readonly denies: boolean;
 }
 
-/** One moment by both clocks, in milliseconds: by the monotonic one, and since the epoch. */
-export interface Moment {
+/** What both clocks show at one moment, in milliseconds: the monotonic one, and the wall clock since the epoch. */
+export interface Clocks {
   readonly mono: number;
   readonly wall: number;
 }

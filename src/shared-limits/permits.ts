@@ -15,10 +15,10 @@ import { type Quota, windowAt } from "../auth/limit.ts";
 import type { SharedQuota } from "../auth/shared.ts";
 import {
   ALONE,
+  type Clocks,
   cellOf,
   countIn,
   type Leases,
-  type Moment,
   mostIn,
   REFUSED,
   shareOf,
@@ -49,7 +49,7 @@ const held: Held = {
 };
 
 /** Reads what is held of a key, all of it from one answer. @returns the same object each time */
-function readHeld(leases: Leases, slot: number, { mono, wall }: Moment): Held {
+function readHeld(leases: Leases, slot: number, { mono, wall }: Clocks): Held {
   const { permits, counters } = leases;
   const { cells, split } = counters;
   let lease: bigint;
@@ -140,7 +140,7 @@ function refuseHeld(
   leases: Leases,
   slot: number,
   limit: number,
-  { mono }: Moment,
+  { mono }: Clocks,
   askAhead: Taking["askAhead"],
 ): Quota {
   if (mono >= leases.recheck[slot]! && usedIn(held, held.leased) < limit) askAhead(slot, limit);
@@ -156,7 +156,7 @@ export function takePermit(
   leases: Leases,
   slot: number,
   limit: number,
-  moment: Moment,
+  moment: Clocks,
   { isFresh, askAhead }: Taking,
 ): Quota | undefined {
   for (;;) {
@@ -195,7 +195,7 @@ function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: He
  * are held, then against this replica's share of the window, what it used of
  * that before included.
  */
-export function takeAlone(leases: Leases, slot: number, limit: number, moment: Moment): Quota {
+export function takeAlone(leases: Leases, slot: number, limit: number, moment: Clocks): Quota {
   for (;;) {
     readHeld(leases, slot, moment);
     const window = windowAlone(leases, held, moment.wall);
@@ -216,7 +216,7 @@ export function takeAlone(leases: Leases, slot: number, limit: number, moment: M
  * Reads what is left of a key's limit, and takes nothing. Right after a question to the server this is what a request
  * would get; else it is what the server said last, and before it was asked the whole limit.
  */
-export function readShared(leases: Leases, slot: number, limit: number, moment: Moment): SharedQuota {
+export function readShared(leases: Leases, slot: number, limit: number, moment: Clocks): SharedQuota {
   const { counters, clock } = leases;
   const { windowSeconds } = counters;
   const { newest, leased, isGood, asked, permits, rest } = readHeld(leases, slot, moment);

@@ -2,7 +2,7 @@
 
 import type { Quota } from "../auth/limit.ts";
 import type { SharedCount, ThreadCount } from "../auth/shared.ts";
-import { type Leases, type Moment, WAITED } from "./leases.ts";
+import { type Clocks, type Leases, WAITED } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import { type Taking, takeAlone, takePermit } from "./permits.ts";
 
@@ -35,7 +35,7 @@ export interface WaitingHost {
 interface Waiter {
   readonly limit: number;
   /** When it came. */
-  readonly at: Moment;
+  readonly at: Clocks;
   readonly settle: (quota: Quota) => void;
   stopTimers: () => void;
 }
@@ -102,7 +102,7 @@ export class WaitingRequests implements SharedCount {
       this.#host.ask(slot, limit, this.#queues.get(slot)?.length ?? 0);
   }
 
-  #now({ at }: Waiter): Moment {
+  #now({ at }: Waiter): Clocks {
     const mono = this.#host.mono();
     return { mono, wall: at.wall + mono - at.mono };
   }
@@ -116,7 +116,7 @@ export class WaitingRequests implements SharedCount {
     );
   }
 
-  #wait(slot: number, limit: number, at: Moment): Promise<Quota> {
+  #wait(slot: number, limit: number, at: Clocks): Promise<Quota> {
     Atomics.add(this.#leases.tally, WAITED, 1n);
     return new Promise((settle) => {
       const waiter: Waiter = { limit, at, settle, stopTimers: ignore };
