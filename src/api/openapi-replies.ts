@@ -85,23 +85,11 @@ function envelopeSchema({ reply, parameters }: Route): Json {
 }
 
 /** Errors that every operation can answer, judged in this order. */
-const EVERYWHERE = [
-  "badRequest",
-  "bodyNotAllowed",
-  "timeout",
-  "expectation",
-  "headTooLarge",
-  "noToken",
-  "tokenFormat",
-  "apiKeyUnknown",
-  "apiKeyInactive",
-  "apiKeyExpired",
-  "cliTokenUnknown",
-  "cliTokenExpired",
-  "rateLimited",
-  "snapshotChanged",
-  "internal",
-] as const satisfies readonly FaultName[];
+const EVERYWHERE: readonly FaultName[] = [
+  ...BARE_FAULTS,
+  ...(["noToken", "tokenFormat", "apiKeyUnknown", "apiKeyInactive", "apiKeyExpired"] as const),
+  ...(["cliTokenUnknown", "cliTokenExpired", "rateLimited", "snapshotChanged", "internal"] as const),
+];
 
 /** What stands in the head of errors of one status beside the type of their bodies. */
 function faultHeaders(status: number, faults: readonly FaultName[]): Json {

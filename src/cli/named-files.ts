@@ -59,6 +59,17 @@ async function placeOf(path: string): Promise<Place | undefined> {
   return file === undefined || folder === undefined ? undefined : { file, folder, base: basename(real) };
 }
 
+/** Why a place cannot be written that another name may lead to. */
+function problemOf(
+  place: Place | undefined,
+  other: { readonly name: string; readonly place: Place | undefined },
+): string | undefined {
+  if (place === undefined || other.place === undefined) return undefined;
+  if (other.place.file === place.file) return `is the same file as ${other.name}`;
+  const isInside = other.place.file === place.folder && OF_SNAPSHOTS.has(place.base);
+  return isInside ? `would be a file of the snapshot in ${other.name}` : undefined;
+}
+
 /**
  * Refuses settings that would have one file written that another setting names, however the two spell it.
  *
@@ -75,14 +86,10 @@ export async function refuseSameFiles(
   const placed = await Promise.all(
     all.map(async (named) => ({ ...named, place: await placeOf(named.path) })),
   );
-  for (const { name, path, isWritten, place } of placed) {
-    if (!isWritten || place === undefined) continue;
+  for (const written of placed.filter(({ isWritten }) => isWritten)) {
     for (const other of placed) {
-      if (other.name === name || other.place === undefined) continue;
-      if (other.place.file === place.file)
-        throw new UsageError(`${name}: is the same file as ${other.name}: ${path}`);
-      if (other.place.file === place.folder && OF_SNAPSHOTS.has(place.base))
-        throw new UsageError(`${name}: would be a file of the snapshot in ${other.name}: ${path}`);
+      const problem = other.name === written.name ? undefined : problemOf(written.place, other);
+      if (problem !== undefined) throw new UsageError(`${written.name}: ${problem}: ${written.path}`);
     }
   }
 }

@@ -79,33 +79,30 @@ export function positionalsOf({ usage }: { readonly usage: string }): string[] {
 type Given = string | string[] | undefined;
 
 /**
- * Puts values behind their flags where parseArgs needs that: of every boolean, which it cannot leave out (`--cors off`,
- * `--cors` and `--no-cors`), and numbers below zero, which it would take for flags.
+ * Puts values into the words of their flags where parseArgs needs that: of every boolean, which it cannot leave out
+ * (`--cors off`, `--cors` and `--no-cors`), and numbers below zero, which it would take for flags.
  *
  * @param takesWords whether the command takes words beside its settings; then only a boolean's words are its value
  */
 function attachValues(args: readonly string[], settings: readonly Setting[], takesWords: boolean): string[] {
   const isBoolean = (flag: string): boolean =>
     settings.some((setting) => setting.flag === flag && setting.kind === "flag");
+  const isValue = (word: string): boolean =>
+    !word.startsWith("-") && (!takesWords || readBoolean(word) !== undefined);
+  const end = args.indexOf("--");
+  const words = end < 0 ? args : args.slice(0, end);
   const given: string[] = [];
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at]!;
-    if (arg === "--") return [...given, ...args.slice(at)];
+  for (let at = 0; at < words.length; at++) {
+    const arg = words[at]!;
+    // "--" ends the settings, so that it may not be a value.
+    const next = words[at + 1] ?? "-";
     const flag = arg.startsWith("--") ? arg.slice(2) : "";
-    if (isBoolean(flag)) {
-      const next = args[at + 1] ?? "-";
-      const isValue = !next.startsWith("-") && (!takesWords || readBoolean(next) !== undefined);
-      if (isValue) at++;
-      given.push(`--${flag}=${isValue ? next : "on"}`);
-    } else if (flag.startsWith("no-") && isBoolean(flag.slice(3))) {
-      given.push(`--${flag.slice(3)}=off`);
-    } else if (flag !== "" && !flag.includes("=") && /^-\d/.test(args[at + 1] ?? "")) {
-      given.push(`${arg}=${args[++at]}`);
-    } else {
-      given.push(arg);
-    }
+    if (isBoolean(flag)) given.push(`${arg}=${isValue(next) ? words[++at] : "on"}`);
+    else if (flag.startsWith("no-") && isBoolean(flag.slice(3))) given.push(`--${flag.slice(3)}=off`);
+    else if (flag !== "" && !flag.includes("=") && /^-\d/.test(next)) given.push(`${arg}=${words[++at]}`);
+    else given.push(arg);
   }
-  return given;
+  return [...given, ...args.slice(words.length)];
 }
 
 /** What is wrong with the arguments, in a sentence. */

@@ -7,118 +7,76 @@
 import type { Scope } from "./model.ts";
 
 /** One error: HTTP status, the text under `error`, and when it is sent. */
-export interface Fault {
+interface Fault {
   readonly status: number;
   readonly message: string;
   readonly when: string;
 }
 
+const fault = (status: number, message: string, when: string): Fault => ({ status, message, when });
+
 /** The table of errors, in the order in which they are judged. */
 export const FAULTS = {
-  badRequest: {
-    status: 400,
-    message: "Bad request",
-    when: "The bytes sent are not valid HTTP, or an HTTP/1.1 request has no single `Host`.",
-  },
-  bodyNotAllowed: {
-    status: 400,
-    message: "Request body not allowed",
-    when: "A GET or HEAD request has a body.",
-  },
-  headTooLarge: {
-    status: 431,
-    message: "Request header fields too large",
-    when: "The request head exceeds 16 KiB or has more than 64 headers.",
-  },
-  timeout: {
-    status: 408,
-    message: "Request timeout",
-    when: "The request did not arrive in time.",
-  },
-  expectation: {
-    status: 417,
-    message: "Expectation failed",
-    when: "`Expect` asks for anything but `100-continue`.",
-  },
-  notFound: { status: 404, message: "Not found", when: "The path does not exist." },
-  methodNotAllowed: {
-    status: 405,
-    message: "Method not allowed",
-    when: "The path exists, but the method is not GET, HEAD or OPTIONS.",
-  },
-  noToken: { status: 401, message: "Authentication required", when: "There is no `Authorization` header." },
-  tokenFormat: {
-    status: 401,
-    message: "Invalid token format",
-    when: "The header is not `Bearer` followed by a token with a known prefix.",
-  },
-  apiKeyUnknown: { status: 401, message: "Invalid API key", when: "No such API key." },
-  apiKeyInactive: { status: 401, message: "API key is deactivated", when: "The API key was disabled." },
-  apiKeyExpired: {
-    status: 401,
-    message: "API key has expired",
-    when: "The API key has passed its expiry time.",
-  },
-  cliTokenUnknown: {
-    status: 401,
-    message: "Invalid CLI token",
-    when: "No such CLI token, or it was disabled.",
-  },
-  cliTokenExpired: {
-    status: 401,
-    message: "CLI token has expired",
-    when: "The CLI token has passed its expiry time.",
-  },
-  rateLimited: {
-    status: 429,
-    message: "Rate limit exceeded",
-    when: "The API key has used all its requests in this window.",
-  },
-  scopeWorlds: {
-    status: 403,
-    message: "Insufficient scope. Required: read:worlds",
-    when: "The API key lacks `read:worlds`.",
-  },
-  scopeUsers: {
-    status: 403,
-    message: "Insufficient scope. Required: read:users",
-    when: "The API key lacks `read:users`.",
-  },
-  scopeInstances: {
-    status: 403,
-    message: "Insufficient scope. Required: read:instances",
-    when: "The API key lacks `read:instances`.",
-  },
-  noQuery: {
-    status: 400,
-    message: 'Query parameter "q" is required',
-    when: "`q` is missing or has nothing to search for.",
-  },
-  worldMissing: { status: 404, message: "World not found", when: "No visible world has this id." },
-  userMissing: { status: 404, message: "User not found", when: "No user has this id." },
-  instanceMissing: { status: 404, message: "Instance not found", when: "No visible instance has this id." },
-  busy: {
-    status: 503,
-    message: "Server is busy",
-    when: "Too many searches are waiting, in total or for this key. Send it again after the seconds in `Retry-After`.",
-  },
-  closed: {
-    status: 503,
-    message: "Server is closed",
-    when: "The program that embeds orrery has closed it.",
-  },
-  snapshotChanged: {
-    status: 412,
-    message: "Snapshot has changed",
-    when: "`If-Match` names a generation other than the one being served.",
-  },
-  internal: { status: 500, message: "Internal server error", when: "A defect; the log has the details." },
-} as const satisfies Record<string, Fault>;
+  badRequest: fault(
+    400,
+    "Bad request",
+    "The bytes sent are not valid HTTP, or an HTTP/1.1 request has no single `Host`.",
+  ),
+  bodyNotAllowed: fault(400, "Request body not allowed", "A GET or HEAD request has a body."),
+  headTooLarge: fault(
+    431,
+    "Request header fields too large",
+    "The request head exceeds 16 KiB or has more than 64 headers.",
+  ),
+  timeout: fault(408, "Request timeout", "The request did not arrive in time."),
+  expectation: fault(417, "Expectation failed", "`Expect` asks for anything but `100-continue`."),
+  notFound: fault(404, "Not found", "The path does not exist."),
+  methodNotAllowed: fault(
+    405,
+    "Method not allowed",
+    "The path exists, but the method is not GET, HEAD or OPTIONS.",
+  ),
+  noToken: fault(401, "Authentication required", "There is no `Authorization` header."),
+  tokenFormat: fault(
+    401,
+    "Invalid token format",
+    "The header is not `Bearer` followed by a token with a known prefix.",
+  ),
+  apiKeyUnknown: fault(401, "Invalid API key", "No such API key."),
+  apiKeyInactive: fault(401, "API key is deactivated", "The API key was disabled."),
+  apiKeyExpired: fault(401, "API key has expired", "The API key has passed its expiry time."),
+  cliTokenUnknown: fault(401, "Invalid CLI token", "No such CLI token, or it was disabled."),
+  cliTokenExpired: fault(401, "CLI token has expired", "The CLI token has passed its expiry time."),
+  rateLimited: fault(429, "Rate limit exceeded", "The API key has used all its requests in this window."),
+  scopeWorlds: fault(403, "Insufficient scope. Required: read:worlds", "The API key lacks `read:worlds`."),
+  scopeUsers: fault(403, "Insufficient scope. Required: read:users", "The API key lacks `read:users`."),
+  scopeInstances: fault(
+    403,
+    "Insufficient scope. Required: read:instances",
+    "The API key lacks `read:instances`.",
+  ),
+  noQuery: fault(400, 'Query parameter "q" is required', "`q` is missing or has nothing to search for."),
+  worldMissing: fault(404, "World not found", "No visible world has this id."),
+  userMissing: fault(404, "User not found", "No user has this id."),
+  instanceMissing: fault(404, "Instance not found", "No visible instance has this id."),
+  busy: fault(
+    503,
+    "Server is busy",
+    "Too many searches are waiting, in total or for this key. Send it again after the seconds in `Retry-After`.",
+  ),
+  closed: fault(503, "Server is closed", "The program that embeds orrery has closed it."),
+  snapshotChanged: fault(
+    412,
+    "Snapshot has changed",
+    "`If-Match` names a generation other than the one being served.",
+  ),
+  internal: fault(500, "Internal server error", "A defect; the log has the details."),
+} as const;
 
 /** Name of an error in {@link FAULTS}. */
 export type FaultName = keyof typeof FAULTS;
 
-/** Errors of what is no request of any operation yet. They are judged first, and carry neither CORS headers nor those of a limit. */
+/** Errors of input that is no request of an operation yet. They are judged first, and carry neither CORS headers nor those of a limit. */
 export const BARE_FAULTS: readonly FaultName[] = [
   "badRequest",
   "bodyNotAllowed",

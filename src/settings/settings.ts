@@ -107,6 +107,15 @@ export const KEEP = {
 /** The row of all commands whose result can be JSON. */
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
+const TIMEOUT = { kind: "number", value: "SECONDS", min: 0.1, max: 3600, commands: SERVING } as const;
+
+const PREFIX = {
+  isOption: true,
+  kind: "text",
+  value: "TEXT",
+  commands: [...SERVING, "keys create", "keys rotate"],
+} as const;
+
 /** Fields of the access log that are written where they are asked for. */
 const ACCESS_FIELDS = ["query", "userAgent"] as const;
 
@@ -233,24 +242,8 @@ export const CORE_SETTINGS = [
     meaning: "How many versions to go back.",
     commands: ["rollback"],
   },
-  {
-    flag: "api-key-prefix",
-    isOption: true,
-    kind: "text",
-    value: "TEXT",
-    default: "svc_sk_",
-    meaning: "Prefix of every API key.",
-    commands: [...SERVING, "keys create", "keys rotate"],
-  },
-  {
-    flag: "cli-token-prefix",
-    isOption: true,
-    kind: "text",
-    value: "TEXT",
-    default: "svcx_",
-    meaning: "Prefix of every CLI token.",
-    commands: [...SERVING, "keys create", "keys rotate"],
-  },
+  { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
+  { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
   {
     flag: "search-cache-bytes",
     isOption: true,
@@ -361,54 +354,35 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...TIMEOUT,
     flag: "headers-timeout",
-    kind: "number",
-    value: "SECONDS",
     default: "10",
-    min: 0.1,
-    max: 3600,
     meaning: "Time allowed for the head of a request to arrive, capped at that of `--request-timeout`.",
-    commands: SERVING,
   },
   {
+    ...TIMEOUT,
     flag: "request-timeout",
-    kind: "number",
-    value: "SECONDS",
     default: "15",
-    min: 0.1,
-    max: 3600,
     meaning: "Time allowed for a whole request to arrive.",
-    commands: SERVING,
   },
   {
+    ...TIMEOUT,
     flag: "timeout-check-interval",
-    kind: "number",
-    value: "SECONDS",
     default: "2",
     min: 0.05,
-    max: 3600,
     meaning: "Longest time between two looks at the timeouts; at most a second with `--http direct`.",
-    commands: SERVING,
   },
   {
+    ...TIMEOUT,
     flag: "keep-alive-timeout",
-    kind: "number",
-    value: "SECONDS",
     default: "65",
-    min: 0.1,
-    max: 3600,
     meaning: "How long an idle connection is kept open.",
-    commands: SERVING,
   },
   {
+    ...TIMEOUT,
     flag: "socket-timeout",
-    kind: "number",
-    value: "SECONDS",
     default: "30",
-    min: 0.1,
-    max: 3600,
     meaning: "How long a connection with a request in progress may be inactive.",
-    commands: SERVING,
   },
   {
     flag: "max-head-bytes",
@@ -669,34 +643,32 @@ export function defaultsOf(table: readonly Setting[]): Defaults {
 /** The defaults of the settings of the core. */
 export const CORE_DEFAULTS = defaultsOf(CORE_SETTINGS) as Omit<CoreValues<"serve">, "snapshot" | "keys">;
 
-/**
- * Checks one value against its row.
- *
- * @returns what is wrong with it, or undefined
- */
+function problemWithNumber(setting: Setting, value: string): string | undefined {
+  const { kind, min = 0, max = Number.MAX_SAFE_INTEGER, choices = [] } = setting;
+  const shape = kind === "integer" ? /^\d+$/ : /^\d+(\.\d+)?$/;
+  const number = Number(value);
+  if ((shape.test(value) && number >= min && number <= max) || choices.includes(value)) return undefined;
+  const words = choices.map((word) => `${word} or `).join("");
+  const what = `${words}${kind === "integer" ? "a whole number" : "a number"}`;
+  return max === Number.MAX_SAFE_INTEGER
+    ? `must be ${what} of at least ${min}`
+    : `must be ${what} from ${min} to ${max}`;
+}
+
+/** Checks one value against its row. @returns what is wrong with it, or undefined */
 export function problemWith(setting: Setting, value: string): string | undefined {
-  switch (setting.kind) {
+  const { kind, choices = [], problem } = setting;
+  switch (kind) {
     case "integer":
-    case "number": {
-      const shape = setting.kind === "integer" ? /^\d+$/ : /^\d+(\.\d+)?$/;
-      const number = Number(value);
-      const { min = 0, max = Number.MAX_SAFE_INTEGER, choices = [] } = setting;
-      if ((shape.test(value) && number >= min && number <= max) || choices.includes(value)) return undefined;
-      const words = choices.map((word) => `${word} or `).join("");
-      const what = `${words}${setting.kind === "integer" ? "a whole number" : "a number"}`;
-      return max === Number.MAX_SAFE_INTEGER
-        ? `must be ${what} of at least ${min}`
-        : `must be ${what} from ${min} to ${max}`;
-    }
+    case "number":
+      return problemWithNumber(setting, value);
     case "choice":
-      return setting.choices?.includes(value)
-        ? undefined
-        : `must be one of ${setting.choices?.join(", ") ?? ""}`;
+      return choices.includes(value) ? undefined : `must be one of ${choices.join(", ")}`;
     case "flag":
       return readBoolean(value) === undefined ? "must be on or off" : undefined;
     case "text":
     case "list":
-      return value.trim() === "" ? "must not be empty" : setting.problem?.(value);
+      return value.trim() === "" ? "must not be empty" : problem?.(value);
   }
 }
 
