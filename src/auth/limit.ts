@@ -8,22 +8,16 @@
  * A counter belongs to a key's id, not to the key's record: reloading keys or
  * snapshots keeps the count.
  *
- * Window and count of a key are the upper and the lower bits of one 64-bit
- * cell, and a cell is changed by compare-and-exchange alone. Each exchange makes
- * its number larger: it adds one to the count, or begins a newer window with a
- * count of one. So no number comes back, and of the threads that have read the
- * same one only one can store the next; the others read again. Hence
- * - in each window the counts 1, 2, 3 … are stored once each, by the requests
- *   that pass: never more than the limit, and one is refused only when the cell
- *   holds the limit already;
- * - an exchange fails only where another has succeeded. No thread waits for
- *   another, and one that is suspended or ended in between holds nothing up.
+ * Window and count of a key are the upper and the lower bits of one 64-bit cell,
+ * changed by compare-and-exchange alone. Each exchange makes its number larger,
+ * so no number comes back: of the threads that read the same one only one can
+ * store the next, and the others read again. Hence in each window the counts
+ * 1, 2, 3 … are stored once each, never more than the limit, and no thread waits
+ * for another.
  *
- * The longer the windows, the fewer bits their numbers need: until the year
- * 2106 those of seconds fit into 32. What is left is the count's: 32 bits or
- * more, and at least 2^31 requests for each second of a window. No machine gets
- * there, so every limit up to 2^53 - 1 is kept; a cell that did get there would
- * refuse.
+ * The longer the windows, the fewer bits their numbers need: until the year 2106
+ * 32 bits hold those of seconds. The rest is the count's: at least 2^31 requests
+ * for each second of a window, so every limit up to 2^53 - 1 is kept.
  */
 
 /** Counters of all keys ever seen. Mutable; grows by one slot a key id. */

@@ -43,11 +43,7 @@ function addressIn(entry: string): string | undefined {
 /** Addresses that were looked up are remembered up to so many. */
 const MAX_KNOWN = 4096;
 
-/**
- * Reads addresses behind proxies.
- *
- * @param proxies those that are trusted, each without {@link problemWithProxy}
- */
+/** Reads addresses behind proxies. @param proxies the trusted ones, each without {@link problemWithProxy} */
 export function readClients(proxies: readonly string[]): ClientOf {
   if (proxies.length === 0) return ({ peer }) => peer?.remoteAddress;
   const list = new BlockList();

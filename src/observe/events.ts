@@ -17,7 +17,7 @@ export type ThreadRole = (typeof METRICS)["restarts"]["counted"][number];
 interface LoadedTables {
   /** Tables whose rows were read. */
   read: readonly string[];
-  /** Those that are the same as before. */
+  /** Tables that are the same as before. */
   kept: readonly string[];
 }
 
@@ -149,7 +149,7 @@ export const CORE_EVENTS = {
     /** Path pattern of the operation, or "". */
     route: string;
     status: number;
-    /** Of the body. */
+    /** Length of the body. */
     bytes: number;
     ms: number;
     /** "" when no key was found. */
@@ -160,7 +160,7 @@ export const CORE_EVENTS = {
     fault?: string;
     /** Where it is asked for and sent. */
     userAgent?: string;
-    /** Of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
+    /** Ids of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
     traceId?: string;
     parentId?: string;
     /** For how many requests it stands, where only a sample is observed; 1 when absent. */

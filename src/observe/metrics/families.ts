@@ -1,19 +1,28 @@
 /** The metrics as values: what a scrape tells, before it is text. */
 
+import { BASE_PATH } from "../../model/model.ts";
 import type { CountedMetric } from "../event.ts";
 import { mainThread, type RequestCells } from "./counters.ts";
-import { durationSamples } from "./durations.ts";
 import { figuresOf, readTotals } from "./figures.ts";
 import {
+  BOUNDS_MS,
+  BUCKETS,
   COLLECTION_BOUNDS,
   COLLECTION_KINDS,
   COLLECTIONS,
   DELAY_BOUNDS,
   DELAYS,
+  DURATIONS,
+  FIRST_SHOWN,
   HEAP_USED,
   histogramCells,
+  NO_STATUS,
   REASONS,
+  REQUESTS,
+  SECONDS,
+  SERIES,
   SLICE,
+  seriesAt,
 } from "./layout.ts";
 import type { ObservedCounts } from "./observed.ts";
 import { by, type Family, family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
@@ -21,7 +30,7 @@ import { METRICS } from "./table.ts";
 
 /** Figures of shared limits since the start. */
 export interface SharedLimitsFigures {
-  /** Questions to the server, and those that it did not answer. */
+  /** Questions to the server, and how many it did not answer. */
   readonly asks: number;
   readonly failures: number;
   /** Requests that waited for it; that were let through while it was away; that were refused then. */
@@ -54,6 +63,39 @@ export interface Measured {
   readonly keys: () => number;
   /** Undefined without shared limits, and before the first load. */
   readonly sharedLimits: () => SharedLimitsFigures | undefined;
+}
+
+/** Upper ends of the buckets that are shown, in seconds. */
+const SHOWN_BOUNDS = BOUNDS_MS.slice(FIRST_SHOWN).map((ms) => ms / 1000);
+
+/** Durations of requests by series, summed over all threads. */
+function durationSamples(cells: RequestCells): Sample[] {
+  const samples: Sample[] = [];
+  for (let series = 0; series < SERIES; series++) {
+    let count = 0;
+    for (let slice = 0; slice < cells.length; slice += SLICE) count += cells[slice + REQUESTS + series]!;
+    if (count === 0) continue;
+    const shown = new Array<number>(SHOWN_BOUNDS.length + 1).fill(0);
+    let seconds = 0;
+    for (let slice = 0; slice < cells.length; slice += SLICE) {
+      seconds += cells[slice + SECONDS + series]!;
+      const from = slice + DURATIONS + series * BUCKETS;
+      for (let bucket = 0; bucket < BUCKETS; bucket++) {
+        shown[Math.max(0, bucket - FIRST_SHOWN)]! += cells[from + bucket]!;
+      }
+    }
+    samples.push(...histogram(requestLabels(series), shown, SHOWN_BOUNDS, seconds));
+  }
+  return samples;
+}
+
+function requestLabels(series: number): Labels {
+  const { method, route, status } = seriesAt(series);
+  return labelsOf({
+    http_request_method: method,
+    ...(route === "" ? {} : { http_route: BASE_PATH + route }),
+    ...(status === NO_STATUS ? {} : { http_response_status_code: String(status) }),
+  });
 }
 
 /** Sums of one part of some slices. */

@@ -81,11 +81,11 @@ export interface RouteFigures {
 export interface Figures {
   readonly total: number;
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Under way now. */
+  /** Being answered now. */
   readonly active: number;
   /** Routes that had a request, in the order of the route table. */
   readonly routes: readonly RouteFigures[];
-  /** By reason, such as `{"rate_limited": 5}`; those that occurred. */
+  /** By reason, such as `{"rate_limited": 5}`; only reasons that occurred. */
   readonly rejected: Readonly<Record<string, number>>;
   /** By search and outcome; all of them, zeros as well. */
   readonly searches: readonly { readonly search: string; readonly outcome: string; readonly total: number }[];

@@ -2,7 +2,7 @@
  * What requests are counted by, and where each count lies.
  *
  * Every thread that serves has a slice of its own in one shared array, so it
- * adds without asking anybody, and whoever reads sums over the slices. A slice:
+ * adds without asking anybody, and a reader sums over the slices. A slice:
  *
  *     active │ heap used │ event loop's delays │ garbage collections, by kind │
  *     rejected, by reason │ searches, by search × outcome │
@@ -41,7 +41,7 @@ export const STATUSES: readonly number[] = [
   ...new Set([NO_STATUS, 200, 204, 302, 304, ...Object.values(FAULTS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/** Errors that are no rejection: answers of an operation that was carried out, a defect, and those that no server sends. */
+/** Errors that are no rejection: answers of an operation that was carried out, a defect, and errors that no server sends. */
 const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
   "worldMissing",
   "userMissing",
@@ -64,8 +64,8 @@ export type SearchKind = (typeof SEARCHES)[number];
 
 /**
  * What becomes of a search: `cached`, answered from the cache; `joined`, waited for the same one, which was running;
- * `searched`; `busy`, refused since too many wait; `dropped`, since its client was gone. Of those for similar names it is not known whether a cache had
- * the result: they are `searched`.
+ * `searched`; `busy`, refused since too many wait; `dropped`, since its client was gone. For similar names
+ * it is not known whether a cache had the result: they are `searched`.
  */
 export const OUTCOMES = ["cached", "joined", "searched", "busy", "dropped"] as const;
 export type SearchOutcome = (typeof OUTCOMES)[number];

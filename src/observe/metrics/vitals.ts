@@ -14,7 +14,7 @@ import {
   histogramCells,
 } from "./layout.ts";
 
-/** Adds to a histogram: a count by bucket, and behind them the sum. */
+/** Adds to a histogram: a count by bucket, and after them the sum. */
 function add(counters: RequestCounters, from: number, bounds: readonly number[], seconds: number): void {
   counters[from + boundAt(bounds, seconds)]!++;
   counters[from + bounds.length + 1]! += seconds;
