@@ -1,86 +1,82 @@
 /**
- * What the access log and `--state` cost a lookup.
+ * What the access log and `--state` cost a lookup, and what its own access log costs nginx.
  *
- *     npx tsx bench/access-log.ts [--rounds N] [--seconds N] [--smoke]
+ *     npx tsx bench/access-log.ts [--rounds 12] [--smoke]
  *
- * One server each without either, with all requests logged, with one in a hundred, and with --state, in turns. Prints
- * requests per second of CPU time and, by round, their share of the first: medians, the lowest and the highest.
+ * One server each with nothing, with all requests logged to a file and to a pipe, with one in a hundred logged, and with
+ * --state; nginx, which sends a file of the same size, without and with its log in a file. Prints microseconds of the server's CPU time a lookup, of short rounds
+ * in turn, and their price beside the same server with nothing: medians, the lowest and the highest.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addKey } from "../src/auth/keys-file.ts";
-import { flawOf, type Run, runLoad } from "./http/load.ts";
-import { ORRERY, type Server, startServer } from "./http/servers.ts";
+import { recordReply } from "./http/replies.ts";
+import { NGINX, ORRERY, onCore, type Server, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
+import { CONNECTIONS, costsOf } from "./support/lookups.ts";
+import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";
-import { machine, markdown, spread, whole } from "./support/output.ts";
+import { machine, markdown, spread } from "./support/output.ts";
 
 const values = readOptions({
   options: {
     rounds: { type: "string" },
-    seconds: { type: "string" },
     smoke: { type: "boolean", default: false },
   },
 });
-const rounds = Number(values.rounds ?? (values.smoke ? 1 : 9));
-const seconds = Number(values.seconds ?? (values.smoke ? 0.3 : 0.8));
+const rounds = Number(values.rounds ?? (values.smoke ? 2 : 12));
+demand("nginx", "wrk");
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-access-log-"));
 const keys = join(folder, "keys.json");
+const reply = join(folder, "reply.json");
 const token = await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_", limit: 2_000_000_000 });
-const log = ["--access-log", "--log-file", join(folder, "log")];
-const subjects = [
-  { name: "nothing", settings: [] },
-  { name: "all requests logged", settings: log },
-  { name: "one in 100 logged", settings: [...log, "--access-log-sample", "100"] },
-  { name: "`--state`", settings: ["--state", join(folder, "state")] },
+const snapshot = await snapshotOf(values.smoke ? 2000 : 20_000);
+const workload = workloadsOf(snapshot).find(({ name }) => name === "world-by-id")!;
+
+const log = (name: string): string[] => ["--log-file", join(folder, name)];
+const access = (name: string): string[] => ["--access-log", ...log(name)];
+const pipe = join(folder, "pipe");
+execFileSync("mkfifo", [pipe]);
+const reader = spawn(...onCore(1, ["cat", pipe]), { stdio: "ignore" });
+
+/** The server without either stands before the others of its kind. */
+const SUBJECTS = [
+  { name: "orrery", peer: ORRERY, settings: [] },
+  { name: "all requests logged", peer: ORRERY, settings: access("all") },
+  { name: "all requests logged, to a pipe", peer: ORRERY, settings: access("pipe") },
+  { name: "one in 100 logged", peer: ORRERY, settings: [...access("some"), "--access-log-sample", "100"] },
+  { name: "`--state`", peer: ORRERY, settings: ["--state", join(folder, "state")] },
+  { name: "nginx", peer: NGINX, settings: [] },
+  { name: "nginx, all requests logged", peer: NGINX, settings: log("nginx") },
 ];
 
-const snapshot = await snapshotOf(values.smoke ? 2000 : 20_000);
-const [workload] = workloadsOf(snapshot).filter(({ name }) => name === "world-by-id");
 const servers: Server[] = [];
-for (const { settings } of subjects)
-  servers.push(await startServer(ORRERY, { snapshot, keys, reply: "", settings }));
-const runs = subjects.map((): Run[] => []);
-for (let round = 0; round < rounds; round++) {
-  const order = [...servers.keys()];
-  for (const at of round % 2 === 0 ? order : order.reverse()) {
-    const { url, pid } = servers[at]!;
-    const run = await runLoad({
-      url,
-      pid,
-      paths: workload!.requests.map(({ path }) => path),
-      headers: { Authorization: `Bearer ${token}` },
-      unique: false,
-      connections: 64,
-      warmUpRequests: round === 0 && !values.smoke ? 20_000 : 0,
-      seconds,
-    });
-    const flaw = flawOf(run, 200);
-    if (flaw !== undefined) throw new Error(`${subjects[at]!.name}: ${flaw}`);
-    runs[at]!.push(run);
+try {
+  for (const { peer, settings } of SUBJECTS) {
+    servers.push(await startServer(peer, { snapshot, keys, reply, settings }));
+    if (servers.length > 1) continue;
+    const recorded = await recordReply(servers[0]!, workload, { Authorization: `Bearer ${token}` });
+    writeFileSync(reply, JSON.stringify(recorded));
   }
+  const paths = workload.requests.map(({ path }) => path);
+  const subjects = servers.map(({ url, pid }) => ({ url, pid, paths, token }));
+  const costs = await costsOf(subjects, { rounds, warmUpSeconds: values.smoke ? 1 : 3 });
+  console.log(
+    `${machine()}; medians of ${rounds} × 1 s of lookups in turn (lowest–highest), ${CONNECTIONS} connections.\n`,
+  );
+  const rows = SUBJECTS.map(({ name, peer }, at) => {
+    const plain = costs[SUBJECTS.findIndex((other) => other.peer === peer)]!;
+    const ratios = costs[at]!.map((cost, round) => cost / plain[round]!);
+    return [name, spread(costs[at]!, 2), spread(ratios, 3)];
+  });
+  console.log(markdown(["", "µs of CPU a lookup", "ratio of a round"], rows));
+} finally {
+  for (const server of servers) await server.stop();
+  reader.kill();
+  rmSync(folder, { recursive: true });
 }
-for (const server of servers) await server.stop();
-rmSync(folder, { recursive: true });
-console.log(
-  `${machine()}; medians of ${rounds} runs of ${seconds} s (lowest–highest), requests for a world.\n`,
-);
-const figures = runs.map((some) => some.map(({ perCpuSecond }) => perCpuSecond));
-console.log(
-  markdown(
-    ["", "requests a CPU second", "share"],
-    subjects.map(({ name }, at) => [
-      name,
-      spread(figures[at]!, whole),
-      spread(
-        figures[at]!.map((figure, round) => figure / figures[0]![round]!),
-        3,
-      ),
-    ]),
-  ),
-);
-process.exit();

@@ -2,7 +2,7 @@
  * What metrics cost: a lookup with and without them, a scrape, and the memory
  * after many scrapes.
  *
- *     npx tsx bench/metrics.ts [--smoke] [--rounds 40] [--requests 10000] [--scrapes 10000]
+ *     npx tsx bench/metrics.ts [--smoke] [--rounds 24] [--scrapes 10000]
  *
  * Prints microseconds of the server's CPU time a lookup, of short rounds in turn,
  * and the rounds' ratios; milliseconds of its CPU time a scrape, with 1,000 keys
@@ -10,17 +10,19 @@
  * are medians, with the lowest and the highest.
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROUTES } from "../src/api/routes.ts";
 import { addKey } from "../src/auth/keys-file.ts";
 import { freePort } from "../test/support/free-port.ts";
+import { microsOf } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
+import { CONNECTIONS, costsOf } from "./support/lookups.ts";
+import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, spread, whole } from "./support/output.ts";
 import { memoryOf } from "./support/process.ts";
@@ -29,18 +31,15 @@ const values = readOptions({
   options: {
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },
-    requests: { type: "string" },
     scrapes: { type: "string" },
   },
 });
-const rounds = Number(values.rounds ?? (values.smoke ? 2 : 40));
-const requests = Number(values.requests ?? (values.smoke ? 2000 : 10_000));
+const rounds = Number(values.rounds ?? (values.smoke ? 2 : 24));
 const scrapes = Number(values.scrapes ?? (values.smoke ? 100 : 10_000));
 const SCRAPE_ROUNDS = 5;
 const KEYS = 1000;
-const CONNECTIONS = 64;
-const WARM_UP_REQUESTS = values.smoke ? 2000 : 30_000;
 
+demand("wrk");
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-metrics-"));
 const keys = join(folder, "keys.json");
 const limit = 2_000_000_000;
@@ -62,52 +61,12 @@ function addKeys(): void {
 
 const snapshot = await snapshotOf(2000);
 const workload = workloadsOf(snapshot).find(({ name }) => name === "world-by-id")!;
+const paths = workload.requests.map(({ path }) => path);
 const admin = await freePort();
 
 async function start(more: readonly string[]): Promise<Server> {
   const settings = [...workload.settings, ...more];
   return await startServer(ORRERY, { snapshot, keys, reply: "", settings });
-}
-
-/** CPU time of all threads of a process, in microseconds: what `/proc/PID/stat` says is of whole ticks. */
-function microsOf(pid: number): number {
-  const ofThread = (thread: string): number =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1000;
-  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + ofThread(thread), 0);
-}
-
-/** Asks so often for one world after another, over connections that stay; the load is as cheap as it can be. */
-async function lookUp({ url }: Server, count: number): Promise<void> {
-  const { hostname, port } = new URL(url);
-  const texts = workload.requests.map(
-    ({ path }) => `GET ${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: ${headers.Authorization}\r\n\r\n`,
-  );
-  let asked = 0;
-  async function connection(): Promise<void> {
-    const socket = connect(Number(port), hostname);
-    const send = (): boolean => socket.write(texts[asked++ % texts.length]!);
-    await new Promise<void>((resolve, reject) => {
-      socket.on("error", reject);
-      socket.on("connect", send);
-      // A short answer comes in one piece.
-      socket.on("data", (bytes) => {
-        if (!bytes.subarray(9, 12).equals(STATUS)) reject(new Error(bytes.toString()));
-        else if (asked < count) send();
-        else resolve();
-      });
-    });
-    socket.destroy();
-  }
-  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
-}
-
-const STATUS = Buffer.from("200");
-
-/** Microseconds a lookup. */
-async function costOf(server: Server, count: number): Promise<number> {
-  const before = microsOf(server.pid);
-  await lookUp(server, count);
-  return (microsOf(server.pid) - before) / count;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -147,24 +106,18 @@ async function scrapeTimes(count: number): Promise<number> {
 try {
   addKeys();
   const servers = [await start([]), await start(["--admin", String(admin)])] as const;
-  const costs: [number[], number[]] = [[], []];
-  for (const server of servers) await costOf(server, WARM_UP_REQUESTS);
-  for (let round = 0; round < rounds; round++) {
-    // Who is first is the other each time.
-    for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      costs[at].push(await costOf(servers[at], requests));
-    }
-  }
-  const ratios = costs[1].map((cost, round) => cost / costs[0][round]!);
+  const subjects = servers.map(({ url, pid }) => ({ url, pid, paths, token }));
+  const [without, withMetrics] = await costsOf(subjects, { rounds, warmUpSeconds: values.smoke ? 1 : 3 });
+  const ratios = withMetrics!.map((cost, round) => cost / without![round]!);
   console.log(
-    `${machine()}; medians of ${rounds} × ${whole(requests)} lookups in turn (lowest–highest), ${CONNECTIONS} connections.\n`,
+    `${machine()}; medians of ${rounds} × 1 s of lookups in turn (lowest–highest), ${CONNECTIONS} connections.\n`,
   );
   console.log(
     markdown(
       ["", "µs of CPU a lookup"],
       [
-        ["without `--admin`", spread(costs[0], 2)],
-        ["with metrics", spread(costs[1], 2)],
+        ["without `--admin`", spread(without!, 2)],
+        ["with metrics", spread(withMetrics!, 2)],
         ["ratio of a round", spread(ratios, 3)],
       ],
     ),

@@ -89,7 +89,7 @@ const MOST: Readonly<Record<string, number>> = {
   install: 700,
   root: 450,
   model: 900,
-  observe: 2300,
+  observe: 2330,
   search: 5450,
   server: 3350,
   settings: 750,

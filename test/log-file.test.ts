@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openLogFile } from "../src/observe/log/log-file.ts";
-import { createSinkTo } from "../src/observe/log/sink.ts";
+import { Sink } from "../src/observe/log/sink.ts";
 import { until } from "./support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-log-"));
@@ -120,6 +120,32 @@ describe("a log file", () => {
     closeSync(next);
   });
 
+  it("counts every line of a batch that is dropped, and writes bulk lines a moment later, or with the next other line", async () => {
+    const file = join(folder, "bulk-pipe");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const log = await openLogFile(file);
+    log.write("bulk\n", true);
+    assert.equal(drain(reader), "");
+    await until(() => drain(reader) === "bulk\n", "a bulk line by itself");
+    log.write("bulk\n", true);
+    log.write("other\n");
+    await until(() => drain(reader) === "bulk\nother\n", "both in their order");
+    let dropped = 0;
+    log.onDropped((lines) => {
+      dropped += lines;
+    });
+    const batch = `${"x".repeat(99)}\n`.repeat(100);
+    const count = 500;
+    for (let at = 0; at < count; at++) log.write(batch, true);
+    let bytes = 0;
+    await until(() => {
+      bytes += drain(reader).length;
+      return dropped > 0 && bytes / 100 + dropped === count * 100;
+    }, "every line, or that it was dropped");
+    closeSync(reader);
+  });
+
   it("cuts no line in two when it moves on from a pipe that is full", async () => {
     const file = join(folder, "full-pipe");
     execFileSync("mkfifo", [file]);
@@ -149,7 +175,7 @@ describe("a log file", () => {
     const file = join(folder, "stuck-pipe");
     execFileSync("mkfifo", [file]);
     const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const sink = createSinkTo(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK), 20);
+    const sink = new Sink(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK), 20);
     sink.write("x".repeat(1e6));
     const began = performance.now();
     await until(() => performance.now() - began > 200, "the reader counts as gone");

@@ -413,8 +413,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "the end of a line goes to the next log file",
     file: "src/observe/log/sink.ts",
-    text: "if (!isInLine) return;",
-    becomes: "if (Number.isFinite(waiting)) return;",
+    text: "if (!this.#isInLine) return;",
+    becomes: "if (Number.isFinite(this.#waiting)) return;",
     tests: [["test/log-file.test.ts", "cuts no line in two when it moves on from a pipe that is full"]],
   },
   {

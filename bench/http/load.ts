@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
 import { onCore } from "./servers.ts";
@@ -50,6 +50,13 @@ export function cpuSecondsOf(pid: number): number {
   // The program's name stands in brackets and may hold anything; utime and stime are 12 and 13 fields behind it.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+}
+
+/** CPU time of all threads of a process that live, in microseconds; {@link cpuSecondsOf} has whole ticks alone. */
+export function microsOf(pid: number): number {
+  const ofThread = (thread: string): number =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1000;
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + ofThread(thread), 0);
 }
 
 /** The load's process. It stays for all loads, so that it is compiled once. */

@@ -63,7 +63,7 @@ export interface Start {
   readonly keys: string;
   /** Path of the recorded reply. */
   readonly reply: string;
-  /** More settings for an orrery. */
+  /** More settings for an orrery; nginx takes `--log-file` of them. */
   readonly settings: readonly string[];
 }
 
@@ -80,7 +80,15 @@ export interface Server {
 
 function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: Start): string[] {
   if (tree === undefined) {
-    return [process.execPath, ...RUN_TYPESCRIPT, join(ROOT, "bench/peers", file), snapshot, keys, reply];
+    return [
+      process.execPath,
+      ...RUN_TYPESCRIPT,
+      join(ROOT, "bench/peers", file),
+      snapshot,
+      keys,
+      reply,
+      ...settings,
+    ];
   }
   const fixed = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--watch", "0"];
   const program = [process.execPath, ...nodeOptionsOf(tree), "bin/orrery.mjs", "serve"];

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../support/child.ts";
-import { cpuSecondsOf, EACH, type LoadJob, type Run } from "./load.ts";
+import { EACH, type LoadJob, microsOf, type Run } from "./load.ts";
 import { onCore } from "./servers.ts";
 
 /** In place of {@link EACH}: no sign that a pattern of Lua would take for more than itself. */
@@ -62,9 +62,9 @@ export async function runWrk(job: LoadJob, status: number): Promise<Run> {
     const paths = join(folder, "paths");
     writeFileSync(paths, `${job.paths.join("\n")}\n`);
     if (job.warmUpRequests > 0) await run(job, paths, 1);
-    const before = cpuSecondsOf(job.pid);
+    const before = microsOf(job.pid);
     const { us, refused, ...summary } = await run(job, paths, Math.max(1, Math.round(job.seconds)));
-    const cpuSeconds = cpuSecondsOf(job.pid) - before;
+    const cpuSeconds = (microsOf(job.pid) - before) / 1e6;
     const { requests } = summary;
     const isRefusal = status >= 400;
     const others = isRefusal ? requests - refused : refused;

@@ -2,7 +2,7 @@
  * nginx with one worker that sends the recorded body from a file: what a server
  * in C does with no work at all. Ends with 3 when nginx is not installed.
  *
- *     nginx.ts SNAPSHOT KEYS REPLY
+ *     nginx.ts SNAPSHOT KEYS REPLY [--log-file FILE]
  */
 
 import { spawn, spawnSync } from "node:child_process";
@@ -49,7 +49,7 @@ function configOf(folder: string, port: number, reply: RecordedReply): string {
     pid ${folder}/pid; error_log stderr crit;
     events { worker_connections 512; }
     http {
-      access_log off; etag off; server_tokens off; open_file_cache max=4;
+      access_log ${accessLog}; etag off; server_tokens off; open_file_cache max=4;
       keepalive_requests 1000000000; keepalive_timeout ${reply.keepAliveTimeout / 1000};
       default_type "application/json; charset=utf-8";
       ${temps.join(" ")}
@@ -61,6 +61,9 @@ function configOf(folder: string, port: number, reply: RecordedReply): string {
     }`;
 }
 
+const given = process.argv.indexOf("--log-file");
+/** With a file the log is nginx's own, a line a request. */
+const accessLog = given < 0 ? "off" : process.argv[given + 1];
 const reply = JSON.parse(readFileSync(process.argv[4]!, "utf8")) as RecordedReply;
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-nginx-"));
 const port = await freePort();

@@ -73,7 +73,7 @@ export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
   if (!(reply instanceof Promise)) return accessLog.record(ask, reply, began);
   // Once a connection is gone its address is, too.
   const peer = { remoteAddress: ask.peer?.remoteAddress };
-  return reply.then((later) => accessLog.record({ ...ask, peer }, later, began));
+  return reply.then((later) => accessLog.record({ ...ask, peer, now: Date.now() }, later, began));
 }
 
 function flow(ask: Ask, state: State): Reply | Promise<Reply> {

@@ -74,11 +74,15 @@ export async function openConsole(logFile?: string, format = "auto"): Promise<Co
   const file = logFile === undefined ? undefined : await openFile(logFile);
   const errors = createSink(2);
   const output = createSink(1);
-  const { write, status } = keepStatusBelow(errors.write);
+  const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));
   const isTerminal = file === undefined && errors.isTTY;
   const isPretty = format === "pretty" || (format === "auto" && isTerminal);
   return {
-    log: { isPretty, ...(file ?? { write, onDropped: errors.onDropped }) },
+    log: {
+      isPretty,
+      write: file === undefined ? write : (text, isBulk) => file.write(text, isBulk),
+      onDropped: (listener) => (file ?? errors).onDropped(listener),
+    },
     isTerminal,
     status,
     async announce(text) {
@@ -86,7 +90,7 @@ export async function openConsole(logFile?: string, format = "auto"): Promise<Co
       output.write(text);
     },
     isOneTerminal: isTerminal && isPretty && isOneTerminal(),
-    reopenLog: file?.reopen,
+    reopenLog: file && (() => file.reopen()),
     async flush() {
       await Promise.all(
         [errors, output, ...(file ? [file] : [])].map((sink) => sink.flush(EXIT_PATIENCE_MS)),

@@ -31,7 +31,7 @@ export function createApiApp(state: State): ApiApp {
     const reply = bareReply(fault, ask?.method === "HEAD");
     // A request was counted when it began.
     if (counters !== undefined && ask === undefined) countRefused(counters, "", reply.status, fault);
-    return state.accessLog?.record(ask ?? { ...NOT_READ, peer }, reply) ?? reply;
+    return state.accessLog?.record(ask ?? { ...NOT_READ, peer, now: Date.now() }, reply) ?? reply;
   }
 
   const app = { answer: (ask: Ask) => answer(ask, state), refuse };

@@ -28,7 +28,7 @@
 
 import type { Socket } from "node:net";
 import type { FaultName } from "../model/fault.ts";
-import type { Ask, Reply } from "../model/message.ts";
+import type { Ask, Peer, Reply } from "../model/message.ts";
 import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
 import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";
@@ -61,7 +61,7 @@ export interface ConnectionHost {
    *
    * @param ask the request, where its head could be read
    */
-  readonly refuse: (fault: FaultName, socket: Socket, ask: Ask | undefined) => Reply;
+  readonly refuse: (fault: FaultName, peer: Peer, ask: Ask | undefined) => Reply;
   /** A request begins. @returns when, in a form that the next two take */
   readonly begin: () => number;
   readonly answered: (began: number, method: string, reply: Reply) => void;
@@ -107,6 +107,7 @@ export class Connection {
   readonly #host: ConnectionHost;
   readonly #writer: ReplyWriter;
   #state: ConnectionState = "new";
+  #remoteAddress: string | undefined;
   /** When its state began, or its peer last took some bytes, by the server's clock. */
   #since: number;
   /** Bytes that were read, as one-byte text, and where the next head begins. */
@@ -145,6 +146,12 @@ export class Connection {
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#close());
+  }
+
+  /** The address of its peer; a socket takes long to tell, and forgets it at its end. */
+  get remoteAddress(): string | undefined {
+    this.#remoteAddress ??= this.socket.remoteAddress;
+    return this.#remoteAddress;
   }
 
   /** Where it is. */
@@ -251,10 +258,10 @@ export class Connection {
       ifMatch: fields.ifMatch,
       now: Date.now(),
       headers: fields,
-      peer: this.socket,
+      peer: this,
       isGone: this.#isGone,
     };
-    const reply = fault === undefined ? host.answer(ask) : host.refuse(fault, this.socket, ask);
+    const reply = fault === undefined ? host.answer(ask) : host.refuse(fault, this, ask);
     if (!(reply instanceof Promise) && this.#answers.length === 0 && !this.#mayBeLast()) {
       this.#write(method, began, reply, closes);
       return;
@@ -367,7 +374,7 @@ export class Connection {
   #refuse(fault: FaultName): void {
     if (this.#isClosing()) return;
     this.#stopReading();
-    const reply = this.#host.refuse(fault, this.socket, undefined);
+    const reply = this.#host.refuse(fault, this, undefined);
     this.#queue({ method: "", began: -1, closes: true, reply: undefined }, reply);
   }
 

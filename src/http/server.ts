@@ -7,7 +7,7 @@
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../model/fault.ts";
-import type { Ask, Reply } from "../model/message.ts";
+import type { Ask, Peer, Reply } from "../model/message.ts";
 import type { Observe } from "../observe/events.ts";
 import { CORE_DEFAULTS, type CoreValues } from "../settings/settings.ts";
 import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
@@ -244,8 +244,8 @@ export class HttpServer implements ConnectionHost, Listener {
     }, TELL_OF_REFUSED_MS).unref();
   }
 
-  refuse(fault: FaultName, socket: Socket, ask: Ask | undefined): Reply {
-    return this.#app.refuse(fault, socket, ask);
+  refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
+    return this.#app.refuse(fault, peer, ask);
   }
 
   gone(connection: Connection, discarded: number): void {

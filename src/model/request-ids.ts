@@ -23,7 +23,7 @@ export function requestIdOf(
   prefixes: Readonly<Record<"api" | "cli", string>>,
 ): string | undefined {
   const requestId = headers?.get("x-request-id") ?? "";
-  if (!REQUEST_ID.test(requestId)) return undefined;
+  if (requestId === "" || !REQUEST_ID.test(requestId)) return undefined;
   return requestId.includes(prefixes.api) || requestId.includes(prefixes.cli) ? undefined : requestId;
 }
 
@@ -32,7 +32,8 @@ const ZEROS = /^0+$/;
 
 /** The W3C trace context of a request; what is malformed counts as absent. */
 export function traceOf(headers: Ask["headers"]): Trace | undefined {
-  const parts = TRACEPARENT.exec(headers?.get("traceparent") ?? "");
+  const text = headers?.get("traceparent") ?? "";
+  const parts = text === "" ? null : TRACEPARENT.exec(text);
   if (parts === null) return undefined;
   const [, version, traceId, parentId, more] = parts;
   // Later versions may say more.

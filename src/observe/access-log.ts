@@ -7,7 +7,7 @@ import { requestIdOf, traceOf } from "../model/request-ids.ts";
 import { splitTarget } from "../model/target.ts";
 import type { Keeps } from "../util/sampling.ts";
 import type { Observe } from "./events.ts";
-import { timeNow } from "./log/log.ts";
+import { timeOf } from "./log/log.ts";
 
 type Prefixes = Readonly<Record<"api" | "cli", string>>;
 
@@ -41,6 +41,8 @@ function nextId(): string {
 /** Longest texts of a client that are logged, and longest method, in characters. */
 const MAX_TEXT = 512;
 const MAX_METHOD = 32;
+
+const PID = process.pid;
 
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const ESCAPES = /%([\da-f]{2})/gi;
@@ -105,25 +107,52 @@ function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
+/** A text of visible ASCII and spaces in JSON. */
+function quotedVisible(text: string): string {
+  return text.includes('"') || text.includes("\\") ? JSON.stringify(text) : `"${text}"`;
+}
+
 function withId(reply: Reply, id: string): Reply {
   const { status, headers, body, route, keyId, fault, quota } = reply;
   const lines = `${headers}X-Request-Id: ${id}\r\n`;
   return { status, headers: lines, body, route, keyId, fault, etag: undefined, quota };
 }
 
-/** A field of a line that is left out where it has no value. */
-function optional(name: string, value: string | undefined): string {
-  return value === undefined ? "" : `,"${name}":${quoted(value)}`;
+function quotedMethod(method: string): string {
+  return method === "GET" ? '"GET"' : quoted(method.slice(0, MAX_METHOD));
 }
 
-/** Of each line between its time and the request's id. */
-const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
+/** A field of a line that is left out where it has no value. @param value visible ASCII and spaces */
+function optional(name: string, value: string | undefined): string {
+  return value === undefined ? "" : `,"${name}":${quotedVisible(value)}`;
+}
+
+/** Makes a part of a line, and keeps the last one: most lines share it with the line before. */
+function createPart<One, Other>(
+  make: (one: One, other: Other) => string,
+): (one: One, other: Other) => string {
+  let last: { readonly one: One; readonly other: Other; readonly text: string } | undefined;
+  return (one, other) => {
+    if (last === undefined || last.one !== one || last.other !== other)
+      last = { one, other, text: make(one, other) };
+    return last.text;
+  };
+}
 
 /** The access log of one thread. */
 export class AccessLog {
   readonly #options: AccessLogOptions;
   readonly #hasQuery: boolean;
   readonly #hasAgent: boolean;
+  readonly #beginning = createPart(
+    (time: string, pid: number) => `{"level":"info","time":"${time}","pid":${pid},"event":"request","id":"`,
+  );
+  readonly #outcome = createPart(
+    (route: string, status: number) => `,"route":"${route}","status":${status},"bytes":`,
+  );
+  readonly #caller = createPart(
+    (keyId: string, client: string | undefined) => `,"keyId":${quoted(keyId)}${optional("client", client)}`,
+  );
 
   constructor(options: AccessLogOptions) {
     this.#options = options;
@@ -132,7 +161,7 @@ export class AccessLog {
   }
 
   /**
-   * Logs a request.
+   * Logs a request, at its time.
    *
    * @param began when it came, by the monotonic clock; absent where it was refused at once
    * @returns the reply with the id in its headers, whether the line is kept or not
@@ -169,16 +198,15 @@ export class AccessLog {
     const { clientOf, prefixes } = this.#options;
     const trace = traceOf(ask.headers);
     return (
-      `{"level":"info","time":"${timeNow()}${AFTER_TIME}${id}","method":${quoted(ask.method.slice(0, MAX_METHOD))},"path":` +
-      quoted(loggedPath(ask.target, route, prefixes)) +
+      this.#beginning(timeOf(ask.now), PID) +
+      `${id}","method":${quotedMethod(ask.method)},"path":` +
+      quotedVisible(loggedPath(ask.target, route, prefixes)) +
       optional("query", this.#query(ask)) +
-      `,"route":"${route}","status":${status},"bytes":${body.length},"ms":${ms},"keyId":${quoted(keyId)}` +
-      optional("client", clientOf(ask)) +
+      `${this.#outcome(route, status)}${body.length},"ms":${ms}${this.#caller(keyId, clientOf(ask))}` +
       optional("fault", fault) +
       optional("userAgent", this.#userAgent(ask)) +
       (trace === undefined ? "" : `,"traceId":"${trace.traceId}","parentId":"${trace.parentId}"`) +
-      (sample === 1 ? "" : `,"sample":${sample}`) +
-      ',"msg":"request"}\n'
+      (sample === 1 ? ',"msg":"request"}\n' : `,"sample":${sample},"msg":"request"}\n`)
     );
   }
 

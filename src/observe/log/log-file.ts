@@ -3,17 +3,7 @@
 import { constants, open, openSync } from "node:fs";
 import { ForeignFileError, isForeign } from "../../files/foreign.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
-import { createSinkTo, type Sink } from "./sink.ts";
-
-/** A log that goes to a file. */
-export interface LogFile extends Sink {
-  /**
-   * Opens the file again by its name and makes one when it is gone. Lines go on to the file before until then.
-   *
-   * @returns why it could not be opened, or undefined
-   */
-  readonly reopen: () => Promise<string | undefined>;
-}
+import { Sink } from "./sink.ts";
 
 /** A pipe that nobody reads must not be waited for. Lines of several processes stay whole. */
 const FLAGS =
@@ -60,6 +50,48 @@ async function refuseForeign(file: string, beginning: RegExp): Promise<void> {
     throw new ForeignFileError("is no log of orrery, and nothing is appended to it");
 }
 
+/** A log that goes to a file. */
+export class LogFile extends Sink {
+  /** People do not read it. */
+  override readonly isTTY = false;
+  readonly #file: string;
+  readonly #beginning: RegExp;
+  #isOpen: boolean;
+
+  /** @param fd of the file; undefined while it cannot be opened */
+  constructor(file: string, beginning: RegExp, fd: number | undefined) {
+    super(fd);
+    this.#file = file;
+    this.#beginning = beginning;
+    this.#isOpen = fd !== undefined;
+    this.#retryLater();
+  }
+
+  /**
+   * Opens the file again by its name and makes one when it is gone. Lines go on to the file before until then.
+   *
+   * @returns why it could not be opened, or undefined
+   */
+  async reopen(): Promise<string | undefined> {
+    try {
+      await refuseForeign(this.#file, this.#beginning);
+      this.moveTo(await openLater(this.#file));
+      this.#isOpen = true;
+      return undefined;
+    } catch (error) {
+      return error instanceof ForeignFileError ? error.message : (systemErrorText(error) ?? String(error));
+    }
+  }
+
+  #retryLater(): void {
+    if (this.#isOpen) return;
+    setTimeout(async () => {
+      if (!this.#isOpen) await this.reopen();
+      this.#retryLater();
+    }, RETRY_MS).unref();
+  }
+}
+
 /**
  * Opens the file; lines wait, as many as there is room for, while it is a pipe that nobody reads yet or the disk is full.
  *
@@ -68,26 +100,5 @@ async function refuseForeign(file: string, beginning: RegExp): Promise<void> {
  */
 export async function openLogFile(file: string, beginning = /^/): Promise<LogFile> {
   await refuseForeign(file, beginning);
-  const fd = openNow(file);
-  const sink = createSinkTo(fd);
-  let isOpen = fd !== undefined;
-
-  async function reopen(): Promise<string | undefined> {
-    try {
-      await refuseForeign(file, beginning);
-      sink.moveTo(await openLater(file));
-      isOpen = true;
-      return undefined;
-    } catch (error) {
-      return error instanceof ForeignFileError ? error.message : (systemErrorText(error) ?? String(error));
-    }
-  }
-
-  async function retry(): Promise<void> {
-    if (isOpen || (await reopen()) === undefined) return;
-    setTimeout(retry, RETRY_MS).unref();
-  }
-  if (!isOpen) setTimeout(retry, RETRY_MS).unref();
-
-  return { ...sink, isTTY: false, reopen };
+  return new LogFile(file, beginning, openNow(file));
 }

@@ -24,9 +24,8 @@ function prettyLine(entry: Readonly<Record<string, unknown>>): string {
 let timeMs = 0;
 let timeText = "";
 
-/** The time of a line, written out once a millisecond. */
-export function timeNow(): string {
-  const now = Date.now();
+/** The time of a line, written out once a millisecond. @param now milliseconds since the epoch */
+export function timeOf(now: number): string {
   if (now !== timeMs) {
     timeMs = now;
     timeText = new Date(now).toISOString();
@@ -69,7 +68,7 @@ export function createLog(
     if (omitted.has(kind) || !(isAlwaysLogged || LEVELS.indexOf(severity) >= least)) return;
     const entry = {
       level: severity,
-      time: timeNow(),
+      time: timeOf(Date.now()),
       pid,
       event: kind,
       ...(line?.(observation) ?? fields),

@@ -1,32 +1,15 @@
 /**
- * Standard error and standard output of a server. Nothing that happens to
- * their reader holds the server up or ends it: writes are asynchronous, what
- * waits for the reader is bounded, lines beyond that are dropped and counted,
- * and whatever error a write meets, it is tried again.
+ * Standard error, standard output or the log file of a server. Nothing that happens to the reader holds the server up or
+ * ends it: writes are asynchronous, the lines that wait are bounded, further ones are dropped and counted, and a write
+ * that fails is tried again.
  */
 
 import { closeSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { openWithoutBlocking, writeWhole } from "./descriptor.ts";
 
-/** Takes lines for a reader that may be slow or gone. */
-export interface Sink {
-  /** Whether the reader is a terminal. */
-  readonly isTTY: boolean;
-  /**
-   * Takes one line or more, whole, or drops them.
-   *
-   * @param isBulk one of very many: dropped earlier, so that there is room for others
-   */
-  write(text: string, isBulk?: boolean): void;
-  /** Calls back, when lines flow again, with the number of those that were dropped. */
-  onDropped(listener: (lines: number) => void): void;
-  /** Resolves when everything is written, or after so many milliseconds. */
-  flush(patienceMs: number): Promise<void>;
-}
-
-/** Lines are written together up to about this size. */
-const CHUNK_BYTES = 16_384;
+/** Lines leave together up to about this size. */
+const CHUNK_BYTES = 262_144;
 /** Most bytes that wait for the reader. */
 const MAX_BYTES = 4_194_304;
 /** Most of them when a bulk line comes. */
@@ -34,6 +17,8 @@ const MAX_BULK_BYTES = 3_145_728;
 /** Bulk lines that were dropped are taken again below this, so that gaps are few and their counts arrive. */
 const RESUME_BYTES = MAX_BULK_BYTES / 2;
 
+/** How long bulk lines wait for more of them: a write a line would cost as much as the request that it tells of. */
+const GATHER_MS = 50;
 /** Between attempts while the reader is slow: in that time it can empty a pipe. */
 const SLOW_RETRY_MS = 5;
 /** Between attempts while writing fails: nobody reads, or the disk is full. */
@@ -44,174 +29,222 @@ export const EXIT_PATIENCE_MS = 500;
 /** A reader who has taken nothing for so long is not waited for. */
 const GONE_MS = 5000;
 
-/** Makes the sink of standard output or standard error. */
-export function createSink(fd: 1 | 2): Sink {
-  return createSinkTo(openWithoutBlocking(fd));
-}
-
-/** A sink whose lines can be sent elsewhere. */
-export interface MovableSink extends Sink {
-  /** From the next line on all goes to another descriptor; the one before is closed. */
-  readonly moveTo: (fd: number) => void;
-}
-
 const NEWLINE = 10;
 
+/** Makes the sink of standard output or standard error. */
+export function createSink(fd: 1 | 2): Sink {
+  return new Sink(openWithoutBlocking(fd));
+}
+
+function linesIn(text: string): number {
+  return text.split("\n").length - 1;
+}
+
 /**
- * Makes a sink.
+ * Takes lines for a reader that may be slow or gone. Its states:
  *
- * @param own a descriptor that does not block; undefined when there is none yet
- * @param goneMs milliseconds after which a reader who takes nothing counts as gone
+ * - `idle`: nothing waits, or there is no descriptor yet;
+ * - `gathering`: bulk lines wait for more of them;
+ * - `writing`: the system has `#rest`;
+ * - `pausing`: a write failed, and is tried again after a pause.
  */
-export function createSinkTo(own: number | undefined, goneMs = GONE_MS): MovableSink {
+export class Sink {
+  /** Whether the reader is a terminal. */
+  readonly isTTY: boolean;
+  readonly #goneMs: number;
+  #state: "idle" | "gathering" | "writing" | "pausing" = "idle";
+  #fd: number | undefined;
   /** The descriptor that takes its place before anything else is written. */
-  let next: number | undefined;
-  /** Whether a part of the rest's first line is written. */
-  let isInLine = false;
-  const chunks: string[] = [];
+  #next: number | undefined;
+  /** Lines that wait, oldest first: joined as text and encoded together, which costs least. */
+  readonly #chunks: string[] = [];
   /** Bytes of the last chunk. */
-  let lastBytes = 0;
-  /** What is left of the chunk that is being written. */
-  let rest = Buffer.alloc(0);
-  /** Of the chunks and the rest. */
-  let waiting = 0;
-  /** Since when nothing of that was taken. */
-  let stuckSince = 0;
-  let writing = false;
-  let pausing = false;
-  let dropped = 0;
-  let skipping = false;
-  let exitPatience = EXIT_PATIENCE_MS;
-  let listener = (_lines: number): void => {};
-  const flushed = new Set<() => void>();
+  #lastBytes = 0;
+  /** Whether some of them are to leave at once. */
+  #isUrgent = false;
+  /** The part of the chunk being written that the system has not taken. */
+  #rest: Buffer = Buffer.alloc(0);
+  /** Whether a part of the rest's first line is written. */
+  #isInLine = false;
+  /** Bytes of the chunks and the rest. */
+  #waiting = 0;
+  /** Since when nothing of them was taken. */
+  #stuckSince = 0;
+  #dropped = 0;
+  /** Whether bulk lines are dropped until enough of the others are taken. */
+  #skipsBulk = false;
+  #exitPatienceMs = EXIT_PATIENCE_MS;
+  #onDropped = (_lines: number): void => {};
+  readonly #flushed = new Set<() => void>();
+
+  /**
+   * @param fd a descriptor that does not block; undefined when there is none yet
+   * @param goneMs milliseconds after which a reader who takes nothing counts as gone
+   */
+  constructor(fd: number | undefined, goneMs = GONE_MS) {
+    this.#fd = fd;
+    this.#goneMs = goneMs;
+    this.isTTY = fd !== undefined && isatty(fd);
+    process.on("exit", () => this.#writeAtExit());
+  }
+
+  /** From the next line on all goes to another descriptor; the one before is closed. */
+  moveTo(fd: number): void {
+    if (this.#next !== undefined) closeSync(this.#next);
+    this.#next = fd;
+    // A text that the old one refused may be taken here.
+    this.#writeNext();
+  }
+
+  /**
+   * Takes one line or more, whole, or drops them.
+   *
+   * @param isBulk one of very many: dropped earlier, so that there is room for others, and written a moment later
+   */
+  write(text: string, isBulk = false): void {
+    const bytes = Buffer.byteLength(text);
+    const most = isBulk ? MAX_BULK_BYTES : MAX_BYTES;
+    if ((isBulk && this.#skipsBulk) || this.#waiting + bytes > most) {
+      this.#skipsBulk = true;
+      this.#dropped += linesIn(text);
+      return;
+    }
+    if (this.#waiting === 0) this.#stuckSince = performance.now();
+    this.#append(text, bytes);
+    this.#isUrgent ||= !isBulk;
+    if (this.#state === "idle" || this.#state === "gathering") this.#writeSoon();
+  }
+
+  /** Calls back, when lines flow again, with the number of those that were dropped. */
+  onDropped(listener: (lines: number) => void): void {
+    this.#onDropped = listener;
+  }
+
+  /** Resolves when everything is written, or after so many milliseconds. */
+  flush(patienceMs: number): Promise<void> {
+    if (this.#waiting === 0) return Promise.resolve();
+    this.#isUrgent = true;
+    this.#writeNext();
+    const isGone = performance.now() - this.#stuckSince > this.#goneMs;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#flushed.delete(done);
+        resolve();
+      };
+      const giveUp = (): void => {
+        // The reader had its time: the end of the process gives it no more.
+        this.#exitPatienceMs = 0;
+        done();
+      };
+      const timer = setTimeout(giveUp, isGone ? 0 : patienceMs);
+      this.#flushed.add(done);
+    });
+  }
+
+  #append(text: string, bytes: number): void {
+    if (this.#chunks.length > 0 && this.#lastBytes + bytes <= CHUNK_BYTES) {
+      this.#chunks[this.#chunks.length - 1] += text;
+      this.#lastBytes += bytes;
+    } else {
+      this.#chunks.push(text);
+      this.#lastBytes = bytes;
+    }
+    this.#waiting += bytes;
+  }
+
+  /** Writes, or waits for more where all that waits is bulk and fits into one chunk. */
+  #writeSoon(): void {
+    if (this.#isUrgent || this.#rest.length > 0 || this.#chunks.length > 1) this.#writeNext();
+    else if (this.#state === "idle") {
+      this.#state = "gathering";
+      setTimeout(() => this.#writeNext(), GATHER_MS).unref();
+    }
+  }
+
+  #writeNext(): void {
+    if (this.#state === "writing") return;
+    this.#move();
+    if (this.#state === "pausing" || this.#fd === undefined) return;
+    this.#state = "idle";
+    if (this.#rest.length === 0) {
+      const chunk = this.#chunks.shift();
+      if (chunk === undefined) return;
+      if (this.#chunks.length === 0) this.#isUrgent = false;
+      this.#rest = Buffer.from(chunk);
+    }
+    this.#state = "writing";
+    write(this.#fd, this.#rest, (error, bytes) => this.#written(error, bytes));
+  }
+
+  #written(error: NodeJS.ErrnoException | null, bytes: number): void {
+    if (error !== null) {
+      this.#pause(error.code === "EAGAIN" ? SLOW_RETRY_MS : FAILED_RETRY_MS);
+      return;
+    }
+    this.#state = "idle";
+    this.#isInLine =
+      bytes < this.#rest.length && (bytes === 0 ? this.#isInLine : this.#rest[bytes - 1] !== NEWLINE);
+    this.#rest = this.#rest.subarray(bytes);
+    this.#waiting -= bytes;
+    this.#stuckSince = performance.now();
+    if (this.#waiting < RESUME_BYTES) this.#reportDropped();
+    if (this.#waiting === 0) for (const done of this.#flushed) done();
+    else this.#writeSoon();
+  }
+
+  #pause(ms: number): void {
+    this.#state = "pausing";
+    setTimeout(() => {
+      this.#state = "idle";
+      this.#writeNext();
+    }, ms).unref();
+  }
+
+  #reportDropped(): void {
+    this.#skipsBulk = false;
+    if (this.#dropped === 0) return;
+    const lines = this.#dropped;
+    this.#dropped = 0;
+    this.#onDropped(lines);
+  }
+
+  #move(): void {
+    if (this.#next === undefined) return;
+    const before = this.#fd;
+    this.#fd = this.#next;
+    this.#next = undefined;
+    if (before === undefined) return;
+    this.#endLine(before);
+    closeSync(before);
+  }
 
   /** Ends the line that was begun, if that can be done at once: its end is worth nothing elsewhere. */
-  function endLine(fd: number): void {
-    if (!isInLine) return;
-    isInLine = false;
-    const end = rest.subarray(0, rest.indexOf(NEWLINE) + 1);
-    rest = rest.subarray(end.length);
-    waiting -= end.length;
+  #endLine(fd: number): void {
+    if (!this.#isInLine) return;
+    this.#isInLine = false;
+    const end = this.#rest.subarray(0, this.#rest.indexOf(NEWLINE) + 1);
+    this.#rest = this.#rest.subarray(end.length);
+    this.#waiting -= end.length;
     try {
       if (writeSync(fd, end) === end.length) return;
     } catch {
       // It is lost.
     }
-    dropped++;
+    this.#dropped++;
   }
 
-  function move(): void {
-    if (next === undefined) return;
-    const before = own;
-    own = next;
-    next = undefined;
-    if (before === undefined) return;
-    endLine(before);
-    closeSync(before);
-  }
-
-  function writeNext(): void {
-    if (writing) return;
-    move();
-    if (pausing || own === undefined) return;
-    if (rest.length === 0) {
-      const chunk = chunks.shift();
-      if (chunk === undefined) return;
-      rest = Buffer.from(chunk);
-    }
-    writing = true;
-    write(own, rest, onWritten);
-  }
-
-  function onWritten(error: NodeJS.ErrnoException | null, bytes: number): void {
-    writing = false;
-    if (error !== null) {
-      pausing = true;
-      const pause = error.code === "EAGAIN" ? SLOW_RETRY_MS : FAILED_RETRY_MS;
-      setTimeout(() => {
-        pausing = false;
-        writeNext();
-      }, pause).unref();
-      return;
-    }
-    isInLine = bytes < rest.length && (bytes === 0 ? isInLine : rest[bytes - 1] !== NEWLINE);
-    rest = rest.subarray(bytes);
-    waiting -= bytes;
-    stuckSince = performance.now();
-    if (waiting < RESUME_BYTES) tellOfDropped();
-    if (waiting === 0) for (const done of flushed) done();
-    else writeNext();
-  }
-
-  function tellOfDropped(): void {
-    skipping = false;
-    if (dropped === 0) return;
-    const lines = dropped;
-    dropped = 0;
-    listener(lines);
-  }
-
-  // Nothing asynchronous happens any more then.
-  process.on("exit", () => {
-    // What is under way is written by another thread, which the end waits for.
-    const left = Buffer.concat([writing ? Buffer.alloc(0) : rest, Buffer.from(chunks.join(""))]);
-    const fd = next ?? own;
+  /** Nothing asynchronous happens at the end of the process. */
+  #writeAtExit(): void {
+    const chunks = Buffer.from(this.#chunks.join(""));
+    // A rest that is being written is another thread's, and the end waits for it.
+    const left = this.#state === "writing" ? chunks : Buffer.concat([this.#rest, chunks]);
+    const fd = this.#next ?? this.#fd;
     if (left.length === 0 || fd === undefined) return;
     try {
-      writeWhole(fd, left, exitPatience);
+      writeWhole(fd, left, this.#exitPatienceMs);
     } catch {
       // As far as possible.
     }
-  });
-
-  return {
-    isTTY: own !== undefined && isatty(own),
-    moveTo(fd) {
-      if (next !== undefined) closeSync(next);
-      next = fd;
-      // What failed there may be taken here.
-      writeNext();
-    },
-    write(text, isBulk = false) {
-      const bytes = Buffer.byteLength(text);
-      if (isBulk ? skipping || waiting + bytes > MAX_BULK_BYTES : waiting + bytes > MAX_BYTES) {
-        skipping = true;
-        dropped++;
-        return;
-      }
-      if (waiting === 0) stuckSince = performance.now();
-      waiting += bytes;
-      if (chunks.length > 0 && lastBytes + bytes <= CHUNK_BYTES) {
-        chunks[chunks.length - 1] += text;
-        lastBytes += bytes;
-      } else {
-        chunks.push(text);
-        lastBytes = bytes;
-      }
-      writeNext();
-    },
-    onDropped(newListener) {
-      listener = newListener;
-    },
-    flush(patienceMs) {
-      if (waiting === 0) return Promise.resolve();
-      const isGone = performance.now() - stuckSince > goneMs;
-      return new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          flushed.delete(done);
-          resolve();
-        };
-        const timer = setTimeout(
-          () => {
-            // The reader had its time: the end of the process gives it no more.
-            exitPatience = 0;
-            done();
-          },
-          isGone ? 0 : patienceMs,
-        );
-        flushed.add(done);
-      });
-    },
-  };
+  }
 }
