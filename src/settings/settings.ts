@@ -107,6 +107,8 @@ export const KEEP = {
 /** The row of all commands whose result can be JSON. */
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
+const COUNT = { kind: "integer", value: "N", min: 1 } as const;
+const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
 const TIMEOUT = { kind: "number", value: "SECONDS", min: 0.1, max: 3600, commands: SERVING } as const;
 
 const PREFIX = {
@@ -178,12 +180,10 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
+    ...COUNT,
     flag: "rate-limit",
     isOption: true,
-    kind: "integer",
-    value: "N",
     default: "1000",
-    min: 1,
     meaning: "Requests per window for an API key that has no limit of its own.",
     commands: SERVING,
   },
@@ -199,10 +199,8 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...WRITTEN_FILE,
     flag: "state",
-    kind: "text",
-    path: "written",
-    value: "FILE",
     meaning:
       "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
     commands: ["serve"],
@@ -234,11 +232,9 @@ export const CORE_SETTINGS = [
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   { ...KEEP, commands: ["build"] },
   {
+    ...COUNT,
     flag: "to",
-    kind: "integer",
-    value: "N",
     default: "1",
-    min: 1,
     meaning: "How many versions to go back.",
     commands: ["rollback"],
   },
@@ -255,12 +251,10 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...COUNT,
     flag: "max-pending-searches",
     isOption: true,
-    kind: "integer",
-    value: "N",
     default: "256",
-    min: 1,
     max: 65_536,
     meaning:
       "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
@@ -274,12 +268,10 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...COUNT,
     flag: "access-log-sample",
-    kind: "integer",
     needs: "access-log",
-    value: "N",
     default: "1",
-    min: 1,
     max: 1_000_000_000,
     meaning:
       "Of the access log write one line in N; requests that were answered with a 5xx and slow ones are always written.",
@@ -320,10 +312,8 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...WRITTEN_FILE,
     flag: "log-file",
-    kind: "text",
-    path: "written",
-    value: "FILE",
     meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
     commands: SERVING,
   },
@@ -395,11 +385,9 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...COUNT,
     flag: "max-requests-per-socket",
-    kind: "integer",
-    value: "N",
     default: "1000000",
-    min: 1,
     meaning: "Maximum number of requests on one connection before it is closed.",
     commands: SERVING,
   },
@@ -430,11 +418,9 @@ export const CORE_SETTINGS = [
     commands: ["keys create"],
   },
   {
+    ...COUNT,
     flag: "limit",
-    kind: "integer",
     notWith: CLI,
-    value: "N",
-    min: 1,
     meaning: "Requests per window for this key. Default: the server's `--rate-limit`.",
     commands: ["keys create"],
   },
