@@ -241,7 +241,6 @@ const AMBIGUOUS: readonly string[] = [
   "Found",
   "Head",
   "History",
-  "Indexed",
   "Kept",
   "Listener",
   "OccupiedError",

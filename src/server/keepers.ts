@@ -72,20 +72,19 @@ async function openSnapshots(
   onGeneration: TakeGeneration,
 ): Promise<SnapshotKeeper> {
   const { settings, onReleased, onProgress, onDownload, snapshotEvents, observe } = options;
-  const source = options.source?.({ observe, onDownload });
   return await SnapshotKeeper.open(
     {
       folder: settings.snapshot,
-      ...(source ? { source } : {}),
+      source: options.source?.({ observe, onDownload }),
       load,
-      ...(similar ? { openSimilar: similar.open } : {}),
+      openSimilar: similar?.open,
       maxBytes: settings.maxSnapshotBytes,
       allowShrink: settings.allowShrink,
-      ...(onReleased ? { onReleased } : {}),
+      onReleased,
       ...(onProgress ? { onProgress } : {}),
-      ...(snapshotEvents ? { events: snapshotEvents } : {}),
+      events: snapshotEvents,
       pending,
-      ...(countSearch ? { countSearch } : {}),
+      countSearch,
       observe,
     },
     onGeneration,
@@ -93,20 +92,14 @@ async function openSnapshots(
 }
 
 /** What keeps a state current. */
-export interface Keepers {
-  readonly keys: KeysKeeper | undefined;
-  readonly snapshots: SnapshotKeeper;
-  readonly saving: CountsKeeper | undefined;
-  readonly searching: Searching;
-  readonly sharedLimits: LimitSharing | undefined;
-}
+export type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
 /** Opens them one after the other; those before one that fails are closed. */
 export async function openKeepers(
   options: OpenStateOptions,
   counters: Counters,
   { takeKeys, takeGeneration }: Takers,
-): Promise<Keepers> {
+) {
   const sharedLimits = await options.sharedLimits?.open(counters, options.observe);
   let keys: KeysKeeper | undefined;
   try {

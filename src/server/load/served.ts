@@ -16,13 +16,13 @@ export type TakeGeneration = (generation: Generation, index: SearchIndex) => voi
 /** What generations are served with, and who is told. */
 export interface ServedOptions {
   /** Makes the similar search of a generation; there is none when absent. */
-  readonly openSimilar?: SimilarSearching["open"];
+  readonly openSimilar?: SimilarSearching["open"] | undefined;
   /** Called when an old generation is no longer needed by anybody. */
-  readonly onReleased?: () => void;
+  readonly onReleased?: (() => void) | undefined;
   /** Bounds the searches that wait for others; no bound when absent. */
-  readonly pending?: PendingSearches;
+  readonly pending?: PendingSearches | undefined;
   /** Told of each search. */
-  readonly countSearch?: CountSearch;
+  readonly countSearch?: CountSearch | undefined;
   readonly observe: Observe;
 }
 

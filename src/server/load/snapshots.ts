@@ -35,11 +35,11 @@ import { SnapshotFolder, type Source } from "./source.ts";
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
   /** Gives the folder instead, and brings what belongs into it. */
-  readonly source?: Source;
+  readonly source?: Source | undefined;
   readonly load: Loader;
   /** Whether a snapshot may have less than half of the users or worlds of the one before. */
   readonly allowShrink: boolean;
-  readonly events?: SnapshotEvents;
+  readonly events?: SnapshotEvents | undefined;
 }
 
 /** @internal What became of a load. */
