@@ -42,7 +42,7 @@ interface Held {
   count: number;
 }
 
-/** Made once: an object would be garbage at each request. */
+/** Made once: an object would be garbage at each request. What is read holds until the next call of {@link readHeld}. */
 const held: Held = {
   ...{ leased: 0, permits: 0, isGood: false, rest: 0.5, asked: 0.5 },
   ...{ cell: 0n, newest: 0, count: 0 },
@@ -143,8 +143,9 @@ function refuseHeld(
   { mono }: Clocks,
   askAhead: Taking["askAhead"],
 ): Quota {
-  if (mono >= leases.recheck[slot]! && usedIn(held, held.leased) < limit) askAhead(slot, limit);
-  return refuse(leases, slot, limit, held.leased);
+  const { leased: window } = held;
+  if (mono >= leases.recheck[slot]! && usedIn(held, window) < limit) askAhead(slot, limit);
+  return refuse(leases, slot, limit, window);
 }
 
 /**
