@@ -14,7 +14,7 @@ import { place } from "../support/place.ts";
 import { killAll, type Served, served, start } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 
-const CROWD = fileURLToPath(new URL("../support/admin-crowd.mjs", import.meta.url));
+const CROWD = fileURLToPath(new URL("../support/crowd.mjs", import.meta.url));
 /** How long an answer may take, in milliseconds of a quiet machine. */
 const LIMIT_MS = 100;
 const PROBES = 60;
@@ -86,7 +86,8 @@ const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", stri
 
 /** Asks while a crowd is there. */
 async function probeBeside(t: TestContext, count: number, conduct: string, target: string): Promise<void> {
-  const crowd = spawn(process.execPath, [CROWD, String(port), String(count), conduct, target], {
+  const request = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  const crowd = spawn(process.execPath, [CROWD, String(port), String(count), conduct, request], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   t.after(() => crowd.kill("SIGKILL"));

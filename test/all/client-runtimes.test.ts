@@ -1,7 +1,7 @@
 /** The packed client on every runtime that it is for: Node, Bun, Deno, and a browser; and after nginx that compresses. */
 
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { chromium } from "playwright-core";
 import { createClient } from "../../src/client/mod.ts";
 import { openOrrery } from "../../src/mod.ts";
+import { startBrowser } from "../support/browser.ts";
 import { need } from "../support/need.ts";
 import { startNginx } from "../support/nginx.ts";
 import { isBuilt, ROOT } from "../support/program.ts";
@@ -155,10 +155,7 @@ describe("the packed client", () => {
     ["runs in a page of another origin, which sees the headers too", "localhost", "http://127.0.0.1"],
   ] as const) {
     it(name, { skip: need("chromium") }, async () => {
-      const browser = await chromium.launchPersistentContext(join(folder, `profile-${host}`), {
-        executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
-        args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
-      });
+      const browser = await startBrowser(join(folder, host));
       const { port } = new URL(await open());
       try {
         const page = await browser.newPage();

@@ -1,9 +1,7 @@
 /** A cache folder that several processes have: none removes what another has just taken up. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -12,30 +10,16 @@ import { fileURLToPath } from "node:url";
 import { snapshotOf } from "../support/copies.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { PATIENCE_MS, timeLeft, within } from "../support/patience.ts";
-import { until } from "../support/process.ts";
+import { killAll, type Program, start, until } from "../support/process.ts";
 
 const CHILD = fileURLToPath(new URL("../support/copies-child.ts", import.meta.url));
 /** So many that another process can begin while they are removed. */
 const UNWANTED = 3000;
 
-const alive = new Set<ReturnType<typeof spawn>>();
-after(() => {
-  for (const child of alive) child.kill("SIGKILL");
-});
+after(killAll);
 
-function publishElsewhere(place: string, generation: string) {
-  const child = spawn(process.execPath, ["--import", "tsx", CHILD, place, generation], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  alive.add(child);
-  let told = "";
-  for (const output of [child.stdout!, child.stderr!]) output.on("data", (text: Buffer) => (told += text));
-  const ended = once(child, "close").then(([status]) => {
-    alive.delete(child);
-    return { status: status as number | null, told };
-  });
-  return { child, ended };
-}
+const publishElsewhere = (place: string, generation: string): Program =>
+  start([place, generation], {}, [process.execPath, "--import", "tsx", CHILD]);
 
 const sha256Of = (bytes: string | Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -68,8 +52,8 @@ describe("a cache folder of two processes", () => {
     }
     const { copies, sent, manifest, bring } = snapshotOf(place, wanted);
     await copies.publish(sent, manifest, bring);
-    const { status, told } = await within(other.ended, "the other process");
-    assert.equal(status, 0, told);
+    const { status } = await within(other.ended, "the other process");
+    assert.equal(status, 0, other.stderr());
     const copy = await copies.current();
     assert.equal(copy?.manifest.generation, wanted, "a file of the newest copy is gone");
   });

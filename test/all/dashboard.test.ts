@@ -7,14 +7,13 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Status, TimelineReply } from "../../src/admin/status.ts";
-import { findBarriers } from "../support/barriers.ts";
+import { findBarriers, startBrowser } from "../support/browser.ts";
 import {
   type DashboardServer,
   HOSTILE_NAMES,
   makeFolder,
   openPage,
   serveDashboard,
-  startBrowser,
   startLoad,
   type Watched,
 } from "../support/dashboard.ts";

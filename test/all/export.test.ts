@@ -1,7 +1,7 @@
 /** `orrery export` against a real PostgreSQL: what it writes, and what it says when it cannot. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -21,6 +21,7 @@ import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { killAll, type Outcome, run, runWell, start, until } from "../support/process.ts";
+import { smallDisk } from "../support/small-disk.ts";
 
 const CANARY = "canary:pass/word@4711";
 const FILES = ["users", "worlds", "world-stats", "instances"];
@@ -510,13 +511,8 @@ describe("export from PostgreSQL", { skip }, () => {
   });
 
   it("publishes nothing on a full disk", async (t) => {
-    const disk = mkdtempSync(join(tmpdir(), "orrery-full-"));
-    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
-    t.after(() => {
-      if (status === 0) execFileSync("umount", [disk]);
-      rmSync(disk, { recursive: true });
-    });
-    if (status !== 0) return t.skip("no file system may be mounted here");
+    const disk = smallDisk(t, "256k");
+    if (disk === undefined) return t.skip("no file system may be mounted here");
     const out = join(disk, "snapshot");
     const many = {
       users: `SELECT gen_random_uuid() AS id, repeat('x', 1000) AS display_name, now() AS created_at FROM generate_series(1, 1000)`,

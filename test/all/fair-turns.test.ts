@@ -1,12 +1,12 @@
 /** Crowds without a token that send endless pipelines, and ten clients beside them that ask for one thing at a time. */
 
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { pin, RUN_TYPESCRIPT, said } from "../../bench/support/child.ts";
+import { pin } from "../../bench/support/child.ts";
 import { percentile } from "../../bench/support/load.ts";
 import { slowness } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
@@ -85,7 +85,7 @@ async function askHonestly(
 
 after(killAll);
 
-const CROWD = fileURLToPath(new URL("../support/crowd.ts", import.meta.url));
+const CROWD = fileURLToPath(new URL("../support/crowd.mjs", import.meta.url));
 const CONNECTIONS = 200;
 const MEASURED_MS = 1500;
 
@@ -126,11 +126,11 @@ describe(`${CONNECTIONS} connections with endless pipelines leave room for other
           () => performance.now() > end,
         );
       };
-      const crowd = fork(CROWD, [String(server.port), String(CONNECTIONS), small], {
-        execArgv: RUN_TYPESCRIPT,
+      const crowd = spawn(process.execPath, [CROWD, `${server.port}`, `${CONNECTIONS}`, "endless", small], {
+        stdio: ["ignore", "pipe", "inherit"],
       });
       t.after(() => crowd.kill("SIGKILL"));
-      await said(crowd, "crowded");
+      await once(crowd.stdout, "data");
       pin(crowd.pid!, 1);
       const { p50, p99, longest, lost } = await honest(MEASURED_MS);
       const numbers = [p50, p99, longest].map((ms) => ms.toFixed(1)).join(", ");

@@ -4,15 +4,14 @@
  */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { CORE_COMMANDS } from "../../src/cli/commands.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { CORE_SETTINGS } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { killAll, start } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
 const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources", "verify"];
@@ -54,18 +53,13 @@ function treeWithout(folder: string, feature: string): string {
   return folder;
 }
 
+after(killAll);
+
 /** Runs Node. @returns what it printed */
 async function run(folder: string, args: readonly string[]): Promise<string> {
-  const env = { ...process.env };
-  delete env.NODE_TEST_CONTEXT;
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    printed += text;
-  });
-  const [status] = (await once(child, "close")) as [number | null];
-  assert.equal(status, 0, printed);
-  return printed;
+  const { ended, stdout, stderr } = start(args, {}, [process.execPath], { cwd: folder });
+  assert.equal((await ended).status, 0, stdout() + stderr());
+  return stdout();
 }
 
 describe("without a feature", { concurrency: 2 }, () => {

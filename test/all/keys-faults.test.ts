@@ -1,8 +1,7 @@
-/** The keys file under kills at every system call, on a full disk, and between containers that share a volume. */
+/** The keys file under kills at every system call, and on a full disk. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -10,7 +9,6 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
-  statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -20,7 +18,7 @@ import { hashToken } from "../../src/auth/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
-import { killAll, run, runWell, until } from "../support/process.ts";
+import { killAll, run, runWell } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { smallDisk } from "../support/small-disk.ts";
 
@@ -198,63 +196,5 @@ describe("a full disk", () => {
     await runWell(["keys", "disable", many[0]!.id, "--keys", keys]);
     await runWell([...CREATE, keys]);
     assert.deepEqual([readKeys(keys).length, readKeys(keys)[0]!.active], [61, false]);
-  });
-});
-
-describe("a holder", { concurrency: 2 }, () => {
-  /** Holds the lock of a file until it is ended, as a process of another container. */
-  function hold(file: string, wrapper: readonly string[]): ChildProcess {
-    const lock = new URL("../../src/files/file-lock.ts", import.meta.url).href;
-    const code = `
-      import { withLock } from ${JSON.stringify(lock)};
-      await withLock(${JSON.stringify(file)}, () => new Promise((done) => setTimeout(done, 600_000)));`;
-    const [program, ...args] = [
-      ...wrapper,
-      process.execPath,
-      "--import",
-      "tsx",
-      "--input-type=module",
-      "-e",
-      code,
-    ];
-    return spawn(program!, args, { stdio: "inherit", detached: true });
-  }
-
-  const elsewhere = ["unshare", "--pid", "--fork", "--kill-child"];
-  const skip = need("unshare") || lacks(elsewhere[0]!, ...elsewhere.slice(1), "true");
-
-  it("in another PID namespace is respected while it lives, and replaced when it died", {
-    skip,
-  }, async (t) => {
-    const folder = temporaryFolder(t);
-    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
-    const holder = hold(keys, elsewhere);
-    t.after(() => holder.kill("SIGKILL"));
-    await until(() => existsSync(`${keys}.lock`), "the lock", 60_000);
-    const taken = statSync(`${keys}.lock`).mtimeMs;
-    const disabling = run(["keys", "disable", "key_c_sk_1", "--keys", keys]);
-    // Longer than a dead one would be waited for.
-    await until(() => statSync(`${keys}.lock`).mtimeMs > taken + 8000, "signs of life", 60_000);
-    assert.equal(readKeys(keys)[0]!.active, true, "it is still waited for");
-    holder.kill("SIGKILL");
-    await once(holder, "exit");
-    const { status, stderr } = await disabling;
-    assert.equal(status, 0, stderr);
-    assert.equal(readKeys(keys)[0]!.active, false);
-    assert.deepEqual(readdirSync(folder), ["keys.json"]);
-  });
-
-  it("that waits with nineteen others for a dead one loses nothing", async (t) => {
-    const folder = temporaryFolder(t);
-    const keys = join(folder, "keys.json");
-    mkdirSync(`${keys}.lock`);
-    // Stale when most of them have started and look at it.
-    const soon = new Date(Date.now() + 1000);
-    utimesSync(`${keys}.lock`, soon, soon);
-    const made = await Promise.all(Array.from({ length: 20 }, () => runWell([...CREATE, keys])));
-    const hashes = new Set(readKeys(keys).map(({ sha256 }) => sha256));
-    assert.equal(hashes.size, 20);
-    for (const { stdout } of made) assert.ok(hashes.has(hashToken(stdout.trim())));
-    assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
 });

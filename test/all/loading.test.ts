@@ -1,13 +1,13 @@
 /** Loads in real processes: a thread whose heap runs out, and a program that closes while one loads. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { id, user, writeSnapshot } from "../support/folders.ts";
+import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, serve, until } from "../support/process.ts";
+import { type Command, get, killAll, serve, start } from "../support/process.ts";
 import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
 
 after(killAll);
@@ -48,14 +48,8 @@ for (const threads of [true, false]) {
 
 test("a program that closes while a reload is under way ends by itself", async (t) => {
   const { snapshot } = place(t);
-  const args = [...LIBRARY_RUNNER, "--input-type=module", "-e", CLOSING, snapshot];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  t.after(() => child.kill("SIGKILL"));
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-  });
-  await until(() => child.exitCode !== null || child.signalCode !== null, "the program's end", 60_000);
-  assert.equal(child.exitCode, 0);
-  assert.equal(said, "settled\nsettled\n");
+  const command: Command = [process.execPath, ...LIBRARY_RUNNER, "--input-type=module", "-e", CLOSING];
+  const { ended, stdout } = start([snapshot], {}, command);
+  assert.equal((await within(ended, "the program's end")).status, 0);
+  assert.equal(stdout(), "settled\nsettled\n");
 });

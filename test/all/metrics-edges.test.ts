@@ -8,7 +8,7 @@ import { REQUESTS, SERIES, seriesAt } from "../../src/observe/metrics/layout.ts"
 import type { Caller, Found, PageOf } from "../../src/store/generation.ts";
 import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
-import { closeWires, dial, lastWord, requestHead } from "../support/raw.ts";
+import { askOnce, closeWires, dial, lastWord, requestHead } from "../support/raw.ts";
 
 after(async () => {
   closeWires();
@@ -31,19 +31,8 @@ function counted(cells: RequestCells): string[] {
 
 const figures = (cells: RequestCells): Figures => figuresOf(readTotals(cells));
 
-/** Asks on a connection of its own. */
-async function ask(
-  { port }: Pick<TestServer, "port">,
-  target: string,
-  headers: readonly string[] = [],
-  method = "GET",
-): Promise<number> {
-  const wire = await dial(port);
-  await wire.send(requestHead(target, headers, method));
-  const { status } = await wire.response(method);
-  wire.destroy();
-  return status;
-}
+const ask = async ({ port }: TestServer, target: string, headers: string[] = [], method = "GET") =>
+  (await askOnce(port, target, headers, method)).status;
 
 test("each request is counted by its method, route and status", async () => {
   const cells = createRequestCells(1);

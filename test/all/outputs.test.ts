@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { need } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { type Ended, get, type LogLine, until } from "../support/process.ts";
+import { type Ended, get, type LogLine, textOf, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 
 type Place = ReturnType<typeof place>;
@@ -37,13 +37,7 @@ function serving({ snapshot, keys }: Place): string[] {
 }
 
 /** Everything that comes out of a child's pipe from now on. */
-function reading(child: ChildProcess, name: "stdout" | "stderr"): () => string {
-  let text = "";
-  child[name]!.setEncoding("utf8").on("data", (part: string) => {
-    text += part;
-  });
-  return () => text;
-}
+const reading = (child: ChildProcess, name: "stdout" | "stderr"): (() => string) => textOf(child[name]!);
 
 /** Base URL of a server, from its listening line on standard output. */
 async function urlFrom(text: () => string): Promise<string> {

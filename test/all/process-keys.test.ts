@@ -15,10 +15,9 @@ import {
   runWell,
   type Served,
   serve,
-  until,
   untilReply,
 } from "../support/process.ts";
-import { rawClient } from "../support/raw-client.ts";
+import { lastWord } from "../support/raw.ts";
 
 /** So long that no test sees a window end. */
 const LONG_WINDOW = ["--rate-window", "31536000"];
@@ -138,10 +137,7 @@ describe("keys of a process", { concurrency: 4 }, () => {
       await get(`${server.url}${path}`, { token: wrong });
       await get(`${server.url}${path}`, { headers: { Authorization: `Basic ${token}`, "If-Match": token } });
     }
-    const broken = await rawClient(server.port);
-    broken.socket.write(`GET /${token} HTTP/9.9\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    await until(() => broken.ended(), "the refusal");
-    broken.socket.destroy();
+    await lastWord(server.port, `GET /${token} HTTP/9.9\r\nAuthorization: Bearer ${token}\r\n\r\n`);
     writeFileSync(join(snapshot, "users.ndjson"), `{"id":"${id("a", 1)}","secret":"${token}"}\n{${token}`);
     await server.logged("snapshot-refused");
     replace(keys, `{"keys":[{"token":"${token}"`);

@@ -23,36 +23,17 @@ import {
   until,
   untilReply,
 } from "../support/process.ts";
-import { rawClient } from "../support/raw-client.ts";
+import { closeWires, dial, header, requestHead } from "../support/raw.ts";
 
-after(killAll);
+after(async () => {
+  closeWires();
+  await killAll();
+});
 
 /** So long that no test sees a window end. */
 const LONG_WINDOW = ["--rate-window", "31536000"];
 
 describe("processes", { concurrency: 4 }, () => {
-  test("settings come from the flag, else the variable, else the default; an empty variable is none", async (t) => {
-    const { snapshot, keys } = place(t);
-    const server = await served(
-      start(["serve", "--rate-limit", "9", ...LONG_WINDOW], {
-        ORRERY_SNAPSHOT: snapshot,
-        ORRERY_KEYS: keys,
-        ORRERY_PORT: "0",
-        ORRERY_HOST: "",
-        ORRERY_RATE_LIMIT: "7",
-        ORRERY_CORS: "off",
-        ORRERY_ACCESS_LOG: "1",
-        ORRERY_LOG_LEVEL: "",
-      }),
-    );
-    const { headers, status } = await get(`${server.url}/stats`, { token: TOKEN });
-    assert.equal(status, 200);
-    assert.equal(headers["x-ratelimit-limit"], "9");
-    assert.equal(headers["access-control-allow-origin"], undefined);
-    await server.logged("request");
-    await server.stop();
-  });
-
   test("the listening line is all of standard output; each event is one JSON line of log", async (t) => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys);
@@ -199,8 +180,7 @@ describe("processes", { concurrency: 4 }, () => {
       const { snapshot, keys } = place(t);
       writeKeys(keys, keyRecord("svcx_busy"));
       const server = await serve(snapshot, keys);
-      const idle = await rawClient(server.port);
-      t.after(() => idle.socket.destroy());
+      const idle = await dial(server.port);
       const agent = keepAlive(40);
       t.after(() => agent.destroy());
       let answered = 0;
@@ -232,16 +212,15 @@ describe("processes", { concurrency: 4 }, () => {
       server.child.kill(signal);
       await server.logged("stopping");
       // An idle connection is still served for a moment, once.
-      idle.socket.write(
-        `GET /api/public/v1/stats HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svcx_busy\r\n\r\n`,
-      );
+      void idle.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_busy"]));
       await Promise.all(clients);
       assert.deepEqual(await server.ended, { status: 0, signal: null });
       assertInTime(began, 10_000, "the stop");
       assert.ok(closes > 0 && closes <= 40, `${closes} connections were told to close`);
-      await until(() => idle.ended(), "the idle connection's end");
-      assert.equal(idle.error(), undefined);
-      assert.match(idle.text(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*"totalUsers"/);
+      const last = await idle.response();
+      assert.deepEqual([last.status, header(last, "Connection")], [200, "close"]);
+      assert.match(last.body, /"totalUsers"/);
+      await idle.closed();
       assert.equal(server.logs("stopping")[0]!.signal, signal);
       assert.equal(server.logs("stopped").length, 1);
       assert.equal(server.logs("defect").length, 0);
@@ -255,21 +234,17 @@ describe("processes", { concurrency: 4 }, () => {
     // The system accepts these before the server does.
     const clients = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const client = await rawClient(server.port);
-        client.socket.write(
-          "GET /api/public/v1/stats HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svcx_late\r\n\r\n",
-        );
+        const client = await dial(server.port);
+        void client.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_late"]));
         return client;
       }),
     );
-    t.after(() => {
-      for (const { socket } of clients) socket.destroy();
-    });
     server.child.kill("SIGTERM");
     for (const client of clients) {
-      await until(() => client.ended() || client.error(), "the end of a connection");
-      assert.equal(client.error(), undefined, "no reset");
-      assert.match(client.text(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*"totalUsers"/);
+      const { status, body } = await client.response();
+      assert.equal(status, 200);
+      assert.match(body, /"totalUsers"/);
+      await client.closed();
     }
     assert.deepEqual(await server.ended, { status: 0, signal: null });
   });
@@ -282,10 +257,7 @@ describe("processes", { concurrency: 4 }, () => {
     for (let at = 0; at < runs.length; at++) {
       const signals = runs[at]!;
       const server = await serve(snapshot, keys);
-      const idle = await Promise.all(Array.from({ length: 5 }, () => rawClient(server.port)));
-      t.after(() => {
-        for (const { socket } of idle) socket.destroy();
-      });
+      const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
       server.child.kill(signals[0]);
       await server.logged("stopping");
       const began = performance.now();
@@ -301,10 +273,7 @@ describe("processes", { concurrency: 4 }, () => {
       } else {
         assert.deepEqual([status, signal], [0, null]);
         assertInTime(began, 10_000, "the stop");
-        for (const client of idle) {
-          await until(() => client.ended() || client.error(), "the end of an idle connection");
-          assert.equal(client.error(), undefined, "no reset");
-        }
+        for (const client of idle) await client.closed();
       }
     }
   });

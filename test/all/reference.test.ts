@@ -1,15 +1,15 @@
 /** The reference page in a real browser, and its examples as programs. */
 
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { ROUTES } from "../../src/api/routes.ts";
-import { findBarriers } from "../support/barriers.ts";
+import { findBarriers, startBrowser } from "../support/browser.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
@@ -39,10 +39,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
   const hosts = new Set<string>();
 
   before(async () => {
-    browser = await chromium.launchPersistentContext(join(folder, "profile"), {
-      executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
-      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
-    });
+    browser = await startBrowser(folder);
     browser.setDefaultTimeout(PATIENCE_MS);
     await browser.addInitScript(`addEventListener("securitypolicyviolation", (violation) =>
       console.error("policy: " + violation.violatedDirective + " " + violation.blockedURI))`);

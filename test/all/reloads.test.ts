@@ -23,8 +23,6 @@ import {
   keepAlive,
   killAll,
   serve,
-  served,
-  start,
   until,
   untilReply,
 } from "../support/process.ts";
@@ -67,18 +65,6 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     server.child.kill("SIGHUP");
     await until(() => loads() > before + 2, "a load after them all");
     assert.equal(loads(), before + 3);
-    await server.stop();
-  });
-
-  test("SIGHUP while the first snapshot loads does not end the process", async (t) => {
-    const { snapshot, keys } = place(t);
-    unlinkSync(join(snapshot, "users.ndjson"));
-    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(2));
-    const program = start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"]);
-    await until(() => program.stderr().includes("keys-loaded"), "the keys");
-    program.child.kill("SIGHUP");
-    const server = await served(program);
-    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     await server.stop();
   });
 

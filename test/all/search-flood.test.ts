@@ -1,19 +1,18 @@
 /** Floods of long searches against real indexes: on one thread, in threads, through deaths, reloads and stops. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
-import { hashToken } from "../../src/auth/keys.ts";
 import { whyNoSharing } from "../../src/http/port.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH } from "../../src/model/model.ts";
 import { type RunningServer, startServer } from "../../src/server/server.ts";
+import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { cleanUp, testOptions } from "../support/http-server.ts";
 import { assertInTime, timeLeft } from "../support/patience.ts";
+import { keyRecord, writeKeys } from "../support/place.ts";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 import { workersOf } from "../support/workers.ts";
 
@@ -22,60 +21,25 @@ const WORLDS = 6000;
 const [MOST, MOST_OF_KEY] = [256, 128];
 const SHARED =
   "https://cdn.worlds.example.com/files/launch/index.html?region=europe&platform=standalone&asset=";
-const TIME = "2024-01-01T00:00:00.000Z";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-search-flood-"));
-const snapshot = join(folder, "snapshot");
-const keysFile = join(folder, "keys.json");
+const folder = temporaryFolder({ after });
+const keysFile = writeKeys(
+  join(folder, "keys.json"),
+  ...["first", "second", "third"].map((name) => keyRecord(`svc_sk_${name}`, { id: name })),
+);
+const worlds = Array.from({ length: WORLDS }, (_, at) =>
+  world(at + 1, { name: `world ${at}`, description: SHARED + at.toString(36).padStart(5, "0") }),
+);
 
-function id(at: number): string {
-  return `00000000-0000-4000-8000-${at.toString(16).padStart(12, "0")}`;
-}
+/** Writes a snapshot. Another user makes another generation. */
+const nameOwner = (displayName: string): string =>
+  writeSnapshot(join(folder, "snapshot"), {
+    ...{ "users.ndjson": [user(1, { displayName })], "worlds.ndjson": worlds },
+    ...{ "world-stats.ndjson": "", "instances.ndjson": "" },
+  });
+const snapshot = nameOwner("owner");
 
-function nameOwner(name: string): void {
-  // Another user makes another generation.
-  writeFileSync(
-    join(snapshot, "users.ndjson"),
-    `${JSON.stringify({ id: id(0), displayName: name, userIconUrl: "", createdAt: TIME })}\n`,
-  );
-}
-
-before(() => {
-  mkdirSync(snapshot);
-  nameOwner("owner");
-  const worlds = Array.from({ length: WORLDS }, (_, at) =>
-    JSON.stringify({
-      id: id(at + 1),
-      name: `world ${at}`,
-      description: SHARED + at.toString(36).padStart(5, "0"),
-      ownerId: id(0),
-      isPublic: true,
-      status: "ACTIVE",
-      createdAt: TIME,
-      updatedAt: TIME,
-    }),
-  );
-  writeFileSync(join(snapshot, "worlds.ndjson"), worlds.join("\n"));
-  writeFileSync(join(snapshot, "world-stats.ndjson"), "");
-  writeFileSync(join(snapshot, "instances.ndjson"), "");
-  const keys = ["first", "second", "third"].map((name) => ({
-    id: name,
-    kind: "api",
-    name,
-    sha256: hashToken(`svc_sk_${name}`),
-    scopes: ["read:worlds"],
-    limit: null,
-    active: true,
-    expiresAt: null,
-    createdAt: TIME,
-  }));
-  writeFileSync(keysFile, JSON.stringify({ keys }));
-});
-
-after(async () => {
-  await cleanUp();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(cleanUp);
 
 let searches = 0;
 

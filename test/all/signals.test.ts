@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { user } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
-import { place, TOKEN, writeKeys } from "../support/place.ts";
+import { place, TOKEN } from "../support/place.ts";
 import { get, killAll, run, serve, start, until } from "../support/process.ts";
 
 after(killAll);
@@ -100,14 +100,5 @@ describe("signals", { concurrency: 2 }, () => {
       stderr,
       new RegExp(`^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: [^\n]*in use[^\n]*\n$`),
     );
-  });
-
-  test("a keys file without keys is a warning", async (t) => {
-    const { snapshot, keys } = place(t);
-    writeKeys(keys);
-    const server = await serve(snapshot, keys);
-    const line = await server.logged("keys-loaded");
-    assert.equal(line.level, "warn");
-    await server.stop();
   });
 });

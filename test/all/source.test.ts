@@ -1,19 +1,15 @@
 /** Servers whose snapshot comes by URL, in processes of their own: nginx, a host with faults, kills, and full disks. */
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
-  rmdirSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -33,6 +29,7 @@ import {
   until,
   untilReply,
 } from "../support/process.ts";
+import { smallDisk } from "../support/small-disk.ts";
 import { deadPort, type Host, leftOvers, startHost } from "../support/source-server.ts";
 
 after(killAll);
@@ -225,14 +222,10 @@ describe("a server whose snapshot comes by URL", () => {
     assert.deepEqual(leftOvers(cache), []);
   });
 
-  it("goes on while the disk of its cache is full, and afterwards", { skip: mountProblem() }, async (t) => {
+  it("goes on while the disk of its cache is full, and afterwards", async (t) => {
     // Before anything that removes folders: hooks run in the order in which they come.
-    const cache = mkdtempSync(join(tmpdir(), "orrery-small-disk-"));
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", cache]);
-    t.after(() => {
-      execFileSync("umount", ["-l", cache]);
-      rmdirSync(cache);
-    });
+    const cache = smallDisk(t, "1m");
+    if (cache === undefined) return t.skip(unavailable("no file system can be mounted here"));
     const { keys } = makePlace(t);
     const source = await host(t, snapshot("first", 500));
     const server = await serve(source.url, keys, ["--cache", cache, "--watch", "0.1"]);
@@ -254,15 +247,6 @@ describe("a server whose snapshot comes by URL", () => {
     assert.match(ended.stderr, /^[^\n]*no space left on device \(ENOSPC\) \(no whole copy in \S+\)\n$/);
   });
 });
-
-/** Why no small disk can be made here. */
-function mountProblem(): string | false {
-  const tried = spawnSync("sh", [
-    "-c",
-    "d=$(mktemp -d) && mount -t tmpfs tmpfs $d && umount $d; s=$?; rmdir $d; exit $s",
-  ]);
-  return tried.status !== 0 && unavailable("no file system can be mounted here");
-}
 
 describe("nginx as the source", { skip: need("nginx") }, () => {
   /** Publishes as the documents say. */

@@ -1,12 +1,11 @@
 /** A server with several threads and a dashboard, load on it, and a browser that looks at it. */
 
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { keyRecord, writeKeys } from "./place.ts";
@@ -120,20 +119,6 @@ export function startLoad(api: string): { readonly stop: () => Promise<void> } {
       agent.destroy();
     },
   };
-}
-
-/** Starts a browser with a profile of its own in a folder. */
-export function startBrowser(folder: string): Promise<BrowserContext> {
-  return chromium.launchPersistentContext(join(folder, "profile"), {
-    executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
-    args: [
-      ...["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
-      // Pictures of grey letters are smaller.
-      "--disable-lcd-text",
-    ],
-    viewport: { width: 1280, height: 900 },
-    colorScheme: "light",
-  });
 }
 
 /** A page, and whatever was wrong with it. */

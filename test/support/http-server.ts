@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { State } from "../../src/api/answer.ts";
+import type { KeyRecord } from "../../src/auth/keys.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { createApiApp } from "../../src/http/api.ts";
 import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
@@ -19,7 +19,9 @@ import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
 import { type ServerOptions, startServer } from "../../src/server/server.ts";
 import type { Settings } from "../../src/settings/settings.ts";
+import { type RawRow, writeSnapshot } from "./folders.ts";
 import { DEFAULTS } from "./options.ts";
+import { keyRecord, writeKeys } from "./place.ts";
 import { testArguments } from "./program.ts";
 
 /** Base path of every operation. */
@@ -59,16 +61,13 @@ export type TokenName = keyof typeof TOKENS;
 /** Requests a window of the keys `few` and `fewNarrow`. */
 export const FEW = 5;
 
-function lines(rows: readonly object[]): string {
-  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-}
-
 function timeOf(at: number): string {
   return new Date(Date.UTC(2024, 0, 1) + at * 1000).toISOString();
 }
 
-async function writeSnapshot(folder: string): Promise<void> {
-  const world = (at: number, isPublic = true): object => ({
+function writeRows(folder: string): void {
+  const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+  const world = (at: number, isPublic = true): RawRow => ({
     id: idOf(1, at),
     name: `World ${at}`,
     description: LONG,
@@ -78,45 +77,27 @@ async function writeSnapshot(folder: string): Promise<void> {
     createdAt: timeOf(at),
     updatedAt: timeOf(at),
   });
-  const worlds = Array.from({ length: WORLDS }, (_, at) => world(at + 1));
-  const users = Array.from({ length: USERS }, (_, at) => ({
-    id: idOf(2, at + 1),
-    displayName: `User ${at + 1}`,
-    userIconUrl: null,
-    createdAt: timeOf(at),
-  }));
-  const instances = [{ id: INSTANCE, worldId: WORLD, isPublic: true, isActive: true, createdAt: timeOf(1) }];
-  await writeFile(join(folder, "worlds.ndjson"), lines([...worlds, world(999, false)]));
-  await writeFile(join(folder, "users.ndjson"), lines(users));
-  await writeFile(join(folder, "instances.ndjson"), lines(instances));
-  await writeFile(join(folder, "world-stats.ndjson"), "");
+  writeSnapshot(folder, {
+    "worlds.ndjson": [...numbers(WORLDS).map((at) => world(at + 1)), world(999, false)],
+    "users.ndjson": numbers(USERS).map((at) => ({
+      ...{ id: idOf(2, at + 1), displayName: `User ${at + 1}`, userIconUrl: null, createdAt: timeOf(at) },
+    })),
+    "instances.ndjson": [
+      { id: INSTANCE, worldId: WORLD, isPublic: true, isActive: true, createdAt: timeOf(1) },
+    ],
+    "world-stats.ndjson": "",
+  });
 }
 
-async function writeKeys(file: string): Promise<void> {
-  const all = ["read:worlds", "read:users", "read:instances"];
-  const special: Partial<Record<TokenName, object>> = {
-    narrow: { scopes: ["read:instances"] },
-    few: { limit: FEW },
-    fewNarrow: { limit: FEW, scopes: [] },
-    disabled: { active: false },
-    expired: { expiresAt: "2001-01-01T00:00:00Z" },
-    cliDisabled: { active: false },
-    cliExpired: { expiresAt: "2001-01-01T00:00:00Z" },
-  };
-  const keys = Object.entries(TOKENS).map(([id, token]) => ({
-    id,
-    kind: token.startsWith("svcx_") ? "cli" : "api",
-    name: id,
-    sha256: createHash("sha256").update(token).digest("hex"),
-    scopes: all,
-    limit: null,
-    active: true,
-    expiresAt: null,
-    createdAt: "2024-01-01T00:00:00Z",
-    ...special[id as TokenName],
-  }));
-  await writeFile(file, JSON.stringify({ keys }));
-}
+const SPECIAL: Partial<Record<TokenName, Partial<KeyRecord>>> = {
+  narrow: { scopes: ["read:instances"] },
+  few: { limit: FEW },
+  fewNarrow: { limit: FEW, scopes: [] },
+  disabled: { active: false },
+  expired: { expiresAt: "2001-01-01T00:00:00Z" },
+  cliDisabled: { active: false },
+  cliExpired: { expiresAt: "2001-01-01T00:00:00Z" },
+};
 
 /** Threads of the servers that are started as the command does it; `test/all/again.test.ts` asks for more than one. */
 export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
@@ -139,17 +120,17 @@ export function exceptOverNodeHttp(
   return IS_NODE_HTTP && `node:http: ${why}`;
 }
 
-let folder: Promise<string> | undefined;
+let folder: string | undefined;
 
 /** The temporary folder with a snapshot and `keys.json`; made once, removed when the file's tests are over. */
-function fixture(): Promise<string> {
-  folder ??= (async () => {
-    const made = await mkdtemp(join(tmpdir(), "orrery-wire-"));
-    await mkdir(join(made, "snapshot"));
-    await writeSnapshot(join(made, "snapshot"));
-    await writeKeys(join(made, "keys.json"));
-    return made;
-  })();
+function fixture(): string {
+  if (folder !== undefined) return folder;
+  folder = mkdtempSync(join(tmpdir(), "orrery-wire-"));
+  writeRows(join(folder, "snapshot"));
+  const records = Object.entries(TOKENS).map(([id, token]) =>
+    keyRecord(token, { id, name: id, ...SPECIAL[id as TokenName] }),
+  );
+  writeKeys(join(folder, "keys.json"), ...records);
   return folder;
 }
 
@@ -163,7 +144,7 @@ export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, key
 
 /** The options of a server on a free port of the loopback interface. */
 export async function testOptions(options: TestOptions, observations: Observation[]): Promise<ServerOptions> {
-  const made = await fixture();
+  const made = fixture();
   const { servingThreads = SERVING_THREADS, threads = false, http, admin, sharedLimits, ...others } = options;
   const settings: Settings = {
     ...DEFAULTS,
@@ -343,5 +324,5 @@ export async function serveAlone(options: TestOptions = {}, openFiles?: number):
 export async function cleanUp(): Promise<void> {
   await Promise.allSettled([...running].map((server) => server.stop()));
   for (const child of children) child.kill("SIGKILL");
-  if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }

@@ -1,21 +1,20 @@
 /**
- * Peers that want all of a listener for themselves. They are a process of their own, with a low priority, so that a test
+ * Peers that want all of a server for themselves. They are a process of their own, with a low priority, so that a test
  * can measure how long others wait.
  *
- * Arguments: the port, how many connections, their conduct, and a target. `silent` ones send nothing, `endless` ones ask
- * for the target without a pause, `patient` ones ask eight times and again when the answers are there; both read every
+ * Arguments: the port, how many connections, their conduct, and a request. `silent` ones send nothing, `endless` ones send
+ * the request without a pause, `patient` ones send it eight times and again when the answers are there; both read every
  * answer. A connection that ends is made again at once. Prints one line when all have been made.
  */
 
 import { connect } from "node:net";
 import { setPriority } from "node:os";
 
-const [port, count, conduct, target] = process.argv.slice(2);
+const [port, count, conduct, request] = process.argv.slice(2);
 setPriority(10);
 let made = 0;
 const BATCH = 8;
-const head = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-const batch = Buffer.from(head.repeat(conduct === "patient" ? BATCH : 200));
+const batch = Buffer.from(request.repeat(conduct === "patient" ? BATCH : 500));
 
 function begin() {
   const socket = connect({ host: "127.0.0.1", port: Number(port), noDelay: true });
