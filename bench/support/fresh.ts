@@ -13,9 +13,9 @@ import { CORE_DEFAULTS } from "../../src/settings/settings.ts";
 import { type ExportOptions, exportLive, exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
-import { startNginx } from "../../test/support/nginx.ts";
 import { fillSql, type Postgres, startPostgres } from "../../test/support/postgres.ts";
 import { get, type Program, start } from "../../test/support/process.ts";
+import { startNginx } from "../../test/support/proxies.ts";
 import { demand } from "./need.ts";
 import { fixed, machine, markdown, spread, whole } from "./output.ts";
 

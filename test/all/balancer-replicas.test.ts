@@ -14,11 +14,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { type Balancer, startHaproxy, startNginxSite } from "../support/balancers.ts";
 import { ask as askAt } from "../support/fleet.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
 import { type Response, until } from "../support/process.ts";
+import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
 
 /** How it answers. */
 type Manner = "answers" | "hangs" | "is busy" | "says much";
@@ -117,7 +117,7 @@ describe("which replica a balancer asks", {
     describe(`stand-ins behind ${name}`, { concurrency: 1 }, () => {
       const folder = mkdtempSync(join(tmpdir(), "orrery-stand-ins-"));
       const replicas = ["a", "b", "c"].map((id) => new StandIn(id));
-      let balancer: Balancer;
+      let balancer: RunningProxy;
       const agent = new Agent({ keepAlive: true, maxSockets: 12 });
       const ask = (path: string, token: string): Promise<Response> =>
         askAt(balancer.port, path, token, { agent });

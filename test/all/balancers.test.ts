@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
-import { type Balancer, startHaproxy, startNginxSite } from "../support/balancers.ts";
 import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, serve, until } from "../support/process.ts";
+import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
 
 const BASE = "/api/public/v1";
 /** A key that may ask once. */
@@ -55,7 +55,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
   ] as const) {
     const isNginx = name === "nginx";
     describe(name, { concurrency: 1 }, () => {
-      let balancer: Balancer;
+      let balancer: RunningProxy;
       let halfHead: Promise<string>;
       before(async () => {
         mkdirSync(join(folder, name));

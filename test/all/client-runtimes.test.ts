@@ -15,8 +15,8 @@ import { createClient } from "../../src/client/mod.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { startBrowser } from "../support/browser.ts";
 import { need } from "../support/need.ts";
-import { startNginx } from "../support/nginx.ts";
 import { isBuilt, ROOT } from "../support/program.ts";
+import { startNginx } from "../support/proxies.ts";
 import { findNode } from "../support/runtimes.ts";
 
 const run = promisify(execFile);

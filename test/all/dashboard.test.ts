@@ -1,27 +1,214 @@
 /** The dashboard in a real browser, on a server with two threads and load on it. */
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { crc32, deflateSync, inflateSync } from "node:zlib";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Status, TimelineReply } from "../../src/admin/status.ts";
+import { generateSnapshot } from "../../src/generate/generate.ts";
 import { findBarriers, startBrowser } from "../support/browser.ts";
-import {
-  type DashboardServer,
-  HOSTILE_NAMES,
-  makeFolder,
-  openPage,
-  serveDashboard,
-  startLoad,
-  type Watched,
-} from "../support/dashboard.ts";
 import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
-import { squeeze } from "../support/png.ts";
-import { until } from "../support/process.ts";
-import { findNode, lacking } from "../support/runtimes.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
+import { keyRecord, writeKeys } from "../support/place.ts";
+import { served, start, until } from "../support/process.ts";
+import { type FoundNode, findNode, lacking, programOn } from "../support/runtimes.ts";
+
+/** Markup that would tell of itself, were it ever made into elements; text that turns its line around; and a long name. */
+const HOSTILE_NAMES = [
+  `<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>`,
+  "\u202eمرحبا بالعالم\u2067 \u0000\u0007",
+  "n".repeat(4000),
+] as const;
+
+const CRAWLER = "svc_sk_dashboard-crawler";
+const LIMITED = "svc_sk_dashboard-limited";
+const OTHERS = [0, 1, 2].map((at) => `svc_sk_dashboard-other-${at}`);
+
+/** A folder with a snapshot and keys. */
+interface Folder {
+  readonly folder: string;
+  readonly snapshot: string;
+  readonly keys: string;
+  readonly remove: () => void;
+}
+
+/** Makes one. @param names of three keys: `key_other_0` to `key_other_2` */
+async function makeFolder(names: readonly string[] = HOSTILE_NAMES): Promise<Folder> {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-dashboard-"));
+  const snapshot = join(folder, "snapshot");
+  await generateSnapshot({ out: snapshot, users: 3000, worlds: 800, instances: 90, seed: 5, gzip: false });
+  const keys = writeKeys(
+    join(folder, "keys.json"),
+    keyRecord(CRAWLER, { id: "key_crawler", name: "crawler", limit: 500_000 }),
+    keyRecord(LIMITED, { id: "key_mobile", name: "mobile app", limit: 40 }),
+    ...OTHERS.map((token, at) =>
+      keyRecord(token, { id: `key_other_${at}`, name: names[at]!, limit: 20_000 * (at + 1) }),
+    ),
+  );
+  return { folder, snapshot, keys, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** A server in a process of its own. */
+interface DashboardServer {
+  /** Base URL of the API. */
+  readonly api: string;
+  /** URL of the dashboard; ends with a slash. */
+  readonly admin: string;
+  /** Ends it at once. */
+  readonly kill: () => Promise<void>;
+}
+
+/** Starts one on a Node. */
+async function serveDashboard(
+  node: FoundNode,
+  { snapshot, keys }: Folder,
+  args: readonly string[],
+): Promise<DashboardServer> {
+  const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", ...args];
+  const { child, ended, url, admin } = await served(start(settings, {}, programOn(node)));
+  return {
+    api: url,
+    admin: admin(),
+    async kill() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+const SEARCHES = ["garden", "moon", "sea of", "night", "a", "station", "red", "quiet"];
+
+function request(api: string, path: string, token: string, agent: Agent, etag = ""): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, ...(etag === "" ? {} : { "if-none-match": etag }) };
+  return new Promise((resolve) => {
+    get(api + path, { agent, headers }, (response) => {
+      response.resume().once("end", () => resolve(String(response.headers.etag ?? "")));
+    }).once("error", () => resolve(""));
+  });
+}
+
+/** Requests of every kind, some of them refused, a few hundred a second, until it is told to stop. */
+function startLoad(api: string): { readonly stop: () => Promise<void> } {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  let isOver = false;
+  async function work(worker: number): Promise<void> {
+    let etag = "";
+    for (let at = worker; !isOver; at++) {
+      const word = encodeURIComponent(SEARCHES[at % SEARCHES.length]!);
+      const paths = [
+        `/worlds?offset=${(at * 20) % 400}`,
+        `/worlds/search?q=${word}`,
+        "/stats",
+        `/users/search?q=${word}`,
+        "/worlds/popular?period=week",
+        "/instances",
+        "/worlds/00000000-0000-4000-8000-000000000000",
+      ];
+      for (const path of paths) etag = (await request(api, path, CRAWLER, agent)) || etag;
+      await request(api, "/worlds?limit=5", CRAWLER, agent, etag);
+      if (at % 3 === 0) await request(api, "/stats", LIMITED, agent);
+      await request(api, "/stats", OTHERS[at % OTHERS.length]!, agent);
+      // With the wave of a day, so that there is something to see.
+      await sleep(12 + 10 * Math.sin(Date.now() / 9000));
+    }
+  }
+  const workers = [0, 1, 2, 3].map((worker) => work(worker * 3));
+  return {
+    async stop() {
+      isOver = true;
+      await Promise.all(workers);
+      agent.destroy();
+    },
+  };
+}
+
+/** A page, and whatever was wrong with it. */
+interface Watched {
+  readonly page: Page;
+  /** Errors of scripts, messages of the console but those that `ignore` fits, and breaches of its policy. */
+  readonly complaints: string[];
+  /** Origins of all requests. */
+  readonly origins: Set<string>;
+}
+
+/** Opens a page. @param ignore messages of the console that a test brings about */
+async function openPage(context: BrowserContext, url: string, ignore = /^$/): Promise<Watched> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const complaints: string[] = [];
+  const origins = new Set<string>();
+  page.on("pageerror", (error) => complaints.push(String(error.stack)));
+  page.on("console", (message) => {
+    if (!ignore.test(message.text())) complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("request", (sent) => {
+    if (!sent.url().startsWith("data:")) origins.add(new URL(sent.url()).origin);
+  });
+  await page.goto(url);
+  return { page, complaints, origins };
+}
+
+const HEAD_BYTES = 8;
+/** Length, type and checksum. */
+const FRAME_BYTES = 12;
+
+function chunk(type: string, contents: Uint8Array): Buffer {
+  const body = Buffer.concat([Buffer.from(type, "latin1"), contents]);
+  const framed = Buffer.alloc(body.length + 8);
+  framed.writeUInt32BE(contents.length, 0);
+  framed.set(body, 4);
+  framed.writeUInt32BE(crc32(body), body.length + 4);
+  return framed;
+}
+
+/** What PNG takes for the byte of the nearest of three neighbours: left, above, and left of that. */
+function paeth(left: number, above: number, corner: number): number {
+  const guess = left + above - corner;
+  const distances = [left, above, corner].map((value) => Math.abs(guess - value)) as [number, number, number];
+  if (distances[0] <= distances[1] && distances[0] <= distances[2]) return left;
+  return distances[1] <= distances[2] ? above : corner;
+}
+
+/** Undoes the filters, line by line. */
+function unfilter(lines: Buffer, stride: number, depth: number): Buffer {
+  const plain = Buffer.alloc(lines.length);
+  for (let start = 0; start < lines.length; start += stride) {
+    const filter = lines[start];
+    for (let at = start + 1; at < start + stride; at++) {
+      const isFirst = at - start <= depth;
+      const left = isFirst ? 0 : plain[at - depth]!;
+      const above = start === 0 ? 0 : plain[at - stride]!;
+      const corner = isFirst || start === 0 ? 0 : plain[at - stride - depth]!;
+      const guesses = [0, left, above, (left + above) >> 1, filter === 4 ? paeth(left, above, corner) : 0];
+      plain[at] = lines[at]! + guesses[filter!]!;
+    }
+  }
+  return plain;
+}
+
+/** The same picture in fewer bytes. @param png eight bits a channel, not interlaced */
+function squeeze(png: Buffer): Buffer {
+  const chunks = new Map<string, Buffer[]>();
+  for (let at = HEAD_BYTES; at < png.length; ) {
+    const length = png.readUInt32BE(at);
+    const type = png.toString("latin1", at + 4, at + 8);
+    chunks.set(type, [...(chunks.get(type) ?? []), png.subarray(at + 8, at + 8 + length)]);
+    at += length + FRAME_BYTES;
+  }
+  const [head] = chunks.get("IHDR")!;
+  const depth = head![9] === 6 ? 4 : 3;
+  const lines = inflateSync(Buffer.concat(chunks.get("IDAT")!));
+  const plain = unfilter(lines, head!.readUInt32BE(0) * depth + 1, depth);
+  const parts = [chunk("IHDR", head!), chunk("IDAT", deflateSync(plain, { level: 9, memLevel: 9 }))];
+  return Buffer.concat([png.subarray(0, HEAD_BYTES), ...parts, chunk("IEND", Buffer.alloc(0))]);
+}
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 /** Writes pictures for the documents; takes a few minutes, so that there is something to see on them. */

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { startNginx } from "../support/nginx.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { get, killAll, serve, start, until } from "../support/process.ts";
+import { startNginx } from "../support/proxies.ts";
 
 describe("a row that is committed", { skip: needPostgres() || need("nginx") }, () => {
   let server: Postgres;

@@ -9,7 +9,6 @@ import { Agent as AgentByTls } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { type Balancer, startHaproxy, startNginxSite } from "../support/balancers.ts";
 import {
   ask,
   Clients,
@@ -23,6 +22,7 @@ import {
 import { need } from "../support/need.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { get, keepAlive, killAll, until } from "../support/process.ts";
+import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
 import { endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
 const tokensOf = (who: string, count: number): string[] =>
@@ -53,7 +53,7 @@ const TENTH = LIMIT / 10;
 /** A balancer and those who are behind it. */
 interface Front {
   readonly name: string;
-  readonly balancer: Balancer;
+  readonly balancer: RunningProxy;
   readonly clients: Clients;
   readonly walks: Crawlers;
   readonly rows: string[];

@@ -16,7 +16,6 @@ import { gzipSync } from "node:zlib";
 import { placeOf } from "../../src/sources/address.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
-import { startNginx } from "../support/nginx.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import {
   generationOf,
@@ -29,6 +28,7 @@ import {
   until,
   untilReply,
 } from "../support/process.ts";
+import { startNginx } from "../support/proxies.ts";
 import { smallDisk } from "../support/small-disk.ts";
 import { deadPort, type Host, leftOvers, startHost } from "../support/source-server.ts";
 

@@ -1,14 +1,258 @@
-/** Rounds of random changes: after each a reload is compared with a start of its own. */
+/** A snapshot that changes at random, as exporters, copies and accidents change a folder: after each round a reload is compared with a start of its own. */
 
 import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { type Observation, type Orrery, openOrrery, SnapshotError } from "../../src/mod.ts";
-import { ROW_FILES } from "../../src/model/model.ts";
+import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
 import { indexesOf, indexStore } from "../../src/search/search.ts";
 import type { Serving } from "../../src/server/load/loader.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
-import { ChangingSnapshot } from "./changing.ts";
-import { id } from "./folders.ts";
+import { createRandom, type Random } from "../../src/util/random.ts";
+import { id, instance, manifestOf, type RawRow, user, world, worldStats } from "./folders.ts";
+
+const WORDS = [
+  ...["moon", "moonbeam", "beam", "Bär", "東京", "カフェ"],
+  ...["a", "ab", "abc", "naïve", "x y", "😀", '"', "\\"],
+];
+
+/** Numbers that ids are made of: few, so that rows come back, and refer to rows that are gone. */
+const NUMBERS = 24;
+
+/** What a row of each file is by its number. */
+const MAKE: Readonly<Record<RowFile, (n: number, random: Random) => RawRow>> = {
+  "users.ndjson": (n, random) => user(n, { displayName: words(random), createdAt: time(random) }),
+  "worlds.ndjson": (n, random) =>
+    world(n, {
+      name: words(random),
+      description: random.chance(0.2) ? null : words(random),
+      ownerId: id("a", random.below(NUMBERS)),
+      isPublic: random.chance(0.8),
+      status: random.chance(0.8) ? "ACTIVE" : "DRAFT",
+      createdAt: time(random),
+    }),
+  "world-stats.ndjson": (n, random) =>
+    worldStats(n, {
+      totalVisits: random.below(6),
+      uniqueVisitors: random.below(3),
+      visitsLast7Days: random.below(3),
+      visitsLast30Days: random.below(3),
+    }),
+  "instances.ndjson": (n, random) =>
+    instance(n, {
+      worldId: id("b", random.below(NUMBERS)),
+      isPublic: random.chance(0.8),
+      isActive: random.chance(0.8),
+      createdAt: time(random),
+    }),
+};
+
+function pick<Value>(random: Random, values: readonly Value[]): Value {
+  return values[random.below(values.length)]!;
+}
+
+function words(random: Random): string {
+  return Array.from({ length: 1 + random.below(4) }, () => pick(random, WORDS)).join(
+    random.chance(0.5) ? " " : "",
+  );
+}
+
+function time(random: Random): string {
+  return `2026-01-0${1 + random.below(3)}T00:00:00.00${random.below(3)}Z`;
+}
+
+/** One file: its rows, and how they are written. */
+interface State {
+  rows: RawRow[];
+  ending: "" | ".gz";
+  /** Stands before each line. */
+  blank: string;
+}
+
+/** The folder and what is in it. */
+class ChangingSnapshot {
+  readonly folder: string;
+  readonly random: Random;
+  readonly #states = new Map<RowFile, State>();
+  /** What was written; a broken file is not in it. */
+  readonly #stored = new Map<string, Buffer>();
+  #manifest: "none" | "right" | "wrong" = "none";
+  #generation = 0;
+  #written = 0;
+  #mend: (() => void) | undefined;
+
+  constructor(folder: string, seed: number) {
+    this.folder = folder;
+    this.random = createRandom(seed, "changing");
+    mkdirSync(folder, { recursive: true });
+    for (const table of ROW_FILES) {
+      const numbers = Array.from({ length: NUMBERS }, (_, n) => n).filter(() => this.random.chance(0.6));
+      const rows = numbers.map((n) => MAKE[table](n, this.random));
+      this.#states.set(table, { rows, ending: "", blank: "" });
+      this.#write(table);
+    }
+  }
+
+  /** Texts that are worth searching. */
+  queries(): string[] {
+    const texts = [...WORDS, "o", "oo", "moonbeams", "moon b", "nothing", "東", "1"];
+    return Array.from({ length: 8 }, () => pick(this.random, texts));
+  }
+
+  /** Changes some files at random. @returns what was done, for a message */
+  change(): string[] {
+    const { random } = this;
+    this.#mend?.();
+    this.#mend = undefined;
+    const done: string[] = [];
+    for (let times = random.chance(0.7) ? 1 : 1 + random.below(3); times > 0; times--) {
+      const table = pick(random, ROW_FILES);
+      const what = pick(random, CHANGES);
+      done.push(`${what} ${table}`);
+      this.#change(what, table);
+    }
+    if (random.chance(0.15)) {
+      this.#manifest = pick(random, ["none", "right", "right", "wrong"] as const);
+      done.push(`manifest ${this.#manifest}`);
+    }
+    if (random.chance(0.12)) done.push(this.#break(pick(random, ROW_FILES)));
+    this.#writeManifest();
+    return done;
+  }
+
+  #change(what: (typeof CHANGES)[number], table: RowFile): void {
+    const { random } = this;
+    const state = this.#states.get(table)!;
+    const { rows } = state;
+    const at = random.below(rows.length);
+    const row = rows[at];
+    switch (what) {
+      case "touch":
+        utimesSync(join(this.folder, table + state.ending), 1, ++this.#written);
+        return;
+      case "write again":
+        break;
+      case "pack or unpack":
+        rmSync(join(this.folder, table + state.ending));
+        this.#stored.delete(table + state.ending);
+        state.ending = state.ending === "" ? ".gz" : "";
+        break;
+      case "add": {
+        const n = random.below(NUMBERS);
+        const made = MAKE[table](n, random);
+        const ids = new Set(rows.map(idOf));
+        if (!ids.has(idOf(made))) rows.splice(random.below(rows.length + 1), 0, made);
+        break;
+      }
+      case "remove":
+        if (rows.length > 2) rows.splice(at, 1);
+        break;
+      case "replace":
+        if (row) rows[at] = { ...MAKE[table](0, random), [idName(table)]: idOf(row) };
+        break;
+      case "hide or show":
+        if (row && "isPublic" in row) rows[at] = { ...row, isPublic: !row.isPublic };
+        if (row && "status" in row && random.chance(0.5)) {
+          rows[at] = { ...row, status: row.status === "ACTIVE" ? "DRAFT" : "ACTIVE" };
+        }
+        break;
+      case "a field that is not served":
+        if (row) rows[at] = { ...row, email: words(random) };
+        break;
+      case "a field that is served":
+        if (row && "description" in row) rows[at] = { ...row, description: words(random) };
+        else if (row && "userIconUrl" in row) rows[at] = { ...row, userIconUrl: words(random) };
+        else if (row && "totalVisits" in row) {
+          const field = pick(random, ["totalVisits", "uniqueVisitors", "visitsLast7Days"] as const);
+          rows[at] = { ...row, [field]: random.below(9) };
+        }
+        break;
+      case "another order":
+        rows.reverse();
+        break;
+      case "blank lines":
+        state.blank = state.blank === "" ? " \r\n" : "";
+        break;
+    }
+    this.#write(table);
+  }
+
+  /** Breaks a file; the next change mends it. */
+  #break(table: RowFile): string {
+    const path = join(this.folder, table + this.#states.get(table)!.ending);
+    const how = pick(this.random, ["a bad row", "truncated", "missing", "twice"] as const);
+    this.#mend = () => this.#write(table);
+    if (how === "missing") rmSync(path);
+    else if (how === "truncated") writeFileSync(path, readFileSync(path).subarray(0, -9));
+    else if (how === "a bad row")
+      writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from("{}\n")]));
+    else {
+      const other = table + (path.endsWith(".gz") ? "" : ".gz");
+      writeFileSync(join(this.folder, other), "");
+      this.#mend = () => rmSync(join(this.folder, other));
+    }
+    return `${how}: ${table}`;
+  }
+
+  #write(table: RowFile): void {
+    const { rows, ending, blank } = this.#states.get(table)!;
+    const text = Buffer.from(rows.map((row) => `${blank}${JSON.stringify(row)}\n`).join(""));
+    const bytes = ending === "" ? text : gzipSync(text);
+    const path = join(this.folder, table + ending);
+    this.#stored.set(table + ending, bytes);
+    // Written beside its place and renamed, or in its place.
+    const written = this.random.chance(0.5) ? `${path}.new` : path;
+    writeFileSync(written, bytes);
+    utimesSync(written, 1, ++this.#written);
+    if (written !== path) renameSync(written, path);
+  }
+
+  #writeManifest(): void {
+    const path = join(this.folder, "manifest.json");
+    if (this.#manifest === "none") {
+      if (existsSync(path)) rmSync(path);
+      return;
+    }
+    const unpacked = new Map(ROW_FILES.map((table) => [table + this.#states.get(table)!.ending, table]));
+    const manifest = manifestOf(this.#stored, `g-${++this.#generation}`);
+    for (const [name, table] of unpacked) {
+      const file = manifest.files[name] as Record<string, unknown>;
+      file.rows = this.#states.get(table)!.rows.length;
+    }
+    if (this.#manifest === "wrong") {
+      const file = manifest.files[pick(this.random, [...unpacked.keys()])] as Record<string, unknown>;
+      const what = pick(this.random, ["rows", "bytes", "sha256"] as const);
+      file[what] = what === "sha256" ? "0".repeat(64) : 4711;
+      this.#manifest = "right";
+    }
+    writeFileSync(path, JSON.stringify(manifest));
+  }
+}
+
+const CHANGES = [
+  "touch",
+  "write again",
+  "pack or unpack",
+  "add",
+  "add",
+  "remove",
+  "replace",
+  "hide or show",
+  "hide or show",
+  "a field that is not served",
+  "a field that is served",
+  "another order",
+  "blank lines",
+] as const;
+
+function idName(table: RowFile): string {
+  return table === "world-stats.ndjson" ? "worldId" : "id";
+}
+
+function idOf(row: RawRow): unknown {
+  return "totalVisits" in row ? row.worldId : row.id;
+}
 
 const BASE = "/api/public/v1";
 const TOKEN = "svcx_changing";

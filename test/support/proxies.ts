@@ -1,80 +1,189 @@
-/** nginx and HAProxy in front of one server, over few connections that all clients share. */
+/** nginx and HAProxy: as a host of snapshots, as the balancers of `deploy/`, and as proxies over few shared connections. */
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { ask } from "./fleet.ts";
 import { freePort } from "./free-port.ts";
-import { until } from "./process.ts";
+import { get, type Program, start, until } from "./process.ts";
+import { ROOT } from "./program.ts";
 
-/** Connections to the server that clients share. */
+const DEPLOY = join(ROOT, "deploy");
+
+/** Connections to a server that clients of a proxy share. */
 const SHARED = 4;
 
-/** A proxy that runs. */
-export interface Proxy {
+/** A program in front of servers. */
+export interface RunningProxy {
   readonly port: number;
+  /** What it said, for a message. */
+  readonly log: () => string;
   readonly end: () => Promise<void>;
+}
+
+/** Waits until a program is up. @param isUp may reject */
+async function running(
+  { child, ended, stdout, stderr }: Program,
+  port: number,
+  isUp: () => Promise<unknown>,
+  log = () => stdout() + stderr(),
+): Promise<RunningProxy> {
+  await until(
+    () => {
+      if (child.exitCode !== null) throw new Error(`it ended: ${log()}`);
+      return isUp().catch(() => undefined);
+    },
+    () => `it to be up: ${log()}`,
+  );
+  const end = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    await ended;
+  };
+  return { port, log, end };
+}
+
+/** Starts nginx with what stands in its block `http`. */
+function runNginx(
+  folder: string,
+  port: number,
+  http: string,
+  isUp: () => Promise<unknown>,
+): Promise<RunningProxy> {
+  mkdirSync(join(folder, "temp"), { recursive: true });
+  const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${join(folder, "temp", name)};`,
+  );
+  const [file, log] = [join(folder, "nginx.conf"), join(folder, "error.log")];
+  writeFileSync(
+    file,
+    `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${log}; user root;
+     events { worker_connections 4096; } http { ${temp.join(" ")} ${http} }`,
+  );
+  return running(start(["-p", folder, "-c", file], {}, ["nginx"]), port, isUp, () =>
+    readFileSync(log, "utf8"),
+  );
+}
+
+/** Starts HAProxy. */
+function runHaproxy(
+  folder: string,
+  port: number,
+  configuration: string,
+  isUp: () => Promise<unknown>,
+): Promise<RunningProxy> {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "haproxy.cfg");
+  writeFileSync(file, configuration);
+  return running(start(["-db", "-f", file], {}, ["haproxy"]), port, isUp);
+}
+
+/**
+ * nginx over `web` in a folder, with gzip on the way where it is asked for.
+ *
+ * @param server what stands in its place in the server's block
+ * @returns the URL of `web/current/`, and the lines of its log of requests
+ */
+export async function startNginx(
+  t: { after(done: () => Promise<void>): void },
+  folder: string,
+  server = `root ${folder}/web;`,
+): Promise<{ url: string; asked: () => string[] }> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/current/`;
+  const http = `
+    log_format asked '$status $request_uri $body_bytes_sent $http_authorization'; access_log ${folder}/asked asked;
+    gzip on; gzip_types *; gzip_min_length 1;
+    server { listen 127.0.0.1:${port}; ${server} }`;
+  const { end } = await runNginx(folder, port, http, () => get(url));
+  t.after(end);
+  return { url, asked: () => readFileSync(join(folder, "asked"), "utf8").split("\n").slice(0, -1) };
+}
+
+/** Where a replica listens. */
+export interface Address {
+  readonly port: number;
+  readonly adminPort: number;
+}
+
+function certificate(folder: string): { key: string; pem: string } {
+  const [key, pem] = [join(folder, "site.key"), join(folder, "site.pem")];
+  const args = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api.example.com"];
+  execFileSync("openssl", ["req", ...args, "-keyout", key, "-out", pem], { stdio: "ignore" });
+  return { key, pem };
+}
+
+/** Replaces a text that must be there. */
+function swap(text: string, old: string | RegExp, by: string): string {
+  const changed = text.replace(old, () => by);
+  if (changed === text) throw new Error(`${old} is not in the configuration`);
+  return changed;
+}
+
+/** nginx with `deploy/nginx.conf`. */
+export async function startNginxSite(
+  folder: string,
+  replicas: readonly Pick<Address, "port">[],
+): Promise<RunningProxy> {
+  const port = await freePort();
+  certificate(folder);
+  let site = readFileSync(join(DEPLOY, "nginx.conf"), "utf8");
+  for (const failures of ["max_fails=1 fail_timeout=2s", "max_fails=0"]) {
+    const servers = replicas.map((replica) => `server 127.0.0.1:${replica.port} ${failures};`);
+    site = swap(site, `    server 127.0.0.1:8787 ${failures};`, servers.join("\n    "));
+  }
+  site = swap(site, "listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`);
+  site = swap(site, "    listen [::]:443 ssl http2;\n", "");
+  site = site.replaceAll("/etc/nginx/tls/api.example.com", join(folder, "site"));
+  return runNginx(folder, port, `access_log off; ${site}`, () => ask(port, "/stats", "none"));
+}
+
+/** HAProxy with `deploy/haproxy.cfg`. */
+export async function startHaproxy(folder: string, replicas: readonly Address[]): Promise<RunningProxy> {
+  const port = await freePort();
+  const { key, pem } = certificate(folder);
+  appendFileSync(pem, readFileSync(key));
+  let configuration = readFileSync(join(DEPLOY, "haproxy.cfg"), "utf8");
+  configuration = swap(configuration, "bind :443 ", `bind 127.0.0.1:${port} `);
+  configuration = swap(configuration, "/etc/haproxy/api.example.com.pem", pem);
+  configuration = swap(configuration, " port 8788", "");
+  ["a", "b", "c"].forEach((name, index) => {
+    const replica = replicas[index];
+    const server = replica && `server ${name} 127.0.0.1:${replica.port} port ${replica.adminPort}`;
+    configuration = swap(configuration, new RegExp(`server ${name} .*`), server ?? "");
+  });
+  return runHaproxy(folder, port, configuration, () => ask(port, "/stats", "none"));
 }
 
 /** How a proxy is configured: as it comes, or to pass on as much as it can. */
 export type Strictness = "strict" | "lenient";
 
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+/** Rejects where nobody listens. */
+function listens(port: number): Promise<true> {
+  return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => {
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", () => resolve(false));
+    socket.once("error", reject);
   });
-}
-
-async function running(child: ChildProcess, port: number): Promise<Proxy> {
-  const exited = once(child, "exit");
-  let said = "";
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-4000);
-  });
-  await until(
-    () => {
-      if (child.exitCode !== null) throw new Error(`the proxy ended: ${said}`);
-      return listens(port);
-    },
-    () => `the proxy to listen: ${said}`,
-  );
-  const end = async (): Promise<void> => {
-    child.kill("SIGTERM");
-    await exited;
-  };
-  return { port, end };
 }
 
 /** nginx; a lenient one passes invalid fields, Upgrade and unbuffered bodies on. */
-async function startNginx(folder: string, port: number, kind: Strictness): Promise<Proxy> {
+async function startSharingNginx(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
   const own = await freePort();
-  mkdirSync(join(folder, "temp"), { recursive: true });
-  const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${join(folder, "temp", name)};`,
-  );
   const lenient = `ignore_invalid_headers off; underscores_in_headers on; merge_slashes off;
     proxy_request_buffering off; proxy_set_header Upgrade $http_upgrade; proxy_set_header Expect $http_expect;`;
-  const file = join(folder, "nginx.conf");
-  writeFileSync(
-    file,
-    `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log crit; user root;
-     events {} http { access_log off; ${temp.join(" ")}
-       map $uri $own { "~^(?<it>/[rn]/[0-9]+)$" $it; default /odd; }
-       map $http_upgrade $passed { default "upgrade"; "" ""; }
-       upstream server { server 127.0.0.1:${port} max_fails=0; keepalive ${SHARED}; }
-       server { listen 127.0.0.1:${own}; keepalive_requests 100000; client_body_timeout 5s; lingering_close off;
-         ${kind === "lenient" ? lenient : ""}
-         location / { proxy_pass http://server; proxy_http_version 1.1; proxy_next_upstream off;
-           proxy_set_header Connection ${kind === "lenient" ? "$passed" : '""'};
-           proxy_set_header X-Request-Id "fwd$own"; } } }`,
-  );
-  const child = spawn("nginx", ["-p", folder, "-c", file], { stdio: ["ignore", "ignore", "pipe"] });
-  return await running(child, own);
+  const http = `access_log off;
+    map $uri $own { "~^(?<it>/[rn]/[0-9]+)$" $it; default /odd; }
+    map $http_upgrade $passed { default "upgrade"; "" ""; }
+    upstream server { server 127.0.0.1:${port} max_fails=0; keepalive ${SHARED}; }
+    server { listen 127.0.0.1:${own}; keepalive_requests 100000; client_body_timeout 5s; lingering_close off;
+      ${kind === "lenient" ? lenient : ""}
+      location / { proxy_pass http://server; proxy_http_version 1.1; proxy_next_upstream off;
+        proxy_set_header Connection ${kind === "lenient" ? "$passed" : '""'};
+        proxy_set_header X-Request-Id "fwd$own"; } }`;
+  return runNginx(folder, own, http, () => listens(own));
 }
 
 /** Whether this HAProxy knows a line of a section. */
@@ -86,7 +195,7 @@ function knows(folder: string, section: string, line: string): boolean {
 }
 
 /** HAProxy; a lenient one takes what it would refuse, from clients and with any method. */
-async function startHaproxy(folder: string, port: number, kind: Strictness): Promise<Proxy> {
+async function startSharingHaproxy(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
   const own = await freePort();
   mkdirSync(folder, { recursive: true });
   const lenient = (section: string, ...lines: string[]): string =>
@@ -97,10 +206,7 @@ async function startHaproxy(folder: string, port: number, kind: Strictness): Pro
     "option accept-invalid-http-request",
   );
   const isOwn = "{ path -m reg ^/[rn]/[0-9]+$ }";
-  const file = join(folder, "haproxy.cfg");
-  writeFileSync(
-    file,
-    `global
+  const configuration = `global
   maxconn 2000
   ${lenient("global", "h1-accept-payload-with-any-method")}
 defaults
@@ -119,11 +225,9 @@ frontend f
 backend b
   http-reuse always
   server s 127.0.0.1:${port} maxconn ${SHARED} pool-max-conn ${SHARED} pool-purge-delay 60s
-`,
-  );
-  const child = spawn("haproxy", ["-db", "-f", file], { stdio: ["ignore", "ignore", "pipe"] });
-  return await running(child, own);
+`;
+  return runHaproxy(folder, own, configuration, () => listens(own));
 }
 
 /** Starts either; each replaces the request id by `fwd` and the path, or `fwd/odd` for unusual paths. */
-export const PROXIES = { nginx: startNginx, HAProxy: startHaproxy };
+export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy };
