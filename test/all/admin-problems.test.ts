@@ -104,14 +104,7 @@ describe("shared limits, as an operator sees them", { skip: need(PROGRAM) }, () 
     const { snapshot, keys } = place(t);
     writeKeys(keys, keyRecord(TOKEN, { id: "shared", limit: LIMIT }));
     const settings = [
-      "--admin",
-      "0",
-      "--shared-limits",
-      redis.url,
-      "--replicas",
-      "2",
-      "--rate-window",
-      "31536000",
+      ...["--admin", "0", "--shared-limits", redis.url, "--replicas", "2", "--rate-window", "31536000"],
     ];
     const [one, two] = await Promise.all([serve(snapshot, keys, settings), serve(snapshot, keys, settings)]);
     const [here, there] = [operator(one), operator(two)];

@@ -68,14 +68,7 @@ function targetsOf(ids: Ids): string[] {
 
 /** Targets that no operation has. */
 const NOWHERE = [
-  "/",
-  BASE,
-  `${BASE}/`,
-  `${BASE}/nothing`,
-  `${BASE}/worlds/`,
-  `${BASE}//worlds`,
-  "*",
-  "/%2e",
+  ...["/", BASE, `${BASE}/`, `${BASE}/nothing`, `${BASE}/worlds/`, `${BASE}//worlds`, "*", "/%2e"],
   "/?a",
 ];
 

@@ -103,12 +103,8 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
     for (let at = worker; !isOver; at++) {
       const word = encodeURIComponent(SEARCHES[at % SEARCHES.length]!);
       const paths = [
-        `/worlds?offset=${(at * 20) % 400}`,
-        `/worlds/search?q=${word}`,
-        "/stats",
-        `/users/search?q=${word}`,
-        "/worlds/popular?period=week",
-        "/instances",
+        ...[`/worlds?offset=${(at * 20) % 400}`, `/worlds/search?q=${word}`, "/stats"],
+        ...[`/users/search?q=${word}`, "/worlds/popular?period=week", "/instances"],
         "/worlds/00000000-0000-4000-8000-000000000000",
       ];
       for (const path of paths) etag = (await request(api, path, CRAWLER, agent)) || etag;

@@ -69,16 +69,9 @@ describe("export from PostgreSQL", { skip }, () => {
 
   /** Every text that an encoding on the way could break. */
   const TEXTS = [
-    'quotes " and \\ backslashes \\n \\\\ \\.',
-    "\\.",
-    "null",
-    "\\N",
-    " blanks, \t tabs ",
-    "lines\nof\r\ntext\r",
-    "control \u0001\u0002\u0003\u001f\u007f characters",
-    "\u2028 \u2029 \u{1f30d} é e\u0301 か゛ ￿",
-    "a,b;c|d",
-    "",
+    ...['quotes " and \\ backslashes \\n \\\\ \\.', "\\.", "null", "\\N", " blanks, \t tabs "],
+    ...["lines\nof\r\ntext\r", "control \u0001\u0002\u0003\u001f\u007f characters"],
+    ...["\u2028 \u2029 \u{1f30d} é e\u0301 か゛ ￿", "a,b;c|d", ""],
   ];
   const ROWS = `
     INSERT INTO users SELECT gen_random_uuid(), text, NULL, '2026-01-31 09:30:00.123999+09' FROM

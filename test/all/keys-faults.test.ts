@@ -45,15 +45,7 @@ const noTracing = need("strace") || lacks("strace", "-f", "-o", "/dev/null", "tr
 describe("a kill", { skip: noTracing }, () => {
   /** Calls that change the folder of the keys file, and those between them. */
   const calls = [
-    "mkdir",
-    "rmdir",
-    "rename",
-    "unlink",
-    "fsync",
-    "fchmod",
-    "fchown",
-    "chown",
-    "utimensat",
+    ...["mkdir", "rmdir", "rename", "unlink", "fsync", "fchmod", "fchown", "chown", "utimensat"],
     "readlink",
   ];
 

@@ -82,14 +82,8 @@ function complaints(values: readonly Manifest[]): string {
     const file = join(folder, "manifests.ts");
     writeFileSync(file, [...imports, ...lines].join("\n"));
     const options = [
-      "--ignoreConfig",
-      "--noEmit",
-      "--strict",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--types",
-      "",
+      ...["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck"],
+      ...["--module", "nodenext", "--types", ""],
     ];
     const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
     const { stdout, stderr } = spawnSync(process.execPath, [tsc, ...options, file], { encoding: "utf8" });

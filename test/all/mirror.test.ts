@@ -38,15 +38,8 @@ async function makeKey(place: string, keys: string, kind: string, ...more: strin
 before(async () => {
   folder = temporaryFolder({ after: (done) => released.push(done) });
   await runWell([
-    "generate",
-    "--out",
-    join(folder, "rows"),
-    "--users",
-    "400",
-    "--worlds",
-    "150",
-    "--instances",
-    "90",
+    ...["generate", "--out", join(folder, "rows")],
+    ...["--users", "400", "--worlds", "150", "--instances", "90"],
   ]);
   const keys = join(folder, "keys.json");
   limited = await makeKey(folder, keys, "api");
@@ -74,13 +67,7 @@ describe("a mirror", () => {
     assert.equal(Number(headers["x-ratelimit-remaining"]), 1000 - Number(made) - 1);
     await runWell(["check", out]);
     const { stdout } = await runWell([
-      "verify",
-      out,
-      "--against",
-      upstream.url,
-      "--token-file",
-      tool,
-      "--json",
+      ...["verify", out, "--against", upstream.url, "--token-file", tool, "--json"],
     ]);
     const found = JSON.parse(stdout) as {
       ok: boolean;
@@ -176,13 +163,7 @@ describe("a mirror", () => {
       assert.doesNotMatch(stdout + stderr, /canary/);
     }
     const wrong = await run([
-      "mirror",
-      "--from",
-      "http://me:secret@a.example",
-      "--token-file",
-      bad,
-      "--out",
-      place,
+      ...["mirror", "--from", "http://me:secret@a.example", "--token-file", bad, "--out", place],
     ]);
     assert.equal(wrong.status, 2);
     assert.doesNotMatch(wrong.stderr, /secret/);

@@ -103,13 +103,7 @@ describe("the OpenAPI document", { skip }, () => {
     it("compiles strictly, and says what replies hold", () => {
       const tsc = join(ROOT, "node_modules/.bin/tsc");
       const options = [
-        "--ignoreConfig",
-        "--strict",
-        "--noEmit",
-        "--module",
-        "nodenext",
-        "--target",
-        "es2023",
+        ...["--ignoreConfig", "--strict", "--noEmit", "--module", "nodenext", "--target", "es2023"],
       ];
       const ran = spawnSync(tsc, [...options, "use.ts"], { cwd: folder, encoding: "utf8" });
       assert.equal(ran.stdout, "");

@@ -33,12 +33,7 @@ function drawDocuments(many: number): Document[] {
   const end = "?ref=description&lang=en";
   // Some hold a part of the end alone.
   const ends = [
-    "",
-    end,
-    "/home/wrld_",
-    "?ref=descant",
-    "/prescription&lang=en",
-    `${far}?ref=descant`,
+    ...["", end, "/home/wrld_", "?ref=descant", "/prescription&lang=en", `${far}?ref=descant`],
     `${far}/prescription&lang=en`,
   ];
   const address = (): string => {

@@ -27,33 +27,13 @@ const METHODS = ["POST", "POST", "GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS
 const VERSIONS = [
   ...Array.from({ length: 12 }, () => " HTTP/1.1"),
   ...[
-    " HTTP/1.0",
-    " HTTP/1.2",
-    " HTTP/2.0",
-    "",
-    " HTTP/01.1",
-    " HTTP/1.1 ",
-    " http/1.1",
-    "  HTTP/1.1",
-    "\tHTTP/1.1",
+    ...[" HTTP/1.0", " HTTP/1.2", " HTTP/2.0", "", " HTTP/01.1", " HTTP/1.1 ", " http/1.1"],
+    ...["  HTTP/1.1", "\tHTTP/1.1"],
   ],
 ];
 const BEFORE_NAME = ["", "", "", "", "", " ", "\t", "\x0b", "X: a\r\n ", "X: a\n", "X: a\r", "X:\r\n\t"];
 const AFTER_NAME = [
-  ":",
-  ": ",
-  ": ",
-  ": ",
-  ": ",
-  " : ",
-  "\t:",
-  ":\t",
-  ":\r\n ",
-  ":\n ",
-  "\x00: ",
-  ": \x0b",
-  "::",
-  " ",
+  ...[":", ": ", ": ", ": ", ": ", " : ", "\t:", ":\t", ":\r\n ", ":\n ", "\x00: ", ": \x0b", "::", " "],
 ];
 const AFTER_VALUE = ["", "", "", "", "", " ", "\t", "\x00", "\x0c", ",", ";q=1", "\r\n x", "\n x"];
 const LENGTH_NAMES = [
@@ -73,35 +53,19 @@ const CODING_NAMES = [
 const CODINGS = [
   ...Array.from({ length: 6 }, () => "chunked"),
   ...[
-    "Chunked",
-    "xchunked",
-    "chunked, identity",
-    "identity, chunked",
-    "identity",
-    "gzip, chunked",
+    ...["Chunked", "xchunked", "chunked, identity", "identity, chunked", "identity", "gzip, chunked"],
     "chunked, chunked",
   ],
   ...["chunk", '"chunked"', "chunked\tx", ", chunked", "chunked chunked", ""],
 ];
 const MORE = [
-  "Expect: 100-continue",
-  "Expect: 100-Continue, x",
-  "Expect: x",
+  ...["Expect: 100-continue", "Expect: 100-Continue, x", "Expect: x"],
   "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-  "Connection: Content-Length",
-  "Connection: Transfer-Encoding",
-  "Connection: X-Request-Id",
-  "Connection: Host",
-  "Connection: keep-alive, close",
-  "Connection: close",
-  "Host: other",
-  "Trailer: Content-Length",
-  "X-Folded: a\r\n b",
-  "X-Bare: a\nContent-Length: 0",
-  "X-Bare: a\rTransfer-Encoding: chunked",
-  "X-Http-Method-Override: GET",
-  "If-None-Match: *",
+  ...["Connection: Content-Length", "Connection: Transfer-Encoding", "Connection: X-Request-Id"],
+  ...["Connection: Host", "Connection: keep-alive, close", "Connection: close", "Host: other"],
+  ...["Trailer: Content-Length", "X-Folded: a\r\n b", "X-Bare: a\nContent-Length: 0"],
+  ...["X-Bare: a\rTransfer-Encoding: chunked", "X-Http-Method-Override: GET", "If-None-Match: *"],
 ];
 const EXTENSIONS = ["", "", "", ";a=b", ';a="\r\n"', ";\n", ";a\r", " ", "\t;", `;${"x".repeat(2000)}`];
 
@@ -156,14 +120,9 @@ function bodyOf(random: Random, n: number): string {
   ]);
   const chunks = `${size}${pick(random, EXTENSIONS)}${end}${inside}${end}0${pick(random, EXTENSIONS)}${end}`;
   return pick(random, [
-    inside,
-    inside,
-    `${chunks}${end}`,
-    `${chunks}X-Trailer: a${end}${end}`,
-    `${chunks}Content-Length: 0${end}${end}`,
-    `0${end}${end}${inside}`,
-    `1${end}x${end}0${end}${end}${inside}`,
-    `\r\n${inside}`,
+    ...[inside, inside, `${chunks}${end}`, `${chunks}X-Trailer: a${end}${end}`],
+    ...[`${chunks}Content-Length: 0${end}${end}`, `0${end}${end}${inside}`],
+    ...[`1${end}x${end}0${end}${end}${inside}`, `\r\n${inside}`],
   ]);
 }
 
@@ -189,14 +148,8 @@ function variant(random: Random, n: number): string {
   const path = `/r/${n}`;
   const target = isOdd(0.2)
     ? pick(random, [
-        `http://a${path}`,
-        `HTTP://a:80${path}`,
-        `/${path}`,
-        `${path}?x`,
-        `${path}#x`,
-        `/x/..${path}`,
-        `a${path}`,
-        `${path} x`,
+        ...[`http://a${path}`, `HTTP://a:80${path}`, `/${path}`, `${path}?x`, `${path}#x`],
+        ...[`/x/..${path}`, `a${path}`, `${path} x`],
       ])
     : path;
   const body = bodyOf(random, n);

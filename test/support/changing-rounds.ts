@@ -231,18 +231,8 @@ class ChangingSnapshot {
 }
 
 const CHANGES = [
-  "touch",
-  "write again",
-  "pack or unpack",
-  "add",
-  "add",
-  "remove",
-  "replace",
-  "hide or show",
-  "hide or show",
-  "a field that is not served",
-  "a field that is served",
-  "another order",
+  ...["touch", "write again", "pack or unpack", "add", "add", "remove", "replace", "hide or show"],
+  ...["hide or show", "a field that is not served", "a field that is served", "another order"],
   "blank lines",
 ] as const;
 

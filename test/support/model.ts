@@ -85,18 +85,9 @@ export interface Expected {
 
 /** Headers whose presence and value the model decides. */
 export const JUDGED_HEADERS = [
-  "access-control-allow-credentials",
-  "access-control-allow-headers",
-  "access-control-allow-origin",
-  "access-control-expose-headers",
-  "allow",
-  "cache-control",
-  "etag",
-  "retry-after",
-  "www-authenticate",
-  "x-ratelimit-limit",
-  "x-ratelimit-remaining",
-  "x-ratelimit-reset",
+  ...["access-control-allow-credentials", "access-control-allow-headers", "access-control-allow-origin"],
+  ...["access-control-expose-headers", "allow", "cache-control", "etag", "retry-after"],
+  ...["www-authenticate", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
 ] as const;
 
 /** One of {@link JUDGED_HEADERS}. */

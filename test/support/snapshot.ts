@@ -77,38 +77,17 @@ export function madeId(kind: string, number: number): string {
 
 /** Texts in which searches and encoders go wrong. */
 export const NASTY_TEXTS: readonly string[] = [
-  ...["", " ", "a", "A", "aa", "aB c", "ab  c", "  leading", "trailing  ", "\tTabbed\tname\n", "東京"],
-  ...[
-    "東京タワー",
-    "京",
-    "か",
-    "が",
-    "か\u3099",
-    "ガ",
-    "ｶﾞｷﾞ",
-    "서울",
-    "서울".normalize("NFD"),
-    "안녕 하세요",
-    "中文名字",
-  ],
-  ...[
-    "😀",
-    "😀😀 twice",
-    "👨‍👩‍👧‍👦 family",
-    "👍🏽",
-    "🇯🇵",
-    "𠮷野家",
-    "Ａｆｕｌｌ　ｗｉｄｔｈ",
-    "ＣＡＦÉ",
-    "Cafe\u0301",
-  ],
+  ...["", " ", "a", "A", "aa", "aB c", "ab  c", "  leading", "trailing  ", "\tTabbed\tname\n"],
+  ...["東京", "東京タワー", "京", "か", "が", "か\u3099", "ガ", "ｶﾞｷﾞ", "서울", "서울".normalize("NFD")],
+  ...["안녕 하세요", "中文名字", "😀", "😀😀 twice", "👨‍👩‍👧‍👦 family", "👍🏽", "🇯🇵", "𠮷野家"],
+  ...["Ａｆｕｌｌ　ｗｉｄｔｈ", "ＣＡＦÉ", "Cafe\u0301"],
   ...["café noir", "cafe", "straße", "STRASSE", "\u1e9e", "İstanbul", "ISTANBUL", "ıstanbul", "ΟΔΟΣ"],
   ...["οδος", "οδοσ", "Σ", "100% pure", "%", "%25", "C++", "c+ +", "\"quoted\" 'single'"],
   ...["back\\slash/solidus", "NUL\u0000inside", "\u0000", "lone \ud800 high", "low \udc00 lone"],
   ...["ﬁne ligature ﬀ", "①②③ x²", "\u00a0nbsp\u00a0", "a\u2028b\u2029c\u0085d", "\ufeffmark"],
   ...["e\u0301\u0302\u0303", "\u0301", "<script>alert(1)</script>", "__proto__"],
   ...["constructor & toString", "Å K", "ǅ ﷺ", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "x".repeat(300), `${"y".repeat(255)}😀z`],
-  ...["one two three four five six seven eight nine ten eleven twelve"],
+  "one two three four five six seven eight nine ten eleven twelve",
 ];
 
 /** One moment, written in many ways; all are served alike. */
@@ -121,12 +100,8 @@ const SAME_MOMENT = [
 ];
 
 const OTHER_MOMENTS = [
-  "0000-01-01T00:00:00Z",
-  "9999-12-31T23:59:59.999999Z",
-  "1969-12-31T23:59:59.999Z",
-  "1970-01-01T00:00:00.000Z",
-  "2024-02-29T12:00:00.001Z",
-  "2024-02-29T11:59:59.999Z",
+  ...["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999Z"],
+  ...["1970-01-01T00:00:00.000Z", "2024-02-29T12:00:00.001Z", "2024-02-29T11:59:59.999Z"],
   "2000-02-29T23:59:59-00:01",
 ];
 
@@ -137,14 +112,10 @@ function moment(number: number): string {
 
 /** Ids at the edges: neighbours that differ in one bit, words with and without their top bit. */
 const EDGE_IDS = [
-  "00000000-0000-0000-0000-000000000000",
-  "00000000-0000-0000-0000-000000000001",
-  "00000000-0000-0000-8000-000000000000",
-  "7fffffff-ffff-ffff-ffff-ffffffffffff",
-  "80000000-0000-0000-0000-000000000000",
-  "80000000-0000-0000-0000-00007fffffff",
-  "80000000-0000-0000-0000-000080000000",
-  "ffffffff-ffff-ffff-ffff-ffffffffffff",
+  ...["00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000001"],
+  ...["00000000-0000-0000-8000-000000000000", "7fffffff-ffff-ffff-ffff-ffffffffffff"],
+  ...["80000000-0000-0000-0000-000000000000", "80000000-0000-0000-0000-00007fffffff"],
+  ...["80000000-0000-0000-0000-000080000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
 ];
 
 /** The id of a row: some at the edges, some in upper or mixed case, which lists must not notice. */
