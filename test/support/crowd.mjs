@@ -14,7 +14,7 @@ const [port, count, conduct, request] = process.argv.slice(2);
 setPriority(10);
 let made = 0;
 const BATCH = 8;
-const batch = Buffer.from(request.repeat(conduct === "patient" ? BATCH : 500));
+const batch = Buffer.from(request.repeat(conduct === "patient" ? BATCH : 200));
 
 function begin() {
   const socket = connect({ host: "127.0.0.1", port: Number(port), noDelay: true });
