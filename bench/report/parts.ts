@@ -94,9 +94,9 @@ export const PARTS: readonly Part[] = [
   {
     name: "access-log",
     bench: "access-log.ts",
-    args: ["--rounds", "5"],
+    args: ["--rounds", "8"],
     quick: SMOKE,
-    needs: [],
+    needs: ["nginx", "wrk", "taskset"],
     minutes: 3,
   },
   {
@@ -104,7 +104,7 @@ export const PARTS: readonly Part[] = [
     bench: "metrics.ts",
     args: ["--rounds", "20", "--scrapes", "1000"],
     quick: SMOKE,
-    needs: [],
+    needs: ["wrk", "taskset"],
     minutes: 4,
   },
   { name: "client", bench: "client.ts", args: [], quick: SMOKE, needs: ["taskset"], minutes: 3 },
