@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPace, type Pace, type PaceOptions } from "../src/upstream/pace.ts";
+import { type BudgetOptions, RequestBudget } from "../src/upstream/request-budget.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const HOUR = 3_600_000;
@@ -35,13 +35,13 @@ interface Run {
 }
 
 /** A server with a fixed window, requests that take their time and overtake each other, and a clock that jumps from event to event. */
-function simulate(requests: number, given: Partial<World>, options: PaceOptions = {}, seed = 1): Run {
+function simulate(requests: number, given: Partial<World>, options: BudgetOptions = {}, seed = 1): Run {
   const world = { ...PLAIN, ...given };
   const random = createRandom(seed, "pace");
   let now = 1_000_000;
   const wall = (): number => 1_700_000_000_000 + now;
   const server = (): number => wall() + world.skewMs;
-  const pace: Pace = createPace({ ...options, clock: () => now, wallClock: wall });
+  const pace = new RequestBudget({ ...options, clock: () => now, wallClock: wall });
   let window = -1;
   let used = 0;
   const begin = now;
@@ -144,11 +144,11 @@ describe("a pace", () => {
   });
 
   it("takes nonsense for nothing said", () => {
-    const pace = createPace({ clock: () => 0 });
+    const pace = new RequestBudget({ clock: () => 0 });
     for (const remaining of ["-5", "abc", "", "1e3", "99999999999999999999"]) {
       assert.equal(pace.tryTake(), 0);
       pace.settle({ status: 200, headers: new Headers({ "x-ratelimit-remaining": remaining }) });
-      assert.equal(pace.budget().rest, undefined, remaining);
+      assert.equal(pace.rest, undefined, remaining);
     }
   });
 
@@ -159,7 +159,7 @@ describe("a pace", () => {
       { status: 200, headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999" } },
     ]) {
       let now = 0;
-      const pace = createPace({ clock: () => now, wallClock: () => now });
+      const pace = new RequestBudget({ clock: () => now, wallClock: () => now });
       assert.equal(pace.tryTake(), 0);
       const headers = new Headers({ date: new Date(0).toUTCString(), ...said.headers });
       pace.settle({ status: said.status, headers });
@@ -181,12 +181,12 @@ describe("a pace", () => {
 
     it("hears the next ones: it asks nothing beyond what they leave", () => {
       let now = 0;
-      const pace = createPace({ clock: () => now, wallClock: () => now });
+      const pace = new RequestBudget({ clock: () => now, wallClock: () => now });
       assert.equal(pace.tryTake(), 0);
       pace.settle({ status: 200, headers: new Headers({ ...DATE, ...FAR }) });
       assert.equal(pace.tryTake(), 0);
       pace.settle({ status: 200, headers: told(2, 600) });
-      assert.equal(pace.budget().rest, 2);
+      assert.equal(pace.rest, 2);
       for (let sent = 0; sent < 2; sent++) {
         assert.equal(pace.tryTake(), 0);
         pace.settle({ status: 200, headers: told(1 - sent, 600) });
@@ -198,7 +198,7 @@ describe("a pace", () => {
     });
 
     it("hears them though others are always under way, some of which were sent before", () => {
-      const pace = createPace({ clock: () => 0, wallClock: () => 0 });
+      const pace = new RequestBudget({ clock: () => 0, wallClock: () => 0 });
       assert.equal(pace.tryTake(), 0);
       pace.settle({ status: 200, headers: told(1000, 600) });
       let underWay = 0;
@@ -208,12 +208,12 @@ describe("a pace", () => {
         assert.equal(pace.tryTake(), 0);
         pace.settle({ status: 200, headers: told(900 - replies, 600) });
       }
-      assert.ok(pace.budget().rest! > 800, `${pace.budget().rest}`);
+      assert.ok(pace.rest! > 800, `${pace.rest}`);
     });
 
     it("waits for what it knows behind a refusal that says nothing: not for the length of that window", () => {
       const now = 1_700_000_000_000;
-      const pace = createPace({ clock: () => 0, wallClock: () => now });
+      const pace = new RequestBudget({ clock: () => 0, wallClock: () => now });
       for (const reset of [1_700_000_600, 99_999_999_999]) {
         assert.equal(pace.tryTake(), 0);
         const headers = { "x-ratelimit-remaining": "9", "x-ratelimit-reset": String(reset) };
@@ -235,7 +235,7 @@ describe("a pace", () => {
 
   it("says how long requests will take", () => {
     let now = 0;
-    const pace = createPace({ clock: () => now, wallClock: () => now });
+    const pace = new RequestBudget({ clock: () => now, wallClock: () => now });
     assert.equal(pace.tryTake(), 0);
     const headers = new Headers({
       ...{ "x-ratelimit-limit": "100", "x-ratelimit-remaining": "50", "x-ratelimit-reset": "600" },

@@ -15,7 +15,7 @@ export async function findUrlSource(question: SourceQuestion): Promise<OpenSourc
   const { snapshotTokenFile: tokenFile, maxSnapshotBytes: maxBytes } = settings;
   const tokenName = nameOf("snapshotTokenFile");
   // Imported when it is needed.
-  const { createUrlSource } = await import("./url/url.ts");
+  const { UrlSource } = await import("./url/url.ts");
   return ({ observe, onDownload }) =>
-    createUrlSource({ address, cache, tokenFile, tokenName, maxBytes, onProgress: onDownload, observe });
+    new UrlSource({ address, cache, tokenFile, tokenName, maxBytes, onProgress: onDownload, observe });
 }

@@ -1,18 +1,32 @@
 /** Other servers of the API on the command line. */
 
+import type { CommandIo } from "../cli/command.ts";
 import { CommandError, UsageError } from "../cli/options.ts";
+import { type ProgressBar, startProgress } from "../cli/progress.ts";
+import { BASE_PATH } from "../model/model.ts";
+import { STOP_SIGNALS } from "../util/process/early-signals.ts";
 import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import { ApiUrlError, readApiUrl } from "./address.ts";
 
-/** Reads the address of a server. @throws {UsageError} naming the setting */
+/**
+ * Reads the address of a server.
+ *
+ * @returns where its operations are, without a slash at the end: the base path is added where it is missing
+ * @throws {UsageError} naming the setting; the address is not quoted, since it may hold a password
+ */
 export function readServer(address: string, name: string): string {
-  try {
-    return readApiUrl(address);
-  } catch (error) {
-    if (!(error instanceof ApiUrlError)) throw error;
-    throw new UsageError(`${name}: ${error.message}`);
+  const fail = (what: string): never => {
+    throw new UsageError(`${name}: ${what}`);
+  };
+  if (!/^https?:\/\//i.test(address)) return fail("must begin with http:// or https://");
+  if (!URL.canParse(address)) return fail("is not a valid URL");
+  const { origin, pathname, username, password } = new URL(address);
+  if (username !== "" || password !== "") {
+    return fail("must hold no user name or password; --token-file takes a token");
   }
+  if (/[?#]/.test(address)) return fail("must have neither a query nor a fragment");
+  const path = pathname.replace(/\/+$/, "");
+  return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
 }
 
 /** An error as what a command says of it; defects stay what they are. @param place what the command works on */
@@ -20,4 +34,81 @@ export function explainUpstream(error: unknown, place: string): unknown {
   if (error instanceof SourceError) return new CommandError(error.message);
   const why = systemErrorText(error);
   return why === undefined ? error : new CommandError(`${place}: ${why}`);
+}
+
+/** A signal that comes when the process is to stop; its reason is a {@link CommandError}. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of STOP_SIGNALS) {
+    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
+  }
+  return stop.signal;
+}
+
+/** A time to wait, for people. */
+function durationText(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.ceil(seconds / 60)} min`;
+  return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
+}
+
+/** Waits that are told once only, even if they are looked at many times. */
+const SAME_WAIT_MS = 5000;
+
+/** Shows the progress of many requests: a bar on a terminal, and a line about each wait anywhere. */
+export class RequestProgress {
+  readonly #io: CommandIo;
+  readonly #what: string;
+  #bar: ProgressBar;
+  #began = performance.now();
+  #done = 0;
+  /** Requests that were made when the bar began. */
+  #first = -1;
+  /** The end of the wait that was told last. */
+  #told = 0;
+  /** Requests that are left, as far as it is known. */
+  left = 0;
+
+  constructor(io: CommandIo, what: string) {
+    this.#io = io;
+    this.#what = what;
+    this.#bar = startProgress(io, what, "publishing");
+  }
+
+  /** Another round begins: no request was made yet. */
+  restart(): void {
+    this.#done = 0;
+  }
+
+  /** A request was made. */
+  count(server: { timeFor(requests: number): number }): void {
+    const { left } = this;
+    const done = ++this.#done;
+    if (done === 1 || this.#first < 0) {
+      this.#began = performance.now();
+      this.#first = done;
+    }
+    const paceMs = ((performance.now() - this.#began) / Math.max(1, done - this.#first)) * left;
+    const words = `${left} requests left, ${durationText(Math.max(server.timeFor(left), paceMs))}`;
+    this.#bar.show(
+      left === 0 ? 0 : Math.min(0.99, done / (done + left)),
+      left === 0 ? `${done} requests` : words,
+    );
+  }
+
+  /** Nothing can be sent for a while: the next window of a limit is waited for. */
+  tellWait(ms: number): void {
+    const until = Date.now() + ms;
+    if (Math.abs(until - this.#told) < SAME_WAIT_MS) return;
+    this.#told = until;
+    this.end();
+    const more = this.left === 0 ? "" : `, ${this.left} requests left`;
+    this.#io.complain(`orrery: the limit is used up; waiting ${durationText(ms)}${more}\n`);
+    this.#bar = startProgress(this.#io, this.#what, "publishing");
+  }
+
+  end(): void {
+    this.#bar.end();
+  }
 }

@@ -2,7 +2,7 @@
 
 /** Without a `Date` the end of a window is known only as well as the two clocks agree. */
 const MOST_GUESSED_MS = 3_600_000;
-/** Whatever a server says, it is asked again after a day: one request, where a window is longer or a header lied. */
+/** A server is asked again after a day, whatever it says: one request, where a window is longer or a header lied. */
 const MOST_MS = 86_400_000;
 /** A reset from this value on is in milliseconds, though it should be in seconds. */
 const MILLISECONDS_FROM = 1e11;
@@ -33,9 +33,9 @@ export function untilServerTime(seconds: number, headers: Headers, wallNow: numb
 }
 
 /** What `Retry-After` says, in milliseconds: seconds, or a date of the server's clock; a day at most. */
-export function retryAfter(headers: Headers, wallNow: number): number | undefined {
+export function retryAfterOf(headers: Headers, wallNow = Date.now()): number | undefined {
   const seconds = numberOf(headers, "retry-after");
-  if (seconds !== undefined) return Math.min(Math.max(1000, seconds * 1000), MOST_MS);
+  if (seconds !== undefined) return Math.min(seconds * 1000, MOST_MS);
   const date = Date.parse(headers.get("retry-after") ?? "");
-  return Number.isNaN(date) ? undefined : Math.max(1000, untilServerTime(date / 1000, headers, wallNow));
+  return Number.isNaN(date) ? undefined : Math.max(0, untilServerTime(date / 1000, headers, wallNow));
 }

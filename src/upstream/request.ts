@@ -5,8 +5,9 @@
  */
 
 import { SourceError } from "../util/source-error.ts";
-import { networkProblem } from "./problem.ts";
-import type { Timing } from "./timing.ts";
+import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { retryAfterOf } from "./limit-headers.ts";
+import type { Timing } from "./retry.ts";
 
 const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -21,6 +22,8 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether redirects are followed; true when absent. Where they are not, they are answers like others. */
   readonly followsRedirects?: boolean;
+  /** Ends the exchange with this error when the answer is not whole within `timing.manifestMs`. */
+  readonly late?: SourceError;
   readonly timing: Timing;
   readonly signal: AbortSignal;
 }
@@ -33,12 +36,28 @@ export interface Answer {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Milliseconds that `Retry-After` asks for: seconds or a date; undefined when it does not say. */
-export function retryAfterOf(headers: Headers): number | undefined {
-  const value = headers.get("retry-after")?.trim() ?? "";
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+/** A text of another server without the token that it was sent. To be called before the text is cut short. */
+export function withoutToken(text: string, token: string): string {
+  return token === "" ? text : text.replaceAll(token, "…");
+}
+
+/** An error of `fetch` in words: what the system or the runtime says. Neither quotes a header. */
+function networkProblem(error: unknown): string {
+  let found = error;
+  // Node and Deno tell the reason in causes; of several addresses Node names one error each.
+  for (let depth = 0; depth < 5 && found instanceof Error; depth++) {
+    const words = systemErrorText(found);
+    if (words !== undefined) return words;
+    const next: unknown = found instanceof AggregateError ? found.errors[0] : found.cause;
+    if (!(next instanceof Error)) break;
+    found = next;
+  }
+  if (!(found instanceof Error)) return "the connection failed";
+  const code = codeOf(found);
+  // OpenSSL's messages hold places in its code; its reason stands alone.
+  const { reason } = found as { reason?: unknown };
+  const [line = ""] = (typeof reason === "string" ? `TLS: ${reason}` : found.message).split("\n");
+  return code === undefined || line.includes(code) ? line : `${line} (${code})`;
 }
 
 function refusal(url: URL, { status, headers }: Response): SourceError {
@@ -100,7 +119,7 @@ async function follow(question: Question, ending: AbortController): Promise<Resp
   throw new SourceError(`${asked.href}: more than ${MOST_REDIRECTS} redirects`, { isLasting: true });
 }
 
-/** Why something failed: who asked is no longer interested, a time limit, or the network. */
+/** Why something failed: the caller's signal, a time limit, or the network. */
 function reasonOf({ signal }: AbortController, error: unknown, what: string): unknown {
   return signal.aborted ? signal.reason : new SourceError(`${what}: ${networkProblem(error)}`);
 }
@@ -150,15 +169,15 @@ export async function ask<Result>(
   statuses: readonly number[],
   use: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
-  const { signal } = question;
+  const { signal, late, timing } = question;
   signal.throwIfAborted();
   const ending = new AbortController();
   const leave = (): void => ending.abort(signal.reason);
   signal.addEventListener("abort", leave);
-  let response: Response | undefined;
+  const timer = late && setTimeout(() => ending.abort(late), timing.manifestMs);
   let isWhole = false;
   try {
-    response = await follow(question, ending);
+    const response = await follow(question, ending);
     const { status, headers, body } = response;
     if (!statuses.includes(status)) throw refusal(question.url, response);
     const chunks = body === null ? nothing() : chunksOf(body, question, ending);
@@ -166,8 +185,26 @@ export async function ask<Result>(
     isWhole = true;
     return result;
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener("abort", leave);
     // A body that nobody reads to its end would keep its connection.
     if (!isWhole) ending.abort();
   }
+}
+
+/** All of a body. @throws `tooLarge` */
+export async function readWhole(
+  { chunks }: Answer,
+  mostBytes: number,
+  tooLarge: SourceError,
+): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw tooLarge;
+    // A chunk belongs to its reader until the next is taken.
+    parts.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(parts);
 }

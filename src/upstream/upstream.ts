@@ -1,20 +1,22 @@
 /**
- * Another server of this API, asked with patience: within its limit, again where it failed in passing, and bounded in time
- * and size whatever it sends.
+ * Another server of this API, bounded in time and size whatever it sends. States of a request:
+ *
+ *     waiting ──► sent ──► answered
+ *        ▲          ├────► failed       for good, or too often
+ *        ├──────────┤                   refused (429): waits for the budget, see `RequestBudget`
+ *        └──────────┘                   failed in passing: waits for a growing pause, see `retry`
  */
 
 import { isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
-import { tryAgain } from "./attempts.ts";
-import { type Budget, createPace, type Pace, type PaceOptions } from "./pace.ts";
-import { withoutToken } from "./problem.ts";
-import { parseJson, readText, refusalOf } from "./reply.ts";
-import { ask } from "./request.ts";
-import { type Timing, wait } from "./timing.ts";
+import { retryAfterOf } from "./limit-headers.ts";
+import { ask, readWhole, withoutToken } from "./request.ts";
+import { type BudgetOptions, type LimitReply, RequestBudget } from "./request-budget.ts";
+import { retry, type Timing } from "./retry.ts";
 
 /** How to ask. */
-export interface UpstreamOptions extends Pick<PaceOptions, "perHour" | "agesOfSent"> {
-  /** Where its operations are; see `readApiUrl`. */
+export interface UpstreamOptions extends Pick<BudgetOptions, "perHour" | "agesOfSent"> {
+  /** Where its operations are; see `readServer`. */
   readonly base: string;
   /** The token as it is now. */
   readonly token: () => string;
@@ -48,20 +50,11 @@ export interface UpstreamReply {
   readonly at: number;
 }
 
-/** A server. */
-export interface Upstream {
-  /** Asks for a path with its query. @throws {SourceError} naming the URL; the signal's reason */
-  readonly get: (target: string, ask: UpstreamAsk) => Promise<UpstreamReply>;
-  /** Requests sent so far, failed ones included. */
-  readonly requests: () => number;
-  readonly budget: () => Budget;
-  readonly timeFor: Pace["timeFor"];
-  /** Takes the token out of what the server sent, for messages; to be called before anything is cut off. */
-  readonly hide: (text: string) => string;
-}
-
 const MOST_ATTEMPTS = 5;
 const MOST_REFUSALS = 10;
+const MOST_BODY_BYTES = 67_108_864;
+/** Far more levels than replies of the API have; what is nested deeper could not be gone through. */
+const MOST_LEVELS = 32;
 /** Shorter waits are not reported. */
 const TELL_MS = 2000;
 /** Longest sleep at a time: timers have a limit, and the machine may have been suspended meanwhile. */
@@ -69,128 +62,200 @@ const LONGEST_WAIT_MS = 60_000;
 /** Every status that ends an exchange: what each means is decided here. */
 const EVERY_STATUS: readonly number[] = Array.from({ length: 400 }, (_, at) => 200 + at);
 
-/** Asks a server. Nothing is sent before the first request. */
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const { base, token, timing, signal, onSent, onWait } = options;
-  const pace = createPace(options);
-  let requests = 0;
-  let settled = (): void => {};
-  let nextSettled = new Promise<void>((resolve) => {
-    settled = resolve;
-  });
+/** The `error` of another server, at most 200 characters and without what would change a terminal. */
+function shown(text: string): string {
+  const clean = text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
+  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
+}
 
-  function settle(reply: { status: number; headers: Headers } | undefined): void {
-    pace.settle(reply);
-    settled();
-    nextSettled = new Promise((resolve) => {
-      settled = resolve;
-    });
-    onSent?.();
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+}
+
+/** JSON, or undefined where it is none that the API could send. */
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isDeeper(value, MOST_LEVELS) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a status that was not expected means, in words. */
+function refusalOf(url: string, status: number, headers: Headers, body: unknown): SourceError {
+  const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
+  const fail = (what: string, isLasting = true): SourceError =>
+    new SourceError(`${url}: ${what}`, { isLasting, status, retryAfterMs: retryAfterOf(headers) });
+  if (status >= 300 && status < 400 && status !== 304) {
+    const location = headers.get("location") ?? "";
+    const to = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
+    return fail(`the server redirects${to}; a token is not sent there: give the address itself`);
+  }
+  if (status === 401 || status === 403) {
+    return fail(`the server answered ${status}${said} (see --token-file)`);
+  }
+  return fail(`the server answered ${status}${said}`, status < 500 && status !== 408);
+}
+
+function headersOf({ ifMatch, ifNoneMatch, authorization }: UpstreamAsk): Record<string, string> {
+  return {
+    accept: "application/json",
+    ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
+    ...(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
+    ...(typeof authorization === "string" ? { authorization } : {}),
+  };
+}
+
+/** A server. Nothing is sent before the first request. */
+export class Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #budget: RequestBudget;
+  #requests = 0;
+  /** Ends the pauses of requests that wait for the reply of another. */
+  readonly #wakes = new Set<() => void>();
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    this.#budget = new RequestBudget(options);
   }
 
-  /** Waits until a request may be sent. */
-  async function take(): Promise<void> {
-    for (;;) {
-      signal.throwIfAborted();
-      const ms = pace.tryTake();
-      if (ms === 0) return;
-      if (Number.isFinite(ms) && ms > TELL_MS) onWait?.(ms);
-      const ending = new AbortController();
-      const end = (): void => ending.abort(signal.reason);
-      signal.addEventListener("abort", end);
-      const pause = wait(Math.min(ms, LONGEST_WAIT_MS), ending.signal).catch(() => {});
-      await Promise.race([nextSettled, pause]);
-      signal.removeEventListener("abort", end);
-      ending.abort();
+  /** Requests sent so far, failed ones included. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** How long so many requests will take, as far as limits decide it, in milliseconds. */
+  timeFor(requests: number): number {
+    return this.#budget.timeFor(requests);
+  }
+
+  /** Takes the token out of what the server sent, for messages; to be called before anything is cut off. */
+  hide(text: string): string {
+    return withoutToken(text, this.#options.token());
+  }
+
+  /** Asks for a path with its query. @throws {SourceError} naming the URL; the signal's reason */
+  async get(target: string, asked: UpstreamAsk): Promise<UpstreamReply> {
+    const { timing, signal } = this.#options;
+    const policy = { attempts: MOST_ATTEMPTS, waitMs: timing.mostRetryAfterMs, timing, signal };
+    try {
+      return await retry(policy, async (advanced) => {
+        for (;;) {
+          const reply = await this.#exchange(target, asked);
+          if (reply !== undefined) return reply;
+          advanced();
+        }
+      });
+    } catch (error) {
+      // A redirect leads wherever the server says, and a URL holds words that it sent before.
+      throw error instanceof SourceError ? new SourceError(this.hide(error.message), error) : error;
     }
-  }
-
-  function headersOf({ ifMatch, ifNoneMatch, authorization }: UpstreamAsk): Record<string, string> {
-    return {
-      accept: "application/json",
-      ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
-      ...(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
-      ...(typeof authorization === "string" ? { authorization } : {}),
-    };
   }
 
   /** One exchange; undefined when the limit was in the way. */
-  async function exchange(target: string, asked: UpstreamAsk): Promise<UpstreamReply | undefined> {
+  async #exchange(target: string, asked: UpstreamAsk): Promise<UpstreamReply | undefined> {
+    const { base, token, timing, signal } = this.#options;
     const url = new URL(base + target);
-    await take();
-    requests++;
-    let reply: { status: number; headers: Headers } | undefined;
-    let text: string;
-    // Bytes that keep coming are no reply yet.
-    const late = new AbortController();
-    const problem = new SourceError(`${url.href}: no whole reply within ${timing.manifestMs / 1000} s`);
-    const timer = setTimeout(() => late.abort(problem), timing.manifestMs);
+    const { href } = url;
+    await this.#take();
+    this.#requests++;
+    const question = {
+      ...{ url, timing, signal, headers: headersOf(asked), followsRedirects: false },
+      token: asked.authorization === undefined ? token() : undefined,
+      // Bytes that keep coming are no reply yet.
+      late: new SourceError(`${href}: no whole reply within ${timing.manifestMs / 1000} s`),
+    };
+    const tooLarge = `${href}: the reply is larger than ${MOST_BODY_BYTES} bytes`;
+    let reply: LimitReply | undefined;
+    let bytes: Buffer;
     try {
-      const question = {
-        ...{ url, timing, headers: headersOf(asked), followsRedirects: false },
-        token: asked.authorization === undefined ? token() : undefined,
-        signal: AbortSignal.any([signal, late.signal]),
-      };
-      text = await ask(question, EVERY_STATUS, async (answer) => {
+      bytes = await ask(question, EVERY_STATUS, async (answer) => {
         reply = answer;
-        return readText(url.href, answer);
+        return readWhole(answer, MOST_BODY_BYTES, new SourceError(tooLarge, { isLasting: true }));
       });
     } finally {
-      clearTimeout(timer);
-      settle(reply);
+      this.#settle(reply);
     }
-    const { status, headers } = reply!;
-    const json = parseJson(text);
-    const body = status < 400 ? json : toldBody(json);
-    if (asked.statuses.includes(status)) return answerOf(url.href, status, headers, body);
-    if (status !== 429) throw refusalOf(url.href, status, headers, body);
-    if (pace.refusals() >= MOST_REFUSALS) {
-      throw new SourceError(`${url.href}: refused ${MOST_REFUSALS} times in a row: rate limit exceeded`, {
-        isLasting: true,
-        status,
-      });
+    return this.#judge(href, asked, reply!, parseJson(bytes.toString("utf8")));
+  }
+
+  #judge(
+    url: string,
+    { statuses }: UpstreamAsk,
+    { status, headers }: LimitReply,
+    json: unknown,
+  ): UpstreamReply | undefined {
+    let body = json;
+    // The server may repeat the token.
+    if (status >= 400 && isObject(body) && typeof body.error === "string") {
+      body = { ...body, error: this.hide(body.error) };
     }
-    return undefined;
-  }
-
-  const hide = (text: string): string => withoutToken(text, token());
-
-  /** An error body without the token, should the server repeat it. */
-  function toldBody(body: unknown): unknown {
-    if (!isObject(body) || typeof body.error !== "string") return body;
-    return { ...body, error: hide(body.error) };
-  }
-
-  /** An error as it may be told: a redirect leads wherever the server says, and a URL holds words that it sent before. */
-  function told(error: unknown): unknown {
-    return error instanceof SourceError ? new SourceError(hide(error.message), error) : error;
-  }
-
-  function answerOf(url: string, status: number, headers: Headers, body: unknown): UpstreamReply {
-    if (status !== 304 && !isObject(body)) {
-      throw new SourceError(`${url}: the reply is not JSON of this API`, { isLasting: true });
+    if (statuses.includes(status)) {
+      if (status !== 304 && !isObject(body)) {
+        throw new SourceError(`${url}: the reply is not JSON of this API`, { isLasting: true });
+      }
+      const tag = headers.get("etag") ?? "";
+      return { status, headers, body, etag: /^"[^"]+"$/.test(tag) ? tag : undefined, at: Date.now() };
     }
-    const tag = headers.get("etag") ?? "";
-    return { status, headers, body, etag: /^"[^"]+"$/.test(tag) ? tag : undefined, at: Date.now() };
+    if (status !== 429) throw refusalOf(url, status, headers, body);
+    if (this.#budget.refusals < MOST_REFUSALS) return undefined;
+    const problem = `${url}: refused ${MOST_REFUSALS} times in a row: rate limit exceeded`;
+    throw new SourceError(problem, { isLasting: true, status });
   }
 
-  return {
-    get: (target, asked) =>
-      tryAgain(
-        { attempts: MOST_ATTEMPTS, waitMs: timing.mostRetryAfterMs, timing, signal },
-        async (advanced) => {
-          for (;;) {
-            const reply = await exchange(target, asked);
-            if (reply !== undefined) return reply;
-            advanced();
-          }
-        },
-      ).catch((error: unknown) => {
-        throw told(error);
-      }),
-    requests: () => requests,
-    budget: pace.budget,
-    timeFor: pace.timeFor,
-    hide,
+  /** Waits until a request may be sent. */
+  async #take(): Promise<void> {
+    const { signal, onWait } = this.#options;
+    for (;;) {
+      signal.throwIfAborted();
+      const ms = this.#budget.tryTake();
+      if (ms === 0) return;
+      if (Number.isFinite(ms) && ms > TELL_MS) onWait?.(ms);
+      await this.#pause(Math.min(ms, LONGEST_WAIT_MS));
+    }
+  }
+
+  /** Waits for so long, for the reply of another request, or for the signal. */
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#options;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#wakes.delete(end);
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.#wakes.add(end);
+      signal.addEventListener("abort", end);
+    });
+  }
+
+  #settle(reply: LimitReply | undefined): void {
+    this.#budget.settle(reply);
+    for (const wake of [...this.#wakes]) wake();
+    this.#options.onSent?.();
+  }
+}
+
+/** Runs `work` for all items, several at once: the limit decides how many. After the first failure no more begin. */
+export async function runAll<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) {
+      try {
+        await work(items[next++]!);
+      } catch (error) {
+        next = items.length;
+        throw error;
+      }
+    }
   };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(8, items.length) }, worker));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }

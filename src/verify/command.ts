@@ -12,12 +12,10 @@ import { observeNothing } from "../observe/events.ts";
 import { type OpenState, openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
-import { explainUpstream, readServer } from "../upstream/cli.ts";
+import { explainUpstream, RequestProgress, readServer, stopSignal } from "../upstream/cli.ts";
 import { readNote } from "../upstream/mirror-note.ts";
-import { startRequestProgress } from "../upstream/request-progress.ts";
-import { TIMING } from "../upstream/timing.ts";
-import { createUpstream } from "../upstream/upstream.ts";
-import { STOP_SIGNALS } from "../util/process/early-signals.ts";
+import { TIMING } from "../upstream/retry.ts";
+import { Upstream } from "../upstream/upstream.ts";
 import type { Difference } from "./difference.ts";
 import { type Verified, verifySnapshot } from "./verify.ts";
 
@@ -85,13 +83,8 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
   const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;
   refuseAddress("DIR", folder);
-  const stop = new AbortController();
-  for (const signal of STOP_SIGNALS) {
-    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
-  }
-  const progress = startRequestProgress(io, `asking ${new URL(base).host}`);
-  let left = 0;
-  let done = 0;
+  const signal = stopSignal();
+  const progress = new RequestProgress(io, `asking ${new URL(base).host}`);
   let verified: Verified;
   try {
     const theirToken = await readToken(options.values.tokenFile, options.names.tokenFile);
@@ -103,11 +96,11 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
       defaultsOf(program.settings),
     );
     try {
-      const upstream = createUpstream({
-        ...{ base, token: () => theirToken, timing: TIMING, signal: stop.signal },
+      const upstream = new Upstream({
+        ...{ base, token: () => theirToken, timing: TIMING, signal },
         perHour: options.values.requestsPerHour,
-        onSent: () => progress.show(++done, left, upstream.timeFor(left)),
-        onWait: (ms) => progress.tellWait(ms, left),
+        onSent: () => progress.count(upstream),
+        onWait: (ms) => progress.tellWait(ms),
       });
       verified = await verifySnapshot({
         ...{ upstream, token, ask: createDirectAdapter(state), store: state.generation.store },
@@ -117,7 +110,7 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
           seed: options.values.seed,
         },
         onProgress(count) {
-          left = count;
+          progress.left = count;
         },
       });
     } finally {

@@ -3,8 +3,7 @@
 import type { DirectDoor } from "../http/direct.ts";
 import type { Store } from "../store/generation.ts";
 import type { MirrorNote } from "../upstream/mirror-note.ts";
-import { runAll } from "../upstream/run-all.ts";
-import type { Upstream, UpstreamReply } from "../upstream/upstream.ts";
+import { runAll, type Upstream, type UpstreamReply } from "../upstream/upstream.ts";
 import { isObject } from "../util/json.ts";
 import { compareAnswers } from "./compare.ts";
 import { type Answer, type Difference, KINDS, type Kind, type Note, tellDifference } from "./difference.ts";
@@ -108,6 +107,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     isComplete: note === undefined || store.users.rows >= note.totalUsers,
     searches: note?.searches ?? [],
   };
+  const hide = (text: string): string => upstream.hide(text);
   const here = openHere(options.ask, options.token);
   const probes = planProbes(store, samples, seed, usersHere);
   const found = new Map<number, Difference[]>();
@@ -127,7 +127,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     const own = await compareAnswers(target, ours!, theirs!, here);
     found.set(
       at,
-      own.map((one) => tellDifference(one, upstream.hide)),
+      Array.from(own, (one) => tellDifference(one, hide)),
     );
     onProgress(--left);
   });
@@ -146,6 +146,6 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
       ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),
       ...ALWAYS_LEFT_OUT,
     ],
-    remarks: remarksOn(etags, note).map(upstream.hide),
+    remarks: remarksOn(etags, note).map(hide),
   };
 }

@@ -10,7 +10,7 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
-import { createUpstream } from "../../src/upstream/upstream.ts";
+import { Upstream as Server } from "../../src/upstream/upstream.ts";
 import type { Kind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
@@ -172,7 +172,7 @@ function verify(samples = 200, seed = 1): Promise<Verified> {
     store: here.state.generation.store,
     ask: createDirectAdapter(here.state),
     token: TOKEN,
-    upstream: createUpstream({
+    upstream: new Server({
       ...{ base: `${upstream.url}/api/public/v1`, token: () => CLI_TOKEN, timing: QUICK },
       signal: new AbortController().signal,
     }),

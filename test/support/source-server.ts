@@ -7,8 +7,8 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Observation } from "../../src/observe/events.ts";
 import type { Source } from "../../src/server/load/source.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
-import { createUrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
-import { TIMING, type Timing } from "../../src/upstream/timing.ts";
+import { UrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
+import { TIMING, type Timing } from "../../src/upstream/retry.ts";
 import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folders.ts";
 import { mustLoad } from "./loaded.ts";
 
@@ -119,7 +119,7 @@ export interface Followed extends Source {
 /** Follows a URL with a cache folder. */
 export function follow(address: string, cache: string, options: Partial<UrlSourceOptions> = {}): Followed {
   const observed: Observation[] = [];
-  const source = createUrlSource({
+  const source = new UrlSource({
     address,
     cache,
     maxBytes: 1e9,
@@ -129,7 +129,9 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   });
   const { signal } = new AbortController();
   return {
-    ...source,
+    refresh: (occasion, leaving) => source.refresh(occasion, leaving),
+    repair: (folder, leaving) => source.repair(folder, leaving),
+    ageMs: () => source.ageMs(),
     observed,
     of: (kind) => observed.filter((entry) => entry.kind === kind) as never,
     ask: (occasion = "start") => source.refresh(occasion, signal),

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type OpenOptions, openOrrery } from "../../src/mod.ts";
-import { TIMING, type Timing } from "../../src/upstream/timing.ts";
+import { TIMING, type Timing } from "../../src/upstream/retry.ts";
 
 /** A reply on its way; a test may change it. */
 export interface Passing {

@@ -1,8 +1,7 @@
 /** Everything that a mirror asks another server for: lists of one generation, then what has to be asked for one by one. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
-import { runAll } from "../../upstream/run-all.ts";
-import type { Upstream } from "../../upstream/upstream.ts";
+import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type Bound, boundOf } from "./bound.ts";
 import type { Journal } from "./journal.ts";

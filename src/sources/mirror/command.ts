@@ -5,9 +5,8 @@ import { CommandError, type Options, ProblemsError } from "../../cli/options.ts"
 import { HeldError } from "../../files/ownership.ts";
 import { OccupiedError } from "../../files/publish.ts";
 import { ShrunkError } from "../../snapshot/shrink-guard.ts";
-import { explainUpstream, readServer } from "../../upstream/cli.ts";
-import { startRequestProgress } from "../../upstream/request-progress.ts";
-import { TIMING } from "../../upstream/timing.ts";
+import { explainUpstream, RequestProgress, readServer } from "../../upstream/cli.ts";
+import { TIMING } from "../../upstream/retry.ts";
 import { runRounds } from "../rounds.ts";
 import { BadRowsError } from "../row-folder.ts";
 import type { Bound } from "./bound.ts";
@@ -53,7 +52,7 @@ function isPassing(error: unknown, out: string): boolean {
 export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
   const from = readServer(options.values.from, options.names.from);
   const { out } = options.values;
-  const progress = startRequestProgress(io, `mirroring ${new URL(from).host}`);
+  const progress = new RequestProgress(io, `mirroring ${new URL(from).host}`);
   let opened: Mirror | undefined;
   await runRounds(options, io, {
     explain(error) {
@@ -76,10 +75,9 @@ export async function mirror(options: Options<"mirror">, io: CommandIo): Promise
           progress.end();
           io.complain(`orrery: ${sentence}\n`);
         },
-        onProgress: progress.show,
-        onWait: progress.tellWait,
+        progress,
       });
-      const mirrored = await opened.renew().finally(progress.end);
+      const mirrored = await opened.renew().finally(() => progress.end());
       return lineOf(mirrored, began);
     },
   });

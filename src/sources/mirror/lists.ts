@@ -1,6 +1,6 @@
 /** Whole lists of another server: every page once, all of one generation where the server names it. */
 
-import { runAll } from "../../upstream/run-all.ts";
+import { runAll } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
 import { ChangedError, type Replies } from "./replies.ts";

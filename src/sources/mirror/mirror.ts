@@ -9,8 +9,9 @@ import { makeFolder } from "../../files/folders.ts";
 import { hold, OWNER_ENDING } from "../../files/ownership.ts";
 import { currentVersion } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
-import type { Timing } from "../../upstream/timing.ts";
-import { createUpstream, type Upstream } from "../../upstream/upstream.ts";
+import type { RequestProgress } from "../../upstream/cli.ts";
+import type { Timing } from "../../upstream/retry.ts";
+import { Upstream } from "../../upstream/upstream.ts";
 import { type Collected, collect } from "./collect.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type Published, type PublishOptions, publishCollected, renewPublished } from "./snapshot.ts";
@@ -27,10 +28,8 @@ export interface MirrorOptions extends PublishOptions {
   readonly timing: Timing;
   /** Receives sentences on what had to be begun afresh or is not as it should be. */
   readonly tell: (sentence: string) => void;
-  /** Told how many requests are left, as far as it is known, and how long they will take, in milliseconds. */
-  readonly onProgress?: (done: number, left: number, ms: number) => void;
-  /** Told when nothing can be sent for a while. */
-  readonly onWait?: (ms: number, left: number) => void;
+  /** Shows how many requests were made, and how many are left. */
+  readonly progress?: RequestProgress;
 }
 
 /** What came of a round. */
@@ -122,7 +121,7 @@ function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string
  * @throws {HeldError} when another process has it; `OccupiedError` when it holds something else; `SourceError` for a bad token file; errors of the file system
  */
 export async function openMirror(options: MirrorOptions): Promise<Mirror> {
-  const { from, out, tokenFile, perHour, timing, signal, tell, onProgress, onWait } = options;
+  const { from, out, tokenFile, perHour, timing, signal, tell, progress } = options;
   let token = await readToken(tokenFile, TOKEN_OPTION);
   // What cannot be published in the end is not worth asking for.
   await currentVersion(out);
@@ -132,21 +131,19 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
   try {
     await makeFolder(folder, 0o700);
     const journal = await openJournal(folder, from, tell);
-    let left = 0;
-    let done = 0;
-    const upstream = createUpstream({
+    const upstream = new Upstream({
       ...{ base: from, token: () => token, perHour, timing, signal },
       agesOfSent: journal.sentAt.map((at) => Date.now() - at),
-      onSent: () => onProgress?.(++done, left, upstream.timeFor(left)),
-      onWait: (ms) => onWait?.(ms, left),
+      onSent: () => progress?.count(upstream),
+      onWait: (ms) => progress?.tellWait(ms),
     });
     return {
       async renew() {
         token = await readToken(tokenFile, TOKEN_OPTION);
         const began = Date.now();
-        const before = upstream.requests();
-        const requests = (): number => upstream.requests() - before;
-        done = 0;
+        const before = upstream.requests;
+        const requests = (): number => upstream.requests - before;
+        progress?.restart();
         const unchanged = await askForNews(upstream, journal, options);
         if (unchanged !== undefined && (await renewPublished(out, unchanged, began))) {
           return { generation: unchanged, isNew: false, requests: requests(), collected: undefined };
@@ -154,7 +151,7 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
         await journal.drop([DONE]);
         const { searches } = options;
         const setLeft = (count: number): void => {
-          left = count;
+          if (progress) progress.left = count;
         };
         const collected = await collect({ upstream, journal, searches, onProgress: setLeft });
         for (const remark of remarksOn(collected)) tell(remark);

@@ -13,7 +13,7 @@
 
 import type { User, World } from "../../model/model.ts";
 import { fold } from "../../search/fold.ts";
-import { runAll } from "../../upstream/run-all.ts";
+import { runAll } from "../../upstream/upstream.ts";
 import { PAGE_SIZE, pageTarget } from "./lists.ts";
 import type { Replies } from "./replies.ts";
 import { readUserOf, readUsers } from "./rows.ts";

@@ -6,8 +6,8 @@ import { ROW_FILES } from "../../model/model.ts";
 import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import { type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
-import { type Patience, tryAgain } from "../../upstream/attempts.ts";
-import { ask } from "../../upstream/request.ts";
+import { ask, readWhole } from "../../upstream/request.ts";
+import { type RetryPolicy, retry } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
 
 const MOST_BYTES = 1_048_576;
@@ -50,44 +50,37 @@ export async function askManifest(
   folder: URL,
   token: string | undefined,
   etag: string | undefined,
-  patience: Patience,
+  policy: RetryPolicy,
 ): Promise<SentManifest | undefined> {
   const url = new URL(MANIFEST, folder);
-  const { timing } = patience;
+  const { timing, signal } = policy;
   const conditions = etag === undefined ? {} : { "if-none-match": etag };
   // Caches on the way are to ask for it, too.
   const headers = { "cache-control": "no-cache", ...conditions };
   const statuses = etag === undefined ? [200] : [200, 304];
-  return await tryAgain(patience, async () => {
-    const late = new SourceError(`${url.href}: not here within ${timing.manifestMs / 1000} s`);
-    const limit = new AbortController();
-    const leave = (): void => limit.abort(patience.signal.reason);
-    const timer = setTimeout(() => limit.abort(late), timing.manifestMs);
-    patience.signal.addEventListener("abort", leave);
-    try {
-      return await ask({ url, token, headers, timing, signal: limit.signal }, statuses, async (answer) => {
-        if (answer.status === 304) return undefined;
-        const chunks: Uint8Array[] = [];
-        let length = 0;
-        for await (const chunk of answer.chunks) {
-          length += chunk.length;
-          if (length > MOST_BYTES) {
-            throw new SourceError(`${url.href}: is larger than 1 MiB`, { isLasting: true });
-          }
-          chunks.push(chunk);
-        }
-        const bytes = Buffer.concat(chunks);
-        const announced = answer.headers.get("content-length");
-        if (announced !== null && !answer.headers.has("content-encoding") && Number(announced) !== length) {
-          throw new SourceError(`${url.href}: ended after ${length} of ${announced} bytes`);
-        }
-        return { bytes, sha256: hashOf(bytes), etag: etagOf(answer.headers) };
-      });
-    } finally {
-      clearTimeout(timer);
-      patience.signal.removeEventListener("abort", leave);
-    }
-  });
+  const late = new SourceError(`${url.href}: not here within ${timing.manifestMs / 1000} s`);
+  const tooLarge = new SourceError(`${url.href}: is larger than 1 MiB`, { isLasting: true });
+  const question = { url, token, headers, late, timing, signal };
+  return await retry(policy, () =>
+    ask(question, statuses, async (answer) => {
+      if (answer.status === 304) return undefined;
+      const bytes = await readWhole(answer, MOST_BYTES, tooLarge);
+      const announced = answer.headers.get("content-length");
+      if (
+        announced !== null &&
+        !answer.headers.has("content-encoding") &&
+        Number(announced) !== bytes.length
+      ) {
+        throw new SourceError(`${url.href}: ended after ${bytes.length} of ${announced} bytes`);
+      }
+      return { bytes, sha256: hashOf(bytes), etag: etagOf(answer.headers) };
+    }),
+  );
+}
+
+/** Bytes of all files together. */
+export function totalBytes({ files }: Manifest): number {
+  return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
 }
 
 /** What is missing in a manifest's list of files, or there twice; undefined when it is a whole snapshot. */
@@ -119,8 +112,7 @@ export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number)
   if (manifest === undefined) return fail(problems.lines()[0]!);
   const problem = problemWithFiles(manifest);
   if (problem !== undefined) return fail(`${MANIFEST}: ${problem}`);
-  let total = 0;
-  for (const file of manifest.files.values()) total += file.bytes;
+  const total = totalBytes(manifest);
   if (total > maxBytes) {
     return fail(`${MANIFEST}: files: ${total} bytes together, more than --max-snapshot-bytes allows`);
   }

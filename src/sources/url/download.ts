@@ -2,10 +2,18 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import { type Patience, tryAgain } from "../../upstream/attempts.ts";
-import { MismatchError } from "../../upstream/problem.ts";
 import { type Answer, ask } from "../../upstream/request.ts";
+import { type RetryPolicy, retry } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
+
+/** A file is not what the manifest says of it: one of the two may be of another snapshot. */
+export class MismatchError extends SourceError {
+  override name = "MismatchError";
+
+  constructor(message: string) {
+    super(message, { isLasting: true });
+  }
+}
 
 /** What to download. */
 export interface Wanted {
@@ -97,13 +105,13 @@ async function take(wanted: Wanted, part: Part, answer: Answer): Promise<void> {
  * @throws {MismatchError} when it is not what the manifest says
  * @throws {SourceError} when it cannot be had; errors of the file system
  */
-export async function download(wanted: Wanted, path: string, patience: Patience): Promise<void> {
+export async function download(wanted: Wanted, path: string, patience: RetryPolicy): Promise<void> {
   const { url, token } = wanted;
   const { timing, signal } = patience;
   const handle = await open(path, "wx", 0o600);
   try {
     const part: Part = { handle, bytes: 0, hash: createHash("sha256") };
-    await tryAgain(patience, async (advanced) => {
+    await retry(patience, async (advanced) => {
       const before = part.bytes;
       const headers = before === 0 ? {} : { range: `bytes=${before}-` };
       try {

@@ -1,23 +1,25 @@
 /**
  * A snapshot by URL: a folder served by any static host, and the copy of it that is loaded.
  *
- * The manifest is asked for, on the condition that it changed; files that it lists and that are not here are downloaded and
- * checked; all together become the copy. Whatever fails leaves the copy as it is.
+ * The manifest is asked for, on the condition that it changed; listed files that are not here are downloaded and checked; all
+ * together become the copy. States:
+ *
+ *     usable ──► failing    anything fails: the copy is used as it is, and a look at the source waits for a growing pause
+ *        ◄──────            the source says that the copy is current, or a new one is made
  */
 
 import { OccupiedError } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import type { Observe } from "../../observe/events.ts";
 import type { Occasion, Source } from "../../server/load/source.ts";
-import type { Patience } from "../../upstream/attempts.ts";
-import { MismatchError, withoutToken } from "../../upstream/problem.ts";
-import { pauseAfter, TIMING, type Timing, wait } from "../../upstream/timing.ts";
+import { withoutToken } from "../../upstream/request.ts";
+import { pauseAfter, type RetryPolicy, TIMING, type Timing, wait } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { placeOf } from "../address.ts";
-import { askManifest, readSent, type SentManifest } from "./ask-manifest.ts";
+import { askManifest, readSent, type SentManifest, totalBytes } from "./ask-manifest.ts";
 import { Copies, type Copy } from "./copies.ts";
-import { download } from "./download.ts";
+import { download, MismatchError } from "./download.ts";
 
 /** What to follow. */
 export interface UrlSourceOptions {
@@ -54,139 +56,149 @@ function problemOf(error: unknown, place: string): string {
   return `${(error as NodeJS.ErrnoException).path ?? place}: the copy cannot be written or read (see --cache): ${words}`;
 }
 
-/** Adds up what is downloaded. */
-function progressOver(total: number, onProgress: UrlSourceOptions["onProgress"]): (bytes: number) => void {
-  let done = 0;
-  return (bytes) => {
-    done += bytes;
-    onProgress?.(total === 0 ? 1 : Math.min(1, done / total));
-  };
+/** A row of failures. */
+interface Failing {
+  /** When it began, and when the source is asked again: milliseconds of `performance.now()`. */
+  readonly since: number;
+  readonly askAgain: number;
+  readonly times: number;
+  readonly problem: string;
+  /** When the source last confirmed the copy, in milliseconds since the epoch. */
+  readonly confirmed: number | undefined;
 }
 
 /** Follows a URL. */
-export function createUrlSource(options: UrlSourceOptions): Source {
-  const { observe, timing = TIMING } = options;
-  const base = new URL(options.address);
-  const copies = new Copies(placeOf(options.cache, options.address), base.href);
-  /** Since when the source has failed, how often in a row, with what, and when it is asked again. */
-  let failing = { since: 0, times: 0, problem: "", askAgain: 0 };
-  /** When the source last confirmed the copy, while it cannot be used; milliseconds since the epoch. */
-  let confirmed: number | undefined;
-  let isCleared = false;
+export class UrlSource implements Source {
+  readonly #options: UrlSourceOptions;
+  readonly #timing: Timing;
+  readonly #base: URL;
+  readonly #copies: Copies;
+  /** Undefined while the source can be used. */
+  #failing: Failing | undefined;
+  #isCleared = false;
   /** The token that was sent last: a message may name the host that a redirect leads to. */
-  let lastToken = "";
+  #lastToken = "";
+  #last: Promise<unknown> = Promise.resolve();
 
-  /** Brings what a manifest lists. */
-  async function fetchFiles(
-    sent: SentManifest,
-    token: string | undefined,
-    patience: Patience,
-  ): Promise<void> {
-    const began = performance.now();
-    const manifest = readSent(base, sent, options.maxBytes);
-    let total = 0;
-    for (const { bytes } of manifest.files.values()) total += bytes;
-    const onBytes = progressOver(total, options.onProgress);
-    const brought = await copies.publish(sent, manifest, (name, { bytes, sha256 }, path) =>
-      download({ url: new URL(name, base), token, bytes, sha256, onBytes }, path, patience),
-    );
-    const ms = Math.round(performance.now() - began);
-    // Of a manifest that is new by the moment of its data alone there is nothing to tell.
-    if (brought.files === 0) return;
-    observe({ kind: "source-downloaded", generation: manifest.generation, ...brought, ms });
+  constructor(options: UrlSourceOptions) {
+    this.#options = options;
+    this.#timing = options.timing ?? TIMING;
+    this.#base = new URL(options.address);
+    this.#copies = new Copies(placeOf(options.cache, options.address), this.#base.href);
   }
 
-  async function update(copy: Copy | undefined, patience: Patience): Promise<void> {
-    const { tokenFile, tokenName = TOKEN_OPTION } = options;
+  /** One at a time. A later caller asks again: the answer of the one before may be out of date by then. */
+  refresh(occasion: Occasion, signal: AbortSignal): Promise<string> {
+    const mine = this.#last.then(() => this.#bring(occasion, signal));
+    this.#last = mine.catch(() => {});
+    return mine;
+  }
+
+  ageMs(): number {
+    const confirmed = this.#failing?.confirmed;
+    return confirmed === undefined ? 0 : Math.max(0, Date.now() - confirmed);
+  }
+
+  async repair(folder: string, signal: AbortSignal): Promise<string | undefined> {
+    const copies = this.#copies;
+    const copy = await copies.current().catch(() => undefined);
+    // Another process has published, and this one has come too late.
+    if (copy !== undefined && copy.folder !== folder) return copy.folder;
+    if (copy !== undefined && (await copies.removeDamaged(copy).catch(() => 0)) === 0) return undefined;
+    this.#options.observe({ kind: "source-damaged", place: copies.place });
+    return await this.refresh("reload", signal);
+  }
+
+  async #bring(occasion: Occasion, signal: AbortSignal): Promise<string> {
+    const { place } = this.#copies;
+    const timing = this.#timing;
+    let copy: Copy | undefined;
+    try {
+      if (!this.#isCleared) {
+        this.#isCleared = true;
+        // A cache that can be read only is of use as well.
+        await this.#copies.clear().catch(() => {});
+      }
+      copy = await this.#copies.current();
+      if (occasion !== "watch" || performance.now() >= (this.#failing?.askAgain ?? 0)) {
+        const waitMs = copy === undefined ? timing.mostPatienceMs : timing.firstPauseMs * 10;
+        await this.#update(copy, { attempts: ATTEMPTS, waitMs, timing, signal });
+        const now = await this.#copies.current();
+        if (now === undefined) throw new SourceError(`${place}: the copy was damaged as soon as it was made`);
+        this.#succeed();
+        return now.folder;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#fail(withoutToken(problemOf(error, place), this.#lastToken), error, copy, occasion);
+    }
+    if (copy !== undefined) return copy.folder;
+    throw new SourceError(`${this.#failing!.problem} (no whole copy in ${place})`);
+  }
+
+  async #update(copy: Copy | undefined, policy: RetryPolicy): Promise<void> {
+    const { tokenFile, tokenName = TOKEN_OPTION } = this.#options;
     const token = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
-    lastToken = token ?? "";
-    const isPatient = copy === undefined ? {} : { attempts: ATTEMPTS_WITH_COPY };
-    let sent = await askManifest(base, token, copy?.etag, { ...patience, ...isPatient });
+    this.#lastToken = token ?? "";
+    const attempts = copy === undefined ? ATTEMPTS : ATTEMPTS_WITH_COPY;
+    let sent = await askManifest(this.#base, token, copy?.etag, { ...policy, attempts });
     for (let round = 1; sent?.sha256 !== copy?.sha256 && sent !== undefined; round++) {
       try {
-        await fetchFiles(sent, token, patience);
+        await this.#fetchFiles(sent, token, policy);
         return;
       } catch (error) {
         // Somebody may be publishing: then the manifest will change, or the files that fit it will come.
         if (!(error instanceof MismatchError) || round === MOST_ROUNDS) throw error;
       }
-      await wait(pauseAfter(round, timing), patience.signal);
-      sent = await askManifest(base, token, undefined, patience);
+      await wait(pauseAfter(round, this.#timing), policy.signal);
+      sent = await askManifest(this.#base, token, undefined, policy);
     }
-    if (copy !== undefined) await copies.confirm(copy, sent === undefined ? copy.etag : sent.etag);
+    if (copy !== undefined) await this.#copies.confirm(copy, sent === undefined ? copy.etag : sent.etag);
   }
 
-  function succeeded(): void {
-    if (failing.times > 0) {
-      observe({ kind: "source-recovered", ms: Math.round(performance.now() - failing.since) });
+  /** Brings what a manifest lists. */
+  async #fetchFiles(sent: SentManifest, token: string | undefined, policy: RetryPolicy): Promise<void> {
+    const { maxBytes, onProgress, observe } = this.#options;
+    const began = performance.now();
+    const manifest = readSent(this.#base, sent, maxBytes);
+    const total = totalBytes(manifest);
+    let done = 0;
+    const onBytes = (bytes: number): void => {
+      done += bytes;
+      onProgress?.(total === 0 ? 1 : Math.min(1, done / total));
+    };
+    const brought = await this.#copies.publish(sent, manifest, (name, { bytes, sha256 }, path) =>
+      download({ url: new URL(name, this.#base), token, bytes, sha256, onBytes }, path, policy),
+    );
+    const ms = Math.round(performance.now() - began);
+    // A manifest that is new by the moment of its data alone is not told.
+    if (brought.files === 0) return;
+    observe({ kind: "source-downloaded", generation: manifest.generation, ...brought, ms });
+  }
+
+  #succeed(): void {
+    if (this.#failing !== undefined) {
+      const ms = Math.round(performance.now() - this.#failing.since);
+      this.#options.observe({ kind: "source-recovered", ms });
     }
-    failing = { since: 0, times: 0, problem: "", askAgain: 0 };
-    confirmed = undefined;
+    this.#failing = undefined;
   }
 
   /** Notes a failure; tells of it unless it is the same as before. */
-  function failed(problem: string, error: unknown, copy: Copy | undefined, occasion: Occasion): void {
+  #fail(problem: string, error: unknown, copy: Copy | undefined, occasion: Occasion): void {
     const now = performance.now();
-    const { times, since } = failing;
+    const timing = this.#timing;
+    const { times = 0, since = now, problem: before } = this.#failing ?? {};
     const wanted = error instanceof SourceError ? (error.retryAfterMs ?? 0) : 0;
     const retryMs = Math.max(pauseAfter(times + 2, timing), Math.min(wanted, timing.mostRetryAfterMs));
-    const isKnown = times > 0 && failing.problem === problem && occasion === "watch";
-    failing = { since: times === 0 ? now : since, times: times + 1, problem, askAgain: now + retryMs };
-    confirmed = copy?.confirmed;
-    if (copy === undefined || isKnown) return;
+    const askAgain = now + retryMs;
+    this.#failing = { since, askAgain, times: times + 1, problem, confirmed: copy?.confirmed };
+    if (copy === undefined || (before === problem && occasion === "watch")) return;
     const ageSeconds = Math.max(0, Math.round((Date.now() - copy.confirmed) / 1000));
     const { generation } = copy.manifest;
-    observe({ kind: "source-failed", problem, copy: generation, ageSeconds, retryMs: Math.round(retryMs) });
+    this.#options.observe({
+      kind: "source-failed",
+      ...{ problem, copy: generation, ageSeconds, retryMs: Math.round(retryMs) },
+    });
   }
-
-  async function bring(occasion: Occasion, signal: AbortSignal): Promise<string> {
-    let copy: Copy | undefined;
-    try {
-      if (!isCleared) {
-        isCleared = true;
-        // A cache that can be read only is of use as well.
-        await copies.clear().catch(() => {});
-      }
-      copy = await copies.current();
-      if (occasion !== "watch" || performance.now() >= failing.askAgain) {
-        const waitMs = copy === undefined ? timing.mostPatienceMs : timing.firstPauseMs * 10;
-        await update(copy, { attempts: ATTEMPTS, waitMs, timing, signal });
-        const { folder } = await mustBeThere();
-        succeeded();
-        return folder;
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      failed(withoutToken(problemOf(error, copies.place), lastToken), error, copy, occasion);
-    }
-    if (copy !== undefined) return copy.folder;
-    throw new SourceError(`${failing.problem} (no whole copy in ${copies.place})`);
-  }
-
-  async function mustBeThere(): Promise<Copy> {
-    const copy = await copies.current();
-    if (copy !== undefined) return copy;
-    throw new SourceError(`${copies.place}: the copy was damaged as soon as it was made`);
-  }
-
-  /** One at a time; who comes later asks again, since what the one before was told may be out of date by then. */
-  let last: Promise<unknown> = Promise.resolve();
-  function refresh(occasion: Occasion, signal: AbortSignal): Promise<string> {
-    const mine = last.then(() => bring(occasion, signal));
-    last = mine.catch(() => {});
-    return mine;
-  }
-
-  return {
-    refresh,
-    ageMs: () => (confirmed === undefined ? 0 : Math.max(0, Date.now() - confirmed)),
-    async repair(folder, signal) {
-      const copy = await copies.current().catch(() => undefined);
-      // Another process has published, and this one has come too late.
-      if (copy !== undefined && copy.folder !== folder) return copy.folder;
-      if (copy !== undefined && (await copies.removeDamaged(copy).catch(() => 0)) === 0) return undefined;
-      observe({ kind: "source-damaged", place: copies.place });
-      return await refresh("reload", signal);
-    },
-  };
 }
