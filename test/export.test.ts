@@ -9,8 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { ROW_FILES } from "../src/model/model.ts";
 import { FIELDS, TABLES } from "../src/model/schema.ts";
 import { copyStatement } from "../src/sources/postgres/copy-statement.ts";
-import { postgresText } from "../src/sources/postgres/postgres-errors.ts";
-import { readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
+import { postgresText, readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
 import { writeRowFile } from "../src/sources/row-file.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -90,8 +89,7 @@ describe("a URL of PostgreSQL", () => {
     ]) {
       assert.throws(
         () => readPostgresUrl(text),
-        (error: Error) =>
-          error.name === "PostgresUrlError" && !/can|ary/.test(error.message.replace("can ", "")),
+        (error: Error) => error.name === "SourceError" && !/can|ary/.test(error.message.replace("can ", "")),
         text,
       );
     }

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { openOrrery } from "../src/mod.ts";
-import { defaultCache } from "../src/sources/address.ts";
+import { defaultCache } from "../src/sources/find-source.ts";
 
 /** Gives the user another home folder; without one the system's call fails, as for a user id that has no name. */
 function moveHome(t: TestContext, home?: string): void {

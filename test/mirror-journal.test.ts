@@ -6,14 +6,14 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hold } from "../src/files/ownership.ts";
-import { type Journal, openJournal } from "../src/sources/mirror/journal.ts";
+import { Journal } from "../src/sources/mirror/journal.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 const FROM = "http://a.example/api/public/v1";
 
 async function reopened(folder: string, from = FROM): Promise<{ journal: Journal; told: string[] }> {
   const told: string[] = [];
-  const journal = await openJournal(folder, from, (sentence) => told.push(sentence));
+  const journal = await Journal.open(folder, from, (sentence) => told.push(sentence));
   return { journal, told };
 }
 
@@ -47,7 +47,7 @@ describe("a journal", () => {
       value: { text: '\u2028 3 "' },
     });
     assert.deepEqual(journal.entries.get("/worlds/2"), { at: 2000, etag: undefined, value: null });
-    assert.equal(journal.lastAt(), 2000);
+    assert.equal(journal.lastAt, 2000);
     assert.equal(journal.sentAt.length, 6);
     assert.deepEqual(told, []);
     await journal.close();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { problemWithAddress } from "../src/sources/address.ts";
+import { problemWithAddress } from "../src/sources/find-source.ts";
 import { snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
 import { deadPort, follow, type Host, startHost } from "./support/source-server.ts";
 

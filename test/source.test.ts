@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
-import { placeOf } from "../src/sources/address.ts";
+import { placeOf } from "../src/sources/url/copies.ts";
 import {
   etagOf,
   FIRST,

@@ -2,22 +2,44 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandIo } from "../cli/command.ts";
-import { CommandError, type Options } from "../cli/options.ts";
+import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
+import { HeldError } from "../files/ownership.ts";
+import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
-import { STOP_SIGNALS } from "../util/process/early-signals.ts";
+import { ShrunkError } from "../snapshot/shrink-guard.ts";
+import { explainUpstream, stopSignal } from "../upstream/cli.ts";
+import { BadRowsError } from "./row-folder.ts";
+
+/** What came of a round. */
+export interface Round {
+  readonly generation: string;
+  /** False when it was published before. */
+  readonly isNew: boolean;
+  /** More words, up to the time that it took. */
+  readonly details: string;
+}
 
 /** What is done in each round. */
 export interface Rounds {
-  /** Does it; resolves to one line on what came of it. The signal ends it. */
-  readonly run: (signal: AbortSignal) => Promise<string>;
+  /** Does it. The signal ends it. */
+  readonly run: (signal: AbortSignal) => Promise<Round>;
   /** What is done between two rounds, so many seconds apart; what it does is told by failures alone. */
   readonly between?: { readonly seconds: number; readonly run: (signal: AbortSignal) => Promise<void> };
-  /** An error as what the command says of it; defects stay what they are. */
-  readonly explain: (error: unknown) => unknown;
   /** Lets go of what it holds; never fails. */
   readonly close?: () => Promise<void>;
-  /** Whether the next round may well succeed without anybody's help. */
-  readonly isPassing: (error: unknown) => boolean;
+}
+
+/** Whether the place to publish at is to blame. */
+function isOfPlace(error: unknown): boolean {
+  return error instanceof OccupiedError || error instanceof HeldError;
+}
+
+/** An error as what a command says of it; defects stay what they are. */
+function explain(error: unknown, out: string): unknown {
+  if (error instanceof BadRowsError) return new ProblemsError(error.problems);
+  if (isOfPlace(error) || error instanceof ShrunkError)
+    return new CommandError(`${out}: ${(error as Error).message}`);
+  return explainUpstream(error, out);
 }
 
 function failureOf(error: unknown): string {
@@ -31,16 +53,27 @@ async function waitUntil(time: number, signal: AbortSignal): Promise<void> {
   await sleep(Math.max(0, time - performance.now()), undefined, { signal }).catch(() => {});
 }
 
+/** Does one round. @returns one line on what came of it */
+async function runOnce({ run }: Rounds, signal: AbortSignal): Promise<string> {
+  const began = performance.now();
+  const { generation, isNew, details } = await run(signal);
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  const outcome = isNew ? "published generation" : "unchanged, still generation";
+  return `${outcome} ${generation}: ${details} ${seconds} s`;
+}
+
 /** Rounds that begin `seconds` apart, or one after the other where they take longer, until the signal. */
 class Repeated {
   readonly #rounds: Rounds;
+  readonly #out: string;
   readonly #signal: AbortSignal;
   readonly #say: (line: string) => void;
   /** When a round last went well. */
   #wellAt: string | undefined;
 
-  constructor(rounds: Rounds, signal: AbortSignal, say: (line: string) => void) {
+  constructor(rounds: Rounds, out: string, signal: AbortSignal, say: (line: string) => void) {
     this.#rounds = rounds;
+    this.#out = out;
     this.#signal = signal;
     this.#say = say;
   }
@@ -48,7 +81,7 @@ class Repeated {
   async repeat(seconds: number): Promise<void> {
     for (;;) {
       const next = performance.now() + seconds * 1000;
-      const problem = await this.#attempt(async (signal) => this.#say(await this.#rounds.run(signal)));
+      const problem = await this.#attempt(async (signal) => this.#say(await runOnce(this.#rounds, signal)));
       if (problem === undefined) this.#wellAt = formatTime(Date.now());
       else this.#say(`${this.#wellAt === undefined ? "" : `last success ${this.#wellAt}, `}${problem}`);
       await this.#fill(next);
@@ -79,38 +112,35 @@ class Repeated {
       return undefined;
     } catch (error) {
       if (this.#signal.aborted) return undefined;
-      if (!this.#rounds.isPassing(error)) throw error;
-      return failureOf(this.#rounds.explain(error));
+      const explained = explain(error, this.#out);
+      // A place that is taken and a defect stay.
+      if (isOfPlace(error) || explained === error) throw error;
+      return failureOf(explained);
     }
   }
 }
 
-/** Runs one round, or with `--every` any number of them; a signal ends the process. @throws what `explain` gives */
+/** Runs one round, or with `--every` any number of them; a signal ends the process. @throws {CommandError}; defects */
 export async function runRounds(
   options: Options<"export" | "mirror">,
   io: CommandIo,
   rounds: Rounds,
 ): Promise<void> {
-  const { every } = options.values;
-  const stop = new AbortController();
-  for (const signal of STOP_SIGNALS) {
-    process.once(signal, () => stop.abort(new CommandError(`stopped by ${signal}`)));
-  }
+  const { every, out } = options.values;
+  const signal = stopSignal();
   const say = (line: string): void => io.complain(`orrery: ${line}\n`);
+  const sayWhen = (line: string): void => say(`${formatTime(Date.now())} ${line}`);
   try {
-    if (every === undefined) say(await rounds.run(stop.signal));
-    else
-      await new Repeated(rounds, stop.signal, (line) => say(`${formatTime(Date.now())} ${line}`)).repeat(
-        every,
-      );
+    if (every === undefined) say(await runOnce(rounds, signal));
+    else await new Repeated(rounds, out, signal, sayWhen).repeat(every);
   } catch (error) {
-    if (!stop.signal.aborted) throw rounds.explain(error);
-    say((stop.signal.reason as Error).message);
+    if (!signal.aborted) throw explain(error, out);
+    say((signal.reason as Error).message);
     await rounds.close?.();
     io.exit(1);
   } finally {
     await rounds.close?.();
   }
   // A thread may still be at work on what is of no more interest.
-  if (stop.signal.aborted) io.exit(0);
+  if (signal.aborted) io.exit(0);
 }

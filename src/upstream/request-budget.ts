@@ -162,7 +162,7 @@ export class RequestBudget {
     const until = numberOf(headers, "x-ratelimit-reset") ?? 0;
     if (said === undefined) return;
     if (until < this.#reset && (this.#mayBeOld > 0 || until === 0)) {
-      // Of the window before, and overtaken. When all such replies are in, the reset that was known was not true.
+      // It is of the window before, and overtaken. When all such replies are in, the reset that was known was not true.
       this.#mayBeOld--;
       return;
     }

@@ -161,7 +161,7 @@ async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 /**
  * Asks, and has the answer used.
  *
- * @param statuses those that the caller knows what to do with
+ * @param statuses that the caller can use
  * @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws
  */
 export async function ask<Result>(

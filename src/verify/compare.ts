@@ -72,12 +72,12 @@ async function compareRows(target: string, ours: unknown, theirs: unknown, here:
   if (!isInOrder) return found;
   const { offset = 0, total = 0 } = (theirs as { pagination: { offset?: number; total?: number } })
     .pagination;
+  if (rows.length === 0 && offset > 0) return found;
   const from = offset === 0 ? 0 : Math.min(...there);
   const to = offset + rows.length >= total ? ids.length : last + 1;
-  for (let place = from; place < to && (rows.length > 0 || offset === 0); place++) {
-    if (!there.has(place)) found.push(difference("extra row", target, ids[place]!, place));
-  }
-  return found;
+  const isExtra = (id: string): boolean => places.get(id)! >= from && !there.has(places.get(id)!);
+  const extra = ids.slice(0, to).filter(isExtra);
+  return [...found, ...extra.map((id) => difference("extra row", target, id, places.get(id)))];
 }
 
 async function compareLists(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Found[]> {

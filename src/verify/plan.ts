@@ -144,7 +144,7 @@ function drawUserQuery({ store: { users }, random, usersHere }: Drawing, row: nu
   if (isComplete) return partOf(name, random);
   if (searches.length === 0) return undefined;
   const q = searches[random.below(searches.length)]!;
-  // Whoever is found by more of a name is found by less of it, so all of them are here.
+  // A user found by more of a name is found by less of it, so all of them are here.
   const folded = fold(name);
   const at = folded.indexOf(fold(q).trim());
   return at < 0 ? q : folded.slice(at, at + fold(q).trim().length + random.below(3));
@@ -205,7 +205,7 @@ export function planProbes(store: Store, samples: number, seed: number, usersHer
   };
   const fixed = fixedProbes(random);
   const pages = pageProbes(drawing, Math.ceil(samples * PAGES_SHARE));
-  // Of a small sample a part of each.
+  // A small sample has a part of each.
   const isSmall = samples < fixed.length + pages.length;
   for (const probe of isSmall ? shuffle([...fixed, ...pages], random) : [...fixed, ...pages]) add(probe);
   const turns = ROUTES.flatMap((route) => Array<Route>(WEIGHTS[route.name] ?? 1).fill(route));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
-import { placeOf } from "../../src/sources/address.ts";
+import { placeOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, user, withManifest } from "../support/folders.ts";
 import {
   FIRST,

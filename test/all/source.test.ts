@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
-import { placeOf } from "../../src/sources/address.ts";
+import { placeOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";

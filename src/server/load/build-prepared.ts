@@ -33,7 +33,6 @@ export interface Built {
   readonly generation: string;
   /** Bytes of the prepared file. */
   readonly bytes: number;
-  readonly visible: VisibleRows;
 }
 
 /** Row files in a folder, which may be missing. */
@@ -87,12 +86,11 @@ export async function buildPrepared(
   });
   if (!loaded.ok) return loaded;
   loaded.retire();
-  const visible = visibleIn(loaded.store);
-  await judge?.(visible);
+  await judge?.(visibleIn(loaded.store));
   const bytes = await writeLoaded(to, loaded, loaded.index, {
     manifest,
     ...(ready ? { ready } : {}),
     ...(onWritten ? { onProgress: onWritten } : {}),
   });
-  return { ok: true, generation: loaded.store.id, bytes, visible };
+  return { ok: true, generation: loaded.store.id, bytes };
 }

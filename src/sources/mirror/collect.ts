@@ -3,11 +3,10 @@
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { type Bound, boundOf } from "./bound.ts";
 import type { Journal } from "./journal.ts";
-import { readLists } from "./lists.ts";
+import { PAGE_SIZE, readLists } from "./lists.ts";
 import { findOwners, userSearch } from "./owners.ts";
-import { createReplies, type Replies } from "./replies.ts";
+import { Replies } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
 
 /** What to ask for. */
@@ -18,6 +17,30 @@ export interface CollectOptions {
   readonly searches: readonly string[];
   /** Told how many requests are left, as far as it is known. */
   readonly onProgress: (left: number) => void;
+}
+
+/** The fewest requests that can bring what was collected, by what they are for. */
+interface Bound {
+  readonly worlds: number;
+  readonly instances: number;
+  readonly statistics: number;
+  readonly users: number;
+  readonly platform: number;
+}
+
+/**
+ * A reply holds at most 50 rows of one kind, and a reply that holds a world's counts is of that world alone. An empty list takes a
+ * request too: that it is empty has to be learnt.
+ */
+function boundOf(worlds: number, instances: number, users: number): Bound {
+  const pagesOf = (rows: number): number => Math.ceil(rows / PAGE_SIZE);
+  return {
+    worlds: Math.max(1, pagesOf(worlds)),
+    instances: Math.max(1, pagesOf(instances)),
+    statistics: worlds,
+    users: pagesOf(users),
+    platform: 1,
+  };
 }
 
 /** What a server says, as far as the token may see it. */
@@ -130,11 +153,11 @@ async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: J
  */
 export async function collect(options: CollectOptions): Promise<Collected> {
   const { journal, upstream } = options;
-  const replies = createReplies(upstream, journal);
+  const replies = new Replies(upstream, journal);
   for (let round = 1; ; round++) {
     const listed = await readAllLists(options, replies);
     const details = await readDetails(options, replies, listed);
-    const newest = replies.newest();
+    const newest = replies.newest;
     const old = [...journal.entries].filter(([, { etag }]) => etag !== newest).map(([target]) => target);
     if (old.length === 0) {
       await refuseNoWorlds(listed, details, journal);

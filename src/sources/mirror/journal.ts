@@ -1,6 +1,6 @@
 /**
  * The replies that a mirror has received so far, on disk: a line a reply, appended when it is there, each with a checksum. So a process that is
- * killed loses only what was under way, and the next one goes on behind it.
+ * killed loses only the replies that were not there yet, and the next one goes on after the last line.
  *
  * A last line that was cut off is dropped. Any other damage, or another server's name at the top, begins the journal afresh:
  * nothing in it cannot be asked for again.
@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { removeLeftovers, replaceFile } from "../../files/atomic.ts";
 import { isObject } from "../../util/json.ts";
@@ -19,25 +19,10 @@ import { codeOf } from "../../util/system-error.ts";
 export interface Entry {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Of which generation it is; undefined where the server does not say. */
+  /** The generation that it is of; undefined where the server does not say. */
   readonly etag: string | undefined;
   /** What it says; null where there is no such resource. */
   readonly value: unknown;
-}
-
-/** Replies by their targets. Every change is on its way to the disk when the call resolves. */
-export interface Journal {
-  readonly entries: ReadonlyMap<string, Entry>;
-  /** When the last request was noted; 0 when none was. */
-  readonly lastAt: () => number;
-  /** When requests were sent, in milliseconds since the epoch: those of an hour before the last one and later. */
-  readonly sentAt: readonly number[];
-  readonly put: (target: string, entry: Entry) => Promise<void>;
-  /** Forgets replies. */
-  readonly drop: (targets: readonly string[]) => Promise<void>;
-  /** Forgets everything. */
-  readonly clear: () => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 const FILE = "journal.ndjson";
@@ -47,6 +32,10 @@ const NEWLINE = 10;
 const DIGITS = 16;
 /** Times that a fresh journal takes over from the one before. */
 const MOST_TIMES = 10_000;
+
+function lastOf(times: readonly number[]): number {
+  return times.reduce((latest, at) => Math.max(latest, at), 0);
+}
 
 function checksum(text: string | Buffer): string {
   return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
@@ -75,34 +64,41 @@ interface Read {
   readonly problem?: string;
 }
 
-function readJournal(bytes: Buffer, from: string): Read {
-  const entries = new Map<string, Entry>();
-  let sentAt: number[] = [];
-  const refuse = (problem: string): Read => ({ entries: new Map(), sentAt: [], bytes: 0, problem });
+/** What each whole line says; undefined for a damaged one. */
+function linesOf(bytes: Buffer): (Record<string, unknown> | undefined)[] {
+  const lines: (Record<string, unknown> | undefined)[] = [];
   let start = 0;
-  let lines = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    const line = readLine(bytes.subarray(start, end));
+    lines.push(readLine(bytes.subarray(start, end)));
     start = end + 1;
-    if (line === undefined) return refuse("it is damaged");
-    if (lines++ === 0) {
-      if (line.format !== FORMAT) return refuse("it is of another version");
-      if (line.from !== from) return refuse(`it is of ${String(line.from)}`);
-      if (Array.isArray(line.sentAt)) sentAt.push(...line.sentAt.map(Number));
-      continue;
-    }
-    const { target, at, etag, value, dropped } = line;
-    if (Array.isArray(dropped)) {
-      for (const gone of dropped) entries.delete(String(gone));
-    } else if (typeof target === "string" && typeof at === "number") {
-      entries.set(target, { at, etag: typeof etag === "string" ? etag : undefined, value });
-      sentAt.push(at);
-    }
   }
-  if (lines === 0) return refuse(bytes.length === 0 ? "" : "it is damaged");
-  const last = sentAt.reduce((latest, at) => Math.max(latest, at), 0);
-  sentAt = sentAt.filter((at) => at > last - HOUR_MS);
-  return { entries, sentAt, bytes: start };
+  return lines;
+}
+
+/** Takes up what a line after the first says. */
+function takeUp({ target, at, etag, value, dropped }: Record<string, unknown>, read: Read): void {
+  if (Array.isArray(dropped)) {
+    for (const gone of dropped) read.entries.delete(String(gone));
+  } else if (typeof target === "string" && typeof at === "number") {
+    read.entries.set(target, { at, etag: typeof etag === "string" ? etag : undefined, value });
+    read.sentAt.push(at);
+  }
+}
+
+function readJournal(bytes: Buffer, from: string): Read {
+  const refuse = (problem: string): Read => ({ entries: new Map(), sentAt: [], bytes: 0, problem });
+  const [head, ...lines] = linesOf(bytes);
+  if (head === undefined) return refuse(bytes.length === 0 ? "" : "it is damaged");
+  if (head.format !== FORMAT) return refuse("it is of another version");
+  if (head.from !== from) return refuse(`it is of ${String(head.from)}`);
+  const sentAt = Array.isArray(head.sentAt) ? head.sentAt.map(Number) : [];
+  const read = { entries: new Map(), sentAt, bytes: bytes.lastIndexOf(NEWLINE) + 1 };
+  for (const line of lines) {
+    if (line === undefined) return refuse("it is damaged");
+    takeUp(line, read);
+  }
+  const last = lastOf(sentAt);
+  return { ...read, sentAt: sentAt.filter((at) => at > last - HOUR_MS) };
 }
 
 /** What is there, without waiting for who writes to a pipe; nothing where nothing is. */
@@ -121,70 +117,95 @@ async function readWhole(path: string): Promise<Buffer> {
   }
 }
 
-/**
- * Opens the journal in a folder.
- *
- * @param from the server that it is of
- * @param tell receives a sentence when what was there cannot be used
- * @throws {SourceError} when something else than a file is there; errors of the file system
- */
-export async function openJournal(
-  folder: string,
-  from: string,
-  tell: (sentence: string) => void,
-): Promise<Journal> {
-  const path = join(folder, FILE);
-  const before = await readWhole(path);
-  const { entries, sentAt, bytes, problem } = readJournal(before, from);
-  let lastAt = sentAt.reduce((latest, at) => Math.max(latest, at), 0);
-  let handle: FileHandle | undefined;
+/** Replies by their targets. Every change is on its way to the disk when the call resolves. */
+export class Journal {
+  readonly #path: string;
+  readonly #from: string;
+  readonly #entries: Map<string, Entry>;
+  /** When requests were sent, in milliseconds since the epoch: those of an hour before the last one and later. */
+  readonly sentAt: number[];
+  #handle: FileHandle | undefined;
+  /** Lines are written one after the other. */
+  #writing: Promise<unknown> = Promise.resolve();
+
+  private constructor(path: string, from: string, { entries, sentAt }: Read) {
+    this.#path = path;
+    this.#from = from;
+    this.#entries = entries;
+    this.sentAt = sentAt;
+  }
+
+  /**
+   * Opens the journal in a folder.
+   *
+   * @param from the server that it is of
+   * @param tell receives a sentence when what was there cannot be used
+   * @throws {SourceError} when something else than a file is there; errors of the file system
+   */
+  static async open(folder: string, from: string, tell: (sentence: string) => void): Promise<Journal> {
+    const path = join(folder, FILE);
+    const before = readJournal(await readWhole(path), from);
+    const journal = new Journal(path, from, before);
+    const { bytes, problem } = before;
+    if (problem === undefined) {
+      await truncate(path, bytes);
+      journal.#handle = await open(path, "a");
+    } else {
+      if (problem !== "") tell(`${path}: ${problem}; beginning afresh`);
+      await journal.#begin();
+    }
+    return journal;
+  }
+
+  get entries(): ReadonlyMap<string, Entry> {
+    return this.#entries;
+  }
+
+  /** When the last request was noted; 0 when none was. */
+  get lastAt(): number {
+    return lastOf(this.sentAt);
+  }
+
+  async put(target: string, entry: Entry): Promise<void> {
+    this.#entries.set(target, entry);
+    this.sentAt.push(entry.at);
+    if (this.sentAt.length > 2 * MOST_TIMES) this.sentAt.splice(0, MOST_TIMES);
+    await this.#append({ target, ...entry });
+  }
+
+  /** Forgets replies. */
+  async drop(targets: readonly string[]): Promise<void> {
+    for (const target of targets) this.#entries.delete(target);
+    await this.#append({ dropped: targets });
+  }
+
+  /** Forgets everything. */
+  async clear(): Promise<void> {
+    this.#entries.clear();
+    await this.#inTurn(() => this.#begin());
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(async () => this.#handle?.close());
+  }
+
+  #append(value: unknown): Promise<void> {
+    return this.#inTurn(() => this.#handle!.appendFile(lineOf(value)));
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#writing.then(work);
+    this.#writing = done.catch(() => {});
+    return done;
+  }
 
   /** Puts an empty one in the place of what is there. */
-  async function begin(): Promise<void> {
-    await handle?.close();
-    handle = undefined;
-    await removeLeftovers(path);
-    await replaceFile(path, lineOf({ format: FORMAT, from, sentAt: sentAt.slice(-MOST_TIMES) }));
-    handle = await open(path, "a");
+  async #begin(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = undefined;
+    await removeLeftovers(this.#path);
+    const sentAt = this.sentAt.slice(-MOST_TIMES);
+    await replaceFile(this.#path, lineOf({ format: FORMAT, from: this.#from, sentAt }));
+    this.#handle = await open(this.#path, "a");
   }
-
-  /** Lines are written one behind the other. */
-  let writing: Promise<unknown> = Promise.resolve();
-  function inTurn(work: () => Promise<unknown>): Promise<void> {
-    const done = writing.then(work);
-    writing = done.catch(() => {});
-    return done.then(() => {});
-  }
-  const append = (value: unknown): Promise<void> => inTurn(() => handle!.appendFile(lineOf(value)));
-
-  if (problem === undefined) {
-    handle = await open(path, "r+");
-    await handle.truncate(bytes);
-    await handle.close();
-    handle = await open(path, "a");
-  } else {
-    if (problem !== "") tell(`${path}: ${problem}; beginning afresh`);
-    await begin();
-  }
-  return {
-    entries,
-    lastAt: () => lastAt,
-    sentAt,
-    async put(target, entry) {
-      entries.set(target, entry);
-      lastAt = Math.max(lastAt, entry.at);
-      sentAt.push(entry.at);
-      if (sentAt.length > 2 * MOST_TIMES) sentAt.splice(0, MOST_TIMES);
-      await append({ target, ...entry });
-    },
-    async drop(targets) {
-      for (const target of targets) entries.delete(target);
-      await append({ dropped: targets });
-    },
-    async clear() {
-      entries.clear();
-      await inTurn(begin);
-    },
-    close: () => inTurn(async () => handle?.close()),
-  };
 }

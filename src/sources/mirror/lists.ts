@@ -18,21 +18,6 @@ interface Identified {
   readonly id: string;
 }
 
-/** Reads lists of one generation. */
-export interface Lists {
-  /**
-   * Gives every row of a list, in its order.
-   *
-   * @param path with its query, without limit and offset
-   * @throws {ChangedError} when its pages do not fit together; `SourceError`
-   */
-  readonly read: <Row extends Identified>(path: string, page: Read<Page<Row>>) => Promise<readonly Row[]>;
-  /** The generation of the first reply; undefined where the server does not name it. */
-  readonly generation: () => string | undefined;
-  /** Has one reply count as of the generation. */
-  readonly one: <Value>(target: string, read: Read<Value>) => Promise<Value>;
-}
-
 /** The target of a page. */
 export function pageTarget(path: string, limit: number, offset: number): string {
   return `${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`;
@@ -48,54 +33,62 @@ function problemWith(page: Page<Identified>, first: Page<Identified>, offset: nu
     : `a page has ${page.rows.length} rows in place of ${wanted}`;
 }
 
-function createLists(replies: Replies): Lists {
-  let generation: string | undefined;
-  const get = async <Value>(target: string, read: Read<Value>): Promise<Value> => {
-    const { value, etag } = await replies.get(target, read, generation);
-    // What the journal holds may be of another one.
-    if (generation !== undefined && etag !== generation)
-      throw new ChangedError("pages are of two generations");
-    generation ??= etag;
-    return value;
-  };
+/** Reads lists of one generation. */
+export class Lists {
+  readonly #replies: Replies;
+  #generation: string | undefined;
 
-  async function read<Row extends Identified>(
-    path: string,
-    readPage: Read<Page<Row>>,
-  ): Promise<readonly Row[]> {
-    const pageAt = (limit: number, offset: number): Promise<Page<Row>> =>
-      get(pageTarget(path, limit, offset), readPage);
-    const check = (page: Page<Row>, first: Page<Row>, offset: number): void => {
-      const problem = problemWith(page, first, offset);
+  constructor(replies: Replies) {
+    this.#replies = replies;
+  }
+
+  /** The generation of the first reply; undefined where the server does not name it. */
+  get generation(): string | undefined {
+    return this.#generation;
+  }
+
+  /** Has one reply count as of the generation. @throws {ChangedError} when it is of another; `SourceError` */
+  async one<Value>(target: string, read: Read<Value>): Promise<Value> {
+    const { value, etag } = await this.#replies.get(target, read, this.#generation);
+    // What the journal holds may be of another one.
+    if (this.#generation !== undefined && etag !== this.#generation)
+      throw new ChangedError("pages are of two generations");
+    this.#generation ??= etag;
+    return value;
+  }
+
+  /**
+   * Gives every row of a list, in its order.
+   *
+   * @param path with its query, without limit and offset
+   * @throws {ChangedError} when its pages do not fit together; `SourceError`
+   */
+  async read<Row extends Identified>(path: string, readPage: Read<Page<Row>>): Promise<readonly Row[]> {
+    const pageAt = async (limit: number, offset: number, given?: Page<Row>): Promise<Page<Row>> => {
+      const page = await this.one(pageTarget(path, limit, offset), readPage);
+      const problem = problemWith(page, given ?? page, offset);
       if (problem !== undefined) throw new ChangedError(`${path}: ${problem}`);
+      return page;
     };
     const first = await pageAt(PAGE_SIZE, 0);
-    check(first, first, 0);
     const { total, limit } = first;
     if (total > MOST_ROWS) {
       throw new SourceError(`${path}: the server says that there are ${total} rows`, { isLasting: true });
     }
-    const offsets = Array.from(
-      { length: Math.max(0, Math.ceil(total / limit) - 1) },
-      (_, at) => (at + 1) * limit,
-    );
-    const pages = new Map([[0, first]]);
-    await runAll(offsets, async (offset) => {
-      const page = await pageAt(limit, offset);
-      check(page, first, offset);
-      pages.set(offset, page);
+    const pages = [first];
+    const numbers = Array.from({ length: Math.max(0, Math.ceil(total / limit) - 1) }, (_, at) => at + 1);
+    await runAll(numbers, async (number) => {
+      pages[number] = await pageAt(limit, number * limit, first);
     });
-    const rows = [0, ...offsets].flatMap((offset) => pages.get(offset)!.rows);
+    const rows = pages.flatMap((page) => page.rows);
     const ids = new Set(rows.map(({ id }) => id));
     if (ids.size !== rows.length) throw new ChangedError(`${path}: a row is in two pages`);
     return rows;
   }
-
-  return { read, generation: () => generation, one: get };
 }
 
 /**
- * Reads several lists of one generation, from the beginning whenever it changes under way.
+ * Reads several lists of one generation, from the beginning whenever it changes meanwhile.
  *
  * @param isList whether a target of the journal belongs to them
  * @throws {SourceError} when it changes each time; what `work` throws
@@ -107,9 +100,9 @@ export async function readLists<Result>(
   work: (lists: Lists) => Promise<Result>,
 ): Promise<Result & { readonly generation: string | undefined }> {
   for (let tries = 1; ; tries++) {
-    const lists = createLists(replies);
+    const lists = new Lists(replies);
     try {
-      return { ...(await work(lists)), generation: lists.generation() };
+      return { ...(await work(lists)), generation: lists.generation };
     } catch (error) {
       if (!(error instanceof ChangedError)) throw error;
       await journal.drop([...journal.entries.keys()].filter(isList));

@@ -13,7 +13,7 @@ import type { RequestProgress } from "../../upstream/cli.ts";
 import type { Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
 import { type Collected, collect } from "./collect.ts";
-import { type Journal, openJournal } from "./journal.ts";
+import { Journal } from "./journal.ts";
 import { type Published, type PublishOptions, publishCollected, renewPublished } from "./snapshot.ts";
 
 /** What to mirror, and where to. */
@@ -79,7 +79,7 @@ async function askForNews(
 ): Promise<string | undefined> {
   const { entries } = journal;
   const done = entries.get(DONE)?.value as Done | undefined;
-  const isFresh = done === undefined && Date.now() - journal.lastAt() < STALE_MS;
+  const isFresh = done === undefined && Date.now() - journal.lastAt < STALE_MS;
   if (entries.size === 0 || isFresh) return undefined;
   const etag = done?.etag ?? [...entries.values()].at(-1)?.etag;
   if (etag === undefined) {
@@ -130,7 +130,7 @@ export async function openMirror(options: MirrorOptions): Promise<Mirror> {
   const { release } = await hold(folder + OWNER_ENDING);
   try {
     await makeFolder(folder, 0o700);
-    const journal = await openJournal(folder, from, tell);
+    const journal = await Journal.open(folder, from, tell);
     const upstream = new Upstream({
       ...{ base: from, token: () => token, perHour, timing, signal },
       agesOfSent: journal.sentAt.map((at) => Date.now() - at),

@@ -55,7 +55,7 @@ interface Hunt {
   readonly users: Map<string, User>;
   /** Ids of who is not found yet. */
   readonly wanted: Set<string>;
-  /** Names of the worlds of those who are wanted, by owner. */
+  /** Names of the worlds of wanted owners, by owner. */
   readonly worldNames: ReadonlyMap<string, readonly string[]>;
   /** Letters that were searched for at the beginning of names, and anywhere. */
   readonly tried: Readonly<Record<Way, Set<string>>>;
@@ -95,9 +95,9 @@ async function search(replies: Replies, { users, wanted }: Hunt, letter: string,
       if (wanted.delete(user.id)) found++;
     }
     const isLast = rows.length === 0 || offset + limit >= total || wanted.size === 0;
-    // Behind the names that begin with the letter come those that begin with others, which are searched for, too.
-    const isBehind = way === "beginnings" && beginningsIn(rows, letter) === "first";
-    if (isLast || isBehind || found + (before ?? found) <= 2) return offset > 0 || found > 1;
+    // After the names that begin with the letter come names that begin with other letters, which are searched for, too.
+    const isPast = way === "beginnings" && beginningsIn(rows, letter) === "first";
+    if (isLast || isPast || found + (before ?? found) <= 2) return offset > 0 || found > 1;
     before = found;
     offset += limit;
   }
@@ -106,7 +106,7 @@ async function search(replies: Replies, { users, wanted }: Hunt, letter: string,
 /**
  * Finds the owners of worlds.
  *
- * @param users those that are known already; those that are seen on the way are added
+ * @param users the known ones; users that are seen on the way are added
  * @param total how many users the server has
  */
 export async function findOwners(

@@ -16,112 +16,108 @@ export interface Kept<Value> {
   readonly etag: string | undefined;
 }
 
+/** A message that says that the path itself is unknown, not the resource. */
+const NO_PATH = "Not found";
+/** How often a resource that is not there is asked for again because the generation changed meanwhile. */
+const MOST_TRIES = 5;
+
 /** Replies. */
-export interface Replies {
+export class Replies {
+  readonly #upstream: Upstream;
+  readonly #journal: Journal;
+  #newest: string | undefined;
+  #lastInquiry: Promise<unknown> = Promise.resolve();
+  /** An inquiry that has not been sent yet. */
+  #nextInquiry: Promise<string | undefined> | undefined;
+
+  constructor(upstream: Upstream, journal: Journal) {
+    this.#upstream = upstream;
+    this.#journal = journal;
+    let latestAt = Number.NEGATIVE_INFINITY;
+    for (const { at, etag } of journal.entries.values()) {
+      if (at < latestAt) continue;
+      latestAt = at;
+      this.#newest = etag;
+    }
+  }
+
+  /** The generation of the last reply that came. */
+  get newest(): string | undefined {
+    return this.#newest;
+  }
+
   /**
    * Gives a reply.
    *
    * @param etag the generation that must answer, where one must; what is in the journal was asked for that way
    * @throws {ChangedError} when another generation is served; {@link SourceError}
    */
-  readonly get: <Value>(target: string, read: Read<Value>, etag?: string) => Promise<Kept<Value>>;
+  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Kept<Value>> {
+    const known = this.#kept<Value>(target);
+    if (known !== undefined) return known;
+    const reply = await this.#upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
+    const value = reply.status === 412 ? undefined : read(target, reply.body);
+    if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
+      throw new ChangedError("the server's data changed while they were read");
+    }
+    return await this.#keep(target, reply, reply.etag, value);
+  }
+
   /**
    * Gives a resource, of whatever generation; null as the value where the server has none, which one more request confirms
    * where the server names its generations.
    *
    * @throws {SourceError}
    */
-  readonly find: <Value>(target: string, read: Read<Value>) => Promise<Kept<Value | null>>;
-  /** The generation of the last reply that came. */
-  readonly newest: () => string | undefined;
-}
-
-/** A message that says that the path itself is unknown, not the resource. */
-const NO_PATH = "Not found";
-/** How often a resource that is not there is asked for again because the generation changed meanwhile. */
-const MOST_TRIES = 5;
-
-/**
- * Makes a function that asks which generation is served now, undefined where the server names none. Calls that come while a
- * question is on its way share the next one: an answer is of a moment after the call.
- *
- * @param known the generation of the last reply
- */
-function createInquiry(
-  upstream: Upstream,
-  known: () => string | undefined,
-): () => Promise<string | undefined> {
-  async function ask(): Promise<string | undefined> {
-    next = undefined;
-    const etag = known();
-    const reply = await upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
-    return reply.status === 304 ? etag : reply.etag;
-  }
-  let last: Promise<unknown> = Promise.resolve();
-  let next: Promise<string | undefined> | undefined;
-  return () => {
-    if (next === undefined) {
-      next = last.then(ask);
-      last = next.catch(() => {});
+  async find<Value>(target: string, read: Read<Value>): Promise<Kept<Value | null>> {
+    const known = this.#kept<Value | null>(target);
+    if (known !== undefined) return known;
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      const before = this.#newest;
+      const reply = await this.#upstream.get(target, { statuses: [200, 404] });
+      if (reply.status === 200) return await this.#keep(target, reply, reply.etag, read(target, reply.body));
+      if ((reply.body as { error?: unknown }).error === NO_PATH) {
+        throw new SourceError(`${target}: the server has no such path: it is no server of this API`, {
+          isLasting: true,
+        });
+      }
+      // A 404 carries no tag. It is of the generation that was served before it, if the same one is served after it.
+      const after = before === undefined ? undefined : await this.#inquire();
+      if (after === before) return await this.#keep(target, reply, after, null);
+      this.#newest = after;
     }
-    return next;
-  };
-}
+    throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
+  }
 
-/** Makes them. */
-export function createReplies(upstream: Upstream, journal: Journal): Replies {
-  let newest = [...journal.entries.values()].reduce<Entry | undefined>(
-    (latest, entry) => (latest === undefined || entry.at >= latest.at ? entry : latest),
-    undefined,
-  )?.etag;
+  /**
+   * Asks which generation is served now, undefined where the server names none. Calls that come while a question is on its way
+   * share the next one: an answer is of a moment after the call.
+   */
+  #inquire(): Promise<string | undefined> {
+    if (this.#nextInquiry === undefined) {
+      this.#nextInquiry = this.#lastInquiry.then(async () => {
+        this.#nextInquiry = undefined;
+        const etag = this.#newest;
+        const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
+        return reply.status === 304 ? etag : reply.etag;
+      });
+      this.#lastInquiry = this.#nextInquiry.catch(() => {});
+    }
+    return this.#nextInquiry;
+  }
 
-  const inquire = createInquiry(upstream, () => newest);
-
-  async function keep<Value>(
+  async #keep<Value>(
     target: string,
     { at }: UpstreamReply,
     etag: string | undefined,
     value: Value,
   ): Promise<Kept<Value>> {
-    newest = etag;
-    await journal.put(target, { at, etag, value });
+    this.#newest = etag;
+    await this.#journal.put(target, { at, etag, value });
     return { value, etag };
   }
 
-  function kept<Value>(target: string): Kept<Value> | undefined {
-    return journal.entries.get(target) as (Entry & { value: Value }) | undefined;
+  #kept<Value>(target: string): Kept<Value> | undefined {
+    return this.#journal.entries.get(target) as (Entry & { value: Value }) | undefined;
   }
-
-  return {
-    newest: () => newest,
-    async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Kept<Value>> {
-      const known = kept<Value>(target);
-      if (known !== undefined) return known;
-      const reply = await upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
-      const value = reply.status === 412 ? undefined : read(target, reply.body);
-      if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
-        throw new ChangedError("the server's data changed while they were read");
-      }
-      return await keep(target, reply, reply.etag, value);
-    },
-    async find<Value>(target: string, read: Read<Value>): Promise<Kept<Value | null>> {
-      const known = kept<Value | null>(target);
-      if (known !== undefined) return known;
-      for (let tries = 1; tries <= MOST_TRIES; tries++) {
-        const before = newest;
-        const reply = await upstream.get(target, { statuses: [200, 404] });
-        if (reply.status === 200) return await keep(target, reply, reply.etag, read(target, reply.body));
-        if ((reply.body as { error?: unknown }).error === NO_PATH) {
-          throw new SourceError(`${target}: the server has no such path: it is no server of this API`, {
-            isLasting: true,
-          });
-        }
-        // A 404 carries no tag. It is of the generation that was served before it, if the same one is served after it.
-        const after = before === undefined ? undefined : await inquire();
-        if (after === before) return await keep(target, reply, after, null);
-        newest = after;
-      }
-      throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
-    },
-  };
 }

@@ -14,7 +14,7 @@ export interface Column {
 export class ColumnsError extends Error {
   override name = "ColumnsError";
 
-  /** A type that the message lacks the name of, which is to stand behind it. */
+  /** A type whose name the message lacks at its end. */
   readonly type: number | undefined;
 
   constructor(message: string, type?: number) {

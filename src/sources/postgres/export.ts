@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { temporaryOf } from "../../files/atomic.ts";
 import { publishVersion } from "../../files/publish.ts";
 import type { TableName } from "../../model/schema.ts";
+import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/kept.ts";
 import type { VisibleRows } from "../../snapshot/refusals.ts";
@@ -23,14 +24,6 @@ import { copyTables } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
 
-/** Makes a prepared snapshot of the rows in one folder, in another, and a manifest beside it; gives its size in bytes. */
-export type Prepare = (from: string, to: string, maxBytes: number) => Promise<Prepared>;
-
-/** What preparing came to: a file of so many bytes, or what is wrong with the rows. */
-export type Prepared =
-  | { readonly ok: true; readonly bytes: number; readonly visible: VisibleRows }
-  | { readonly ok: false; readonly problems: readonly string[] };
-
 /** What to export, and where to. */
 export interface ExportOptions {
   readonly from: PostgresUrl;
@@ -39,8 +32,8 @@ export interface ExportOptions {
   readonly out: string;
   /** Compress the row files. */
   readonly gzip: boolean;
-  /** Publishes what this makes of the rows, and not the rows. */
-  readonly prepare?: Prepare | undefined;
+  /** Publish a prepared snapshot in place of the rows. */
+  readonly build?: boolean | undefined;
   /** Most bytes of uncompressed rows. */
   readonly maxBytes: number;
   /** Leave what is published as it is when the new rows are the same. */
@@ -70,7 +63,7 @@ export interface Exported {
   readonly rows: number;
   /** Bytes on disk. */
   readonly bytes: number;
-  /** False when the rows are those that were published before. */
+  /** False when the same rows were published before. */
   readonly isNew: boolean;
   /** Milliseconds that copying the rows out of the database took, hashed while they come, and checking or preparing them. */
   readonly copyMs: number;
@@ -112,15 +105,18 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
 
 /** Makes the prepared form of the rows, which are removed. Loading them is the check. @returns its bytes */
 async function prepareRows(
-  prepare: Prepare,
   rows: string,
   folder: string,
-  { current, ...options }: ExportOptions & { readonly current: string | undefined },
+  current: string | undefined,
+  { maxBytes, allowShrink, signal }: ExportOptions,
 ): Promise<number> {
-  const { maxBytes, allowShrink, signal } = options;
-  const prepared = await unlessAborted(signal, prepare(rows, folder, maxBytes));
+  const judge = (visible: VisibleRows): Promise<void> =>
+    refuseShrunk(visible, { current, allowShrink, maxBytes });
+  const prepared = await unlessAborted(
+    signal,
+    buildPrepared(rows, folder, { maxBytes, manifest: true, judge }),
+  );
   if (!prepared.ok) throw new BadRowsError(prepared.problems);
-  await refuseShrunk(prepared.visible, { current, allowShrink, maxBytes });
   await rm(rows, { recursive: true });
   signal.throwIfAborted();
   return prepared.bytes;
@@ -138,10 +134,10 @@ async function fillFolder(
   current: string | undefined,
   options: ExportOptions,
 ): Promise<Exported> {
-  const { queries, onlyChanges, prepare, allowShrink, maxBytes, signal } = options;
+  const { queries, onlyChanges, build = false, allowShrink, maxBytes, signal } = options;
   const last = options.last?.folder === current ? options.last : undefined;
-  const place = prepare === undefined ? folder : join(folder, "rows");
-  if (prepare !== undefined) await mkdir(place);
+  const place = build ? join(folder, "rows") : folder;
+  if (build) await mkdir(place);
   // Before the database is asked: all that was committed by then is in the rows.
   const createdAt = Date.now();
   const began = performance.now();
@@ -154,32 +150,30 @@ async function fillFolder(
     bytes: sumOf(files, "bytes"),
     copyMs: copied - began,
   };
-  if (current !== undefined && onlyChanges) {
-    if (await holdsSame(current, generation, files, prepare !== undefined)) {
-      await renewManifest(current, createdAt);
-      const published = { folder: current, files, createdAt, before: last?.before };
-      return { ...came, checkMs: 0, isNew: false, published: prepare === undefined ? published : undefined };
-    }
+  if (current !== undefined && onlyChanges && (await holdsSame(current, generation, files, build))) {
+    await renewManifest(current, createdAt);
+    const published = build ? undefined : { folder: current, files, createdAt, before: last?.before };
+    return { ...came, checkMs: 0, isNew: false, published };
   }
   const fields = { generation, createdAt };
-  if (prepare === undefined) {
-    if (last !== undefined) await linkEqual(folder, files, last);
-    const { store, kept } = await completeRows(place, files, fields, {
-      ...{ current, allowShrink, maxBytes, signal, before: last?.before },
-    });
-    const published = { folder, files, createdAt, before: { store, kept } };
-    return { ...came, checkMs: performance.now() - copied, isNew: true, published };
+  if (build) {
+    await writeManifest(place, files, fields);
+    const bytes = await prepareRows(place, folder, current, options);
+    return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
   }
-  await writeManifest(place, files, fields);
-  const bytes = await prepareRows(prepare, place, folder, { ...options, current });
-  return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
+  if (last !== undefined) await linkEqual(folder, files, last);
+  const { store, kept } = await completeRows(place, files, fields, {
+    ...{ current, allowShrink, maxBytes, signal, before: last?.before },
+  });
+  const published = { folder, files, createdAt, before: { store, kept } };
+  return { ...came, checkMs: performance.now() - copied, isNew: true, published };
 }
 
 /**
  * Exports once.
  *
- * @throws {BadRowsError} when the rows would not load; `PostgresError`, `OccupiedError`, `ShrunkError`,
- *   `MissingPackageError`; errors of the file system; the signal's reason. Nothing is published then, and nothing is left
+ * @throws {BadRowsError} when the rows would not load; `SourceError`, `OccupiedError`, `ShrunkError`,
+ *   `CommandError`; errors of the file system; the signal's reason. Nothing is published then, and nothing is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   let exported: Exported | undefined;

@@ -1,18 +1,14 @@
-/** The URL of a PostgreSQL database: what of it may be shown, and what must not. */
+/** The URL of a PostgreSQL database, and errors of its server: messages that hold no password. */
 
-import type { Secrets } from "./postgres-errors.ts";
+import { SourceError } from "../../util/source-error.ts";
+import { codeOf, systemErrorText } from "../../util/system-error.ts";
 
 /** A URL that was looked at. */
 export interface PostgresUrl {
   /** For the library. Holds the password: never to be printed. */
   readonly connectionString: string;
-  /** What must appear in no message. */
-  readonly secrets: Secrets;
-}
-
-/** Is no URL of a PostgreSQL database; its message holds nothing of it. */
-export class PostgresUrlError extends Error {
-  override name = "PostgresUrlError";
+  /** What servers and libraries may quote and must appear in no message; none is empty. */
+  readonly secrets: readonly string[];
 }
 
 function decoded(text: string): string {
@@ -35,21 +31,21 @@ function parse(text: string): URL {
 /**
  * Looks at a URL: `postgres://user:password@host:port/database?sslmode=require`. `sslmode` means what it means to `psql`.
  *
- * @throws {PostgresUrlError}
+ * @throws {SourceError}
  */
 export function readPostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text))
-    throw new PostgresUrlError("must begin with postgres:// or postgresql://");
+    throw new SourceError("must begin with postgres:// or postgresql://");
   let url: URL;
   try {
     url = parse(text);
   } catch {
-    throw new PostgresUrlError("is not a URL; special characters of a password must be percent-encoded");
+    throw new SourceError("is not a URL; special characters of a password must be percent-encoded");
   }
   // Else a part of a password would be taken for a host or a database, and named in messages.
   const behindHost = url.pathname + url.search + url.hash;
   if (behindHost.includes("@")) {
-    throw new PostgresUrlError(
+    throw new SourceError(
       "has an @ behind the host; special characters of a password must be percent-encoded (/ is %2F, ? is %3F, # is %23)",
     );
   }
@@ -69,4 +65,45 @@ export function readPostgresUrl(text: string): PostgresUrl {
     connectionString: isTls ? `${withoutHash}${separator}uselibpqcompat=true` : text,
     secrets: [...secrets].filter((secret) => secret !== "").sort((a, b) => b.length - a.length),
   };
+}
+
+/** Errors of which the server's words are not enough, by what their message says. */
+const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
+  [
+    /no encryption|SSL off|requires? (SSL|TLS|encryption)|SSL required/i,
+    "the server may require TLS: add sslmode=require or sslmode=verify-full to the URL",
+  ],
+  [/does not support SSL/i, "the URL asks for TLS: sslmode=disable goes without"],
+  [
+    /client password must be a string/,
+    "the server asks for a password, and there is none in the URL, PGPASSWORD or ~/.pgpass",
+  ],
+];
+
+/** Codes of OpenSSL where a server's certificate is not trusted. */
+const CERTIFICATE = /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
+
+function wordsOf(error: unknown): string {
+  // Every address of a host was tried.
+  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
+  const system = systemErrorText(error);
+  if (system !== undefined) return system;
+  if (!(error instanceof Error)) return String(error);
+  const { message } = error;
+  const { hint } = error as { hint?: string };
+  const code = codeOf(error);
+  const [first = ""] = message.split("\n");
+  const [, advice] = ADVICE.find(([pattern]) => pattern.test(first)) ?? [];
+  if (advice !== undefined) return /client password/.test(first) ? advice : `${first}; ${advice}`;
+  if (first === "timeout expired") return "no answer in time";
+  if (/^Connection terminated/.test(first)) return "the connection broke";
+  const trust = CERTIFICATE.test(code ?? "")
+    ? "; sslrootcert=FILE in the URL names the authority to trust"
+    : "";
+  return `${first}${hint === undefined ? "" : `; ${hint.split("\n")[0]}`}${code === undefined ? "" : ` (${code})`}${trust}`;
+}
+
+/** An error of the server, the network or the library as one line, without any of the secrets. */
+export function postgresText(error: unknown, secrets: PostgresUrl["secrets"]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), wordsOf(error));
 }

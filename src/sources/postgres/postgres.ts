@@ -2,16 +2,12 @@
 
 import { connect as connectSocket } from "node:net";
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
+import { CommandError } from "../../cli/options.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
+import { SourceError } from "../../util/source-error.ts";
 import { ColumnsError, copyStatement, nested } from "./copy-statement.ts";
-import { PostgresError, postgresText } from "./postgres-errors.ts";
-import type { PostgresUrl } from "./postgres-url.ts";
+import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
-
-/** The packages that this needs beside ours are not installed. */
-export class MissingPackageError extends Error {
-  override name = "MissingPackageError";
-}
 
 const CONNECT_MS = 15_000;
 /** How long a server has to answer that it cancelled a query, and to take leave. */
@@ -22,14 +18,14 @@ const COPY_BUFFER_BYTES = 1_048_576;
 /** How long a lock on a table is waited for that somebody else holds, such as a migration that was left open. */
 const LOCK_WAIT = "1min";
 
-/** Of the protocol's message that cancels a query: its length and its code. */
+/** Length and code of the protocol's message that cancels a query. */
 const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
 /**
  * Imports what talks to PostgreSQL: optional packages, which nothing else needs.
  *
- * @throws {MissingPackageError} naming the command that installs them
+ * @throws {CommandError} naming the command that installs them
  */
 async function importPostgres() {
   try {
@@ -39,8 +35,8 @@ async function importPostgres() {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    throw new MissingPackageError(
-      "needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)",
+    throw new CommandError(
+      "export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)",
     );
   }
 }
@@ -79,7 +75,7 @@ export type TakeTable = (
   lines: AsyncIterable<Buffer>,
 ) => Promise<{ readonly lines: number }>;
 
-/** A transaction under way. */
+/** An open transaction. */
 interface Session {
   readonly client: Client;
   readonly postgres: Postgres;
@@ -96,7 +92,7 @@ async function ask<Row extends QueryResultRow>(
   try {
     return await client.query<Row>(query);
   } catch (error) {
-    throw new PostgresError(`${table === undefined ? "" : `${table}: `}${say(error)}`);
+    throw new SourceError(`${table === undefined ? "" : `${table}: `}${say(error)}`);
   }
 }
 
@@ -118,7 +114,7 @@ async function statementFor(table: TableName, query: string, session: Session): 
       const { rows } = await ask<{ type: string }>(session, `SELECT ${error.type}::regtype::text AS type`);
       words.push(rows[0]!.type);
     }
-    throw new PostgresError(words.join(" "));
+    throw new SourceError(words.join(" "));
   }
 }
 
@@ -143,11 +139,11 @@ async function copyTable(
   try {
     ({ lines } = await take(table, copy));
   } catch (error) {
-    throw broken === undefined ? error : new PostgresError(`${table}: ${say(broken)}`);
+    throw broken === undefined ? error : new SourceError(`${table}: ${say(broken)}`);
   }
   return () => {
     if (copy.rowCount === lines) return;
-    throw new PostgresError(`${table}: the server sent ${copy.rowCount} rows, of which ${lines} arrived`);
+    throw new SourceError(`${table}: the server sent ${copy.rowCount} rows, of which ${lines} arrived`);
   };
 }
 
@@ -181,7 +177,7 @@ async function connect({ client, say }: Session): Promise<void> {
     await client.connect();
   } catch (error) {
     const { host, port } = knownOf(client);
-    throw new PostgresError(`PostgreSQL at ${host}${host.startsWith("/") ? "" : `:${port}`}: ${say(error)}`);
+    throw new SourceError(`PostgreSQL at ${host}${host.startsWith("/") ? "" : `:${port}`}: ${say(error)}`);
   }
 }
 
@@ -190,7 +186,7 @@ async function connect({ client, say }: Session): Promise<void> {
  *
  * @param take gets the rows of each table in turn; it must take all of them or reject
  * @param signal cancels what the server is doing
- * @throws {PostgresError} one line without the password; {@link MissingPackageError}; what `take` throws; the signal's reason
+ * @throws {SourceError} one line without the password; {@link CommandError}; what `take` throws; the signal's reason
  */
 export async function copyTables(
   { connectionString, secrets }: PostgresUrl,
@@ -213,10 +209,10 @@ export async function copyTables(
     });
   } catch (error) {
     // A file of a certificate that is not there.
-    throw new PostgresError(say(error));
+    throw new SourceError(say(error));
   }
   const session: Session = { client, postgres, say };
-  // What breaks a connection also breaks what is under way on it, which rejects.
+  // What breaks a connection also breaks the query on it, which rejects.
   client.on("error", () => {});
   const hangUp = (): void => knownOf(client).connection.stream.destroy();
   let leaving: NodeJS.Timeout | undefined;

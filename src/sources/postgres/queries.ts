@@ -3,6 +3,7 @@
 import { byTable, FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { isObject, notJson } from "../../util/json.ts";
 import { nearest } from "../../util/nearest.ts";
+import { SourceError } from "../../util/source-error.ts";
 
 /** A query a table. */
 export type Queries = Readonly<Record<TableName, string>>;
@@ -21,11 +22,6 @@ export const DEFAULT_QUERIES: Queries = byTable((table) => {
   return `SELECT ${columns.join(", ")} FROM ${columnName(table)}`;
 });
 
-/** The queries of a file cannot be used. */
-export class QueriesError extends Error {
-  override name = "QueriesError";
-}
-
 /** A name without what conventions differ in: `visits_last_7_days` and `visitsLast7Days` are one. */
 export function plainName(name: string): string {
   return name.replace(/[-_]/g, "").toLowerCase();
@@ -38,7 +34,7 @@ function tableOf(name: string): TableName | undefined {
   return TABLES.find((table) => plainName(table) === plain);
 }
 
-/** A query without the semicolons and white space behind it, with which it could not stand in another. */
+/** A query without the semicolons and white space at its end, with which it could not stand in another. */
 function bare(query: string): string {
   return query.replace(/[\s;]+$/, "");
 }
@@ -46,7 +42,7 @@ function bare(query: string): string {
 /**
  * Reads a file of queries: `{"users":"SELECT …", …}`. A table that it does not name keeps its default.
  *
- * @throws {QueriesError} saying what is wrong
+ * @throws {SourceError} saying what is wrong
  */
 export function parseQueries(text: string): Queries {
   const json = text.replace(/^\uFEFF/, "");
@@ -54,20 +50,20 @@ export function parseQueries(text: string): Queries {
   try {
     value = JSON.parse(json);
   } catch {
-    throw new QueriesError(notJson(json));
+    throw new SourceError(notJson(json));
   }
-  if (!isObject(value)) throw new QueriesError("must be an object with a query by table");
+  if (!isObject(value)) throw new SourceError("must be an object with a query by table");
   const queries: Partial<Record<TableName, string>> = {};
   for (const [name, query] of Object.entries(value)) {
     const table = tableOf(name);
     if (table === undefined) {
       const meant = nearest(name, TABLES);
       const help = meant === undefined ? `one of ${TABLES.join(", ")}` : `did you mean "${meant}"?`;
-      throw new QueriesError(`there is no table ${JSON.stringify(name)}; ${help}`);
+      throw new SourceError(`there is no table ${JSON.stringify(name)}; ${help}`);
     }
-    if (queries[table] !== undefined) throw new QueriesError(`${table}: there are two queries`);
+    if (queries[table] !== undefined) throw new SourceError(`${table}: there are two queries`);
     if (typeof query !== "string" || bare(query).trim() === "")
-      throw new QueriesError(`${table}: must be the text of a query`);
+      throw new SourceError(`${table}: must be the text of a query`);
     queries[table] = bare(query);
   }
   return { ...DEFAULT_QUERIES, ...queries };

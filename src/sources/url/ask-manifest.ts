@@ -15,7 +15,7 @@ const MOST_BYTES = 1_048_576;
 /** A manifest as it was sent. */
 export interface SentManifest {
   readonly bytes: Buffer;
-  /** Of its bytes. */
+  /** Hex hash of its bytes. */
   readonly sha256: string;
   readonly etag: string | undefined;
 }

@@ -6,7 +6,7 @@
  *     current                  leads to the newest whole one
  *
  * So a file that two snapshots have in common is the same file in both, its times included. A name in `files` says what is in
- * it, so whoever comes second finds what the first has done, and renaming over it changes nothing.
+ * it, so the second process finds what the first has done, and renaming over it changes nothing.
  *
  * Files that no copy links to are removed. Linking and removing are done by one process at a time (`files.owner`): otherwise
  * one process would remove what another has just found.
@@ -15,7 +15,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { HeldError, hold, OWNER_ENDING } from "../../files/ownership.ts";
@@ -39,7 +39,7 @@ const CONFIRM_MS = 20_000;
 export interface Copy {
   readonly folder: string;
   readonly manifest: Manifest;
-  /** Of the manifest's bytes. */
+  /** Hex hash of the manifest's bytes. */
   readonly sha256: string;
   readonly etag: string | undefined;
   /** When the source last said that it is current, in milliseconds since the epoch. */
@@ -51,7 +51,7 @@ export type Bring = (name: string, listed: Listed, path: string) => Promise<void
 
 /** What became of a publication. */
 export interface Brought {
-  /** Files that were downloaded, and those that were here. */
+  /** Files that were downloaded, and files that were here. */
   readonly files: number;
   readonly reused: number;
   readonly bytes: number;
@@ -81,10 +81,16 @@ async function hashOfFile(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
+/** The folder for the copies of one URL. */
+export function placeOf(cache: string, address: string): string {
+  const hash = createHash("sha256").update(new URL(address).href).digest("hex");
+  return join(resolve(cache), hash.slice(0, 16));
+}
+
 /** The copies in a folder, which is made when the first one comes. */
 export class Copies {
   readonly place: string;
-  /** URL of the source, for whoever looks at its folder. */
+  /** URL of the source, for people who look at its folder. */
   readonly #address: string;
   readonly #link: string;
   readonly #files: string;
@@ -202,7 +208,7 @@ export class Copies {
   /**
    * Links the files of a copy in the making.
    *
-   * @returns those that are not here; the others stay from now on, since whoever clears up sees the links
+   * @returns files that are not here; the others stay from now on, since a process that clears up sees the links
    */
   async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
     const endTurn = await this.#takeTurn();

@@ -16,9 +16,8 @@ import { withoutToken } from "../../upstream/request.ts";
 import { pauseAfter, type RetryPolicy, TIMING, type Timing, wait } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
-import { placeOf } from "../address.ts";
 import { askManifest, readSent, type SentManifest, totalBytes } from "./ask-manifest.ts";
-import { Copies, type Copy } from "./copies.ts";
+import { Copies, type Copy, placeOf } from "./copies.ts";
 import { download, MismatchError } from "./download.ts";
 
 /** What to follow. */
