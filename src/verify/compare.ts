@@ -1,7 +1,8 @@
 /** Two answers to one request, side by side: what differs, by kind. "Here" is the snapshot, "there" the other server. */
 
 import { isObject } from "../util/json.ts";
-import { type Answer, difference, type Found, fieldsThatDiffer, type Here } from "./difference.ts";
+import { type Answer, difference, type Found, fieldsThatDiffer } from "./difference.ts";
+import type { Here } from "./here.ts";
 
 /** Headers that the specification does not name, and whose values are the same wherever the data are. */
 const NOTED_HEADERS = [

@@ -51,22 +51,6 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** A whole list here. */
-export interface WholeList {
-  /** Ids in order. */
-  readonly ids: readonly string[];
-  /** Places by id. */
-  readonly places: ReadonlyMap<string, number>;
-}
-
-/** What is needed of the snapshot beside its answer. */
-export interface Here {
-  /** The list that a target is a page of. */
-  readonly listOf: (target: string) => Promise<WholeList>;
-  /** A row of such a list, by its id; undefined when there is none. */
-  readonly rowOf: (target: string, id: string) => Promise<unknown>;
-}
-
 const LONGEST_SHOWN = 120;
 
 function shown(value: unknown, hide: (text: string) => string): string | undefined {

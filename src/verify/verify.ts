@@ -7,7 +7,7 @@ import { runAll, type Upstream, type UpstreamReply } from "../upstream/upstream.
 import { isObject } from "../util/json.ts";
 import { compareAnswers } from "./compare.ts";
 import { type Answer, type Difference, KINDS, type Kind, type Note, tellDifference } from "./difference.ts";
-import { openHere } from "./here.ts";
+import { Here } from "./here.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
 /** What to compare. */
@@ -108,7 +108,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
     searches: note?.searches ?? [],
   };
   const hide = (text: string): string => upstream.hide(text);
-  const here = openHere(options.ask, options.token);
+  const here = new Here(options.ask, options.token);
   const probes = planProbes(store, samples, seed, usersHere);
   const found = new Map<number, Difference[]>();
   const etags = new Set<string>();

@@ -9,12 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
-import {
-  type Mirror,
-  type Mirrored,
-  type MirrorOptions,
-  openMirror,
-} from "../../src/sources/mirror/mirror.ts";
+import { Mirror, type Mirrored, type MirrorOptions } from "../../src/sources/mirror/mirror.ts";
 import { contents, id, temporaryFolder, world } from "../support/folders.ts";
 import {
   API_TOKEN,
@@ -91,7 +86,7 @@ function serveAt(changes: Readonly<Record<number, Name>>): void {
 async function open(
   t: { after(done: () => void): void },
   more: Partial<MirrorOptions> = {},
-): Promise<Mirror & { out: string; told: string[] }> {
+): Promise<Pick<Mirror, "renew" | "close"> & { out: string; told: string[] }> {
   const place = temporaryFolder(t);
   const told: string[] = [];
   const options = {
@@ -100,9 +95,10 @@ async function open(
     tell: (sentence: string) => told.push(sentence),
     ...more,
   };
-  const mirror = await openMirror(options);
+  const mirror = await Mirror.open(options);
   opened.push(mirror);
-  return { ...mirror, out: options.out, told };
+
+  return { renew: () => mirror.renew(), close: () => mirror.close(), out: options.out, told };
 }
 
 function rows(out: string, table: string): Record<string, unknown>[] {

@@ -15,8 +15,8 @@ export interface CollectOptions {
   readonly journal: Journal;
   /** Searches for users. */
   readonly searches: readonly string[];
-  /** Told how many requests are left, as far as it is known. */
-  readonly onProgress: (left: number) => void;
+  /** Told how many requests are left. */
+  readonly progress: { left: number } | undefined;
 }
 
 /** The fewest requests that can bring what was collected, by what they are for. */
@@ -107,13 +107,13 @@ async function readDetails(options: CollectOptions, replies: Replies, listed: Li
   await findOwners(replies, users, worlds, platform.totalUsers);
   const stats = new Map<string, WorldStats>();
   const { entries } = options.journal;
-  let left = worlds.filter(({ id }) => !entries.has(statsTarget(id))).length;
-  options.onProgress(left);
+  const { progress = { left: 0 } } = options;
+  progress.left = worlds.filter(({ id }) => !entries.has(statsTarget(id))).length;
   await runAll(worlds, async ({ id }) => {
     const isNew = !entries.has(statsTarget(id));
     const { value } = await replies.find(statsTarget(id), readWorldStatsOf(id));
     if (value !== null) stats.set(id, value);
-    if (isNew) options.onProgress(--left);
+    if (isNew) progress.left--;
   });
   return { stats, users };
 }

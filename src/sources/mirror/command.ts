@@ -5,7 +5,7 @@ import type { Options } from "../../cli/options.ts";
 import { RequestProgress, readServer } from "../../upstream/cli.ts";
 import { TIMING } from "../../upstream/retry.ts";
 import { runRounds } from "../rounds.ts";
-import { type Mirror, type Mirrored, openMirror } from "./mirror.ts";
+import { Mirror, type Mirrored } from "./mirror.ts";
 
 /** What a round took, up to the time. */
 function detailsOf({ requests, collected }: Mirrored): string {
@@ -33,7 +33,7 @@ export async function mirror(options: Options<"mirror">, io: CommandIo): Promise
     close: async () => opened?.close(),
     async run(signal) {
       try {
-        opened ??= await openMirror({
+        opened ??= await Mirror.open({
           ...{ from, out, tokenFile, perHour, maxBytes, keep, allowShrink },
           ...{ signal, timing: TIMING, searches: [...new Set(users)], tell, progress },
         });

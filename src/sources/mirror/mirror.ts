@@ -40,13 +40,6 @@ export interface Mirrored extends Published {
   readonly collected: Collected | undefined;
 }
 
-/** A mirror at work: one process alone has a place. */
-export interface Mirror {
-  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `OccupiedError`; errors of the file system */
-  readonly renew: () => Promise<Mirrored>;
-  readonly close: () => Promise<void>;
-}
-
 /** When the last reply is older than this, the work of a killed process is continued only if the server has not changed. */
 const STALE_MS = 3_600_000;
 /** What names the file of the token. */
@@ -115,61 +108,78 @@ function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string
   return remarks;
 }
 
-/**
- * Takes a place for a mirror.
- *
- * @throws {HeldError} when another process has it; `OccupiedError` when it holds something else; `SourceError` for a bad token file; errors of the file system
- */
-export async function openMirror(options: MirrorOptions): Promise<Mirror> {
-  const { from, out, tokenFile, perHour, timing, signal, tell, progress } = options;
-  let token = await readToken(tokenFile, TOKEN_OPTION);
-  // What cannot be published in the end is not worth asking for.
-  await currentVersion(out);
-  const folder = workFolderOf(out);
-  await makeFolder(dirname(folder));
-  const { release } = await hold(folder + OWNER_ENDING);
-  try {
-    await makeFolder(folder, 0o700);
-    const journal = await Journal.open(folder, from, tell);
-    const upstream = new Upstream({
-      ...{ base: from, token: () => token, perHour, timing, signal },
+/** A mirror at work: one process alone has a place. */
+export class Mirror {
+  readonly #options: MirrorOptions;
+  readonly #journal: Journal;
+  readonly #upstream: Upstream;
+  readonly #release: () => Promise<void>;
+  #token: string;
+
+  private constructor(options: MirrorOptions, journal: Journal, token: string, release: () => Promise<void>) {
+    const { from, perHour, timing, signal, progress } = options;
+    this.#options = options;
+    this.#journal = journal;
+    this.#token = token;
+    this.#release = release;
+    this.#upstream = new Upstream({
+      ...{ base: from, token: () => this.#token, perHour, timing, signal },
       agesOfSent: journal.sentAt.map((at) => Date.now() - at),
-      onSent: () => progress?.count(upstream),
+      onSent: () => progress?.count(this.#upstream),
       onWait: (ms) => progress?.tellWait(ms),
     });
-    return {
-      async renew() {
-        token = await readToken(tokenFile, TOKEN_OPTION);
-        const began = Date.now();
-        const before = upstream.requests;
-        const requests = (): number => upstream.requests - before;
-        progress?.restart();
-        const unchanged = await askForNews(upstream, journal, options);
-        if (unchanged !== undefined && (await renewPublished(out, unchanged, began))) {
-          return { generation: unchanged, isNew: false, requests: requests(), collected: undefined };
-        }
-        await journal.drop([DONE]);
-        const { searches } = options;
-        const setLeft = (count: number): void => {
-          if (progress) progress.left = count;
-        };
-        const collected = await collect({ upstream, journal, searches, onProgress: setLeft });
-        for (const remark of remarksOn(collected)) tell(remark);
-        const { generation: etag } = collected;
-        const published = await publishCollected(collected, momentOf(journal, etag), options);
-        const value: Done = { generation: published.generation, etag: etag ?? "", searches };
-        // Without an ETag nobody can find out later whether this is still current.
-        if (etag === undefined) await journal.clear();
-        else await journal.put(DONE, { at: Date.now(), etag, value });
-        return { ...published, requests: requests(), collected };
-      },
-      async close() {
-        await journal.close();
-        await release();
-      },
-    };
-  } catch (error) {
-    await release();
-    throw error;
+  }
+
+  /**
+   * Takes a place for a mirror.
+   *
+   * @throws {HeldError} when another process has it; `OccupiedError` when it holds something else; `SourceError` for a bad token file; errors of the file system
+   */
+  static async open(options: MirrorOptions): Promise<Mirror> {
+    const { from, out, tokenFile, tell } = options;
+    const token = await readToken(tokenFile, TOKEN_OPTION);
+    // What cannot be published in the end is not worth asking for.
+    await currentVersion(out);
+    const folder = workFolderOf(out);
+    await makeFolder(dirname(folder));
+    const { release } = await hold(folder + OWNER_ENDING);
+    try {
+      await makeFolder(folder, 0o700);
+      return new Mirror(options, await Journal.open(folder, from, tell), token, release);
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `OccupiedError`; errors of the file system */
+  async renew(): Promise<Mirrored> {
+    const { out, tokenFile, searches, tell, progress } = this.#options;
+    const journal = this.#journal;
+    const upstream = this.#upstream;
+    this.#token = await readToken(tokenFile, TOKEN_OPTION);
+    const began = Date.now();
+    const before = upstream.requests;
+    progress?.restart();
+    const unchanged = await askForNews(upstream, journal, this.#options);
+    if (unchanged !== undefined && (await renewPublished(out, unchanged, began))) {
+      const requests = upstream.requests - before;
+      return { generation: unchanged, isNew: false, requests, collected: undefined };
+    }
+    await journal.drop([DONE]);
+    const collected = await collect({ upstream, journal, searches, progress });
+    for (const remark of remarksOn(collected)) tell(remark);
+    const { generation: etag } = collected;
+    const published = await publishCollected(collected, momentOf(journal, etag), this.#options);
+    const value: Done = { generation: published.generation, etag: etag ?? "", searches };
+    // Without an ETag nobody can find out later whether this is still current.
+    if (etag === undefined) await journal.clear();
+    else await journal.put(DONE, { at: Date.now(), etag, value });
+    return { ...published, requests: upstream.requests - before, collected };
+  }
+
+  async close(): Promise<void> {
+    await this.#journal.close();
+    await this.#release();
   }
 }

@@ -64,14 +64,6 @@ function goesOn({ url, bytes }: Wanted, part: Part, { status, headers }: Answer)
   throw new MismatchError(`${url.href}: another part of the file was sent than was asked for`);
 }
 
-async function write(handle: FileHandle, chunk: Uint8Array, at: number): Promise<void> {
-  let written = 0;
-  while (written < chunk.length) {
-    const { bytesWritten } = await handle.write(chunk, written, chunk.length - written, at + written);
-    written += bytesWritten;
-  }
-}
-
 async function take(wanted: Wanted, part: Part, answer: Answer): Promise<void> {
   const { url, bytes, sha256, onBytes } = wanted;
   if (!goesOn(wanted, part, answer)) {
@@ -84,7 +76,7 @@ async function take(wanted: Wanted, part: Part, answer: Answer): Promise<void> {
     if (part.bytes + chunk.length > bytes) {
       throw new MismatchError(`${url.href}: has more than the ${bytes} bytes that the manifest says${hint}`);
     }
-    await write(part.handle, chunk, part.bytes);
+    await part.handle.appendFile(chunk);
     part.hash.update(chunk);
     part.bytes += chunk.length;
     onBytes(chunk.length);
@@ -108,7 +100,7 @@ async function take(wanted: Wanted, part: Part, answer: Answer): Promise<void> {
 export async function download(wanted: Wanted, path: string, patience: RetryPolicy): Promise<void> {
   const { url, token } = wanted;
   const { timing, signal } = patience;
-  const handle = await open(path, "wx", 0o600);
+  const handle = await open(path, "ax", 0o600);
   try {
     const part: Part = { handle, bytes: 0, hash: createHash("sha256") };
     await retry(patience, async (advanced) => {
