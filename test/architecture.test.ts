@@ -81,7 +81,7 @@ const MOST: Readonly<Record<string, number>> = {
   core: 29_400,
   auth: 2250,
   cli: 2150,
-  client: 1100,
+  client: 650,
   "docs-page": 1100,
   files: 1000,
   generate: 2900,
@@ -96,11 +96,11 @@ const MOST: Readonly<Record<string, number>> = {
   "shared-limits": 2350,
   similar: 1400,
   snapshot: 4700,
-  sources: 4600,
+  sources: 3320,
   store: 1500,
-  upstream: 1000,
+  upstream: 965,
   util: 1200,
-  verify: 1300,
+  verify: 850,
 };
 
 const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root");
@@ -233,29 +233,16 @@ describe("imports", () => {
 
 /** Names that are exported with more than one meaning. This list only shrinks. */
 const AMBIGUOUS: readonly string[] = [
-  "Answer",
-  "Budget",
   "Connection",
   "Earlier",
   "Figures",
-  "Found",
   "Head",
   "History",
-  "Kept",
   "Listener",
   "OccupiedError",
-  "Page",
   "Parts",
   "Problems",
-  "PublishOptions",
-  "Published",
-  "Question",
-  "Reply",
-  "Route",
   "Rows",
-  "ask",
-  "generationOf",
-  "placeOf",
   "slotOf",
 ];
 

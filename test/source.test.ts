@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
-import { placeOf } from "../src/sources/url/copies.ts";
+import { copiesFolderOf } from "../src/sources/url/copies.ts";
 import {
   etagOf,
   FIRST,
@@ -134,7 +134,7 @@ describe("a snapshot by URL", () => {
 
   it("whose copy is damaged is downloaded again, as far as it is", async (t) => {
     const cache = fresh(t);
-    const place = placeOf(cache, host.url);
+    const place = copiesFolderOf(cache, host.url);
     const users = join(place, "current/users.ndjson");
     const damages: [what: string, damage: (folder: string) => void, downloads: number][] = [
       ["cut off", () => truncateSync(users, 5), 1],
@@ -159,7 +159,7 @@ describe("a snapshot by URL", () => {
 
   it("is not published where its place is taken by something else", async (t) => {
     const cache = fresh(t);
-    const place = placeOf(cache, host.url);
+    const place = copiesFolderOf(cache, host.url);
     mkdirSync(join(place, "current/mine"), { recursive: true });
     await assert.rejects(
       follow(host.url, cache).ask(),

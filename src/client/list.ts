@@ -1,7 +1,7 @@
 /** Lists: one page by a call, or every item by an iterator that turns the pages. */
 
 import { ApiError, SnapshotChangedError } from "./errors.ts";
-import type { CallOptions, Reply, Send } from "./send.ts";
+import type { CallOptions, GoodReply, Send } from "./send.ts";
 import type { Words } from "./target.ts";
 
 /** Options of a call that gives one page. */
@@ -46,7 +46,7 @@ const MOST_RESTARTS = 10;
 const LARGEST_PAGE = 50;
 
 /** The reply to a request for one page. */
-interface PageReply<Item> extends Reply {
+interface PageReply<Item> extends GoodReply {
   readonly body: Page<Item> & { readonly match?: string };
 }
 
@@ -56,7 +56,7 @@ function nameOf(etag: string | null | undefined): string | undefined {
 }
 
 /** What a list is asked for: its path, the caller's options, and what else the query says. */
-export type Route = readonly [path: string, options?: AllOptions | undefined, more?: Words];
+export type ListCall = readonly [path: string, options?: AllOptions | undefined, more?: Words];
 
 /** Asks for the page at an offset. */
 type AskPage<Item> = (at: number, ifMatch?: string) => Promise<PageReply<Item>>;
@@ -82,7 +82,7 @@ async function turn<Item>(ask: AskPage<Item>, at: number, first?: PageReply<Item
  *
  * @param route a TypeError that it throws is the iteration's
  */
-export async function* allOf<Item>(send: Send, route: () => Route): AsyncGenerator<Item, void, undefined> {
+export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGenerator<Item, void, undefined> {
   const [path, options, more] = route();
   const { limit = LARGEST_PAGE, offset = 0, signal, onChange } = options ?? {};
   let mayRestart = onChange === "restart";

@@ -33,7 +33,7 @@
  */
 
 import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../model/model.ts";
-import { type AllOptions, allOf, type Page, type PageOptions, type Route } from "./list.ts";
+import { type AllOptions, allOf, type ListCall, type Page, type PageOptions } from "./list.ts";
 import { type CallOptions, type ClientOptions, createSend } from "./send.ts";
 import { searched, segment, type Words } from "./target.ts";
 
@@ -139,7 +139,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /** @param route the path, the options and what else the query says, for the arguments of a call */
-  function list<Args extends unknown[], Kind>(route: (...args: Args) => Route): Kind {
+  function list<Args extends unknown[], Kind>(route: (...args: Args) => ListCall): Kind {
     const page = async (...args: Args): Promise<unknown> => get(...route(...args));
     return Object.assign(page, { all: (...args: Args) => allOf(send, () => route(...args)) }) as Kind;
   }

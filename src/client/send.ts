@@ -11,7 +11,7 @@
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
-import { check, type Rule, refuse, targetOf, type Words } from "./target.ts";
+import { checkWords, type Rule, refuse, targetOf, type Words } from "./target.ts";
 
 /** What a client is made with. */
 export interface ClientOptions {
@@ -51,7 +51,7 @@ export interface ReplyHead {
 }
 
 /** A reply with status 200. */
-export interface Reply {
+export interface GoodReply {
   readonly body: unknown;
   /** Names the generation that answered; null where the server does not say. */
   readonly etag: string | null;
@@ -71,10 +71,10 @@ export type Send = (
   more?: Words,
   ifMatch?: string,
   left?: AbortSignal,
-) => Promise<Reply>;
+) => Promise<GoodReply>;
 
 /** Sends a request once. */
-type Attempt = (target: string, ifMatch?: string, signal?: AbortSignal) => Promise<Reply | Failure>;
+type Attempt = (target: string, ifMatch?: string, signal?: AbortSignal) => Promise<GoodReply | Failure>;
 
 const BASE_PATH = "/api/public/v1";
 
@@ -132,7 +132,7 @@ function unlessAborted<Result>(
 }
 
 /** A reply as the caller gets it, or how it failed. */
-function judge({ status, headers }: Response, text: string): Reply | Failure {
+function judge({ status, headers }: Response, text: string): GoodReply | Failure {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -170,7 +170,7 @@ function createAttempt(options: ClientOptions): Attempt {
     // Not the one of this moment: programs replace it.
     fetch: request = (...args: Parameters<typeof fetch>) => fetch(...args),
     onResponse = () => {},
-  } = check(options, OPTIONS);
+  } = checkWords(options, OPTIONS);
   const base = baseOf(baseUrl);
   // A header with anything else would be refused in words that repeat it.
   refuse("token", !(typeof token === "string" && /^[!-~]+$/.test(token)) && "visible ASCII");
@@ -235,7 +235,7 @@ export function createSend(options: ClientOptions): Send {
   const attempt = createAttempt(options);
   const { token } = options;
   return async (path, given = {}, more, ifMatch, left) => {
-    const { signal, onChange, ...words } = check(given as CallOptions & { onChange?: unknown });
+    const { signal, onChange, ...words } = checkWords(given as CallOptions & { onChange?: unknown });
     const target = targetOf(path, { ...words, ...more });
     const { retries = 3, maxWaitMs: waitMs = 60_000 } = options;
     const patience = { retries, waitMs, pauses: 0 };

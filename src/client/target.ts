@@ -31,7 +31,7 @@ export function refuse(name: string, wanted: string | false): void {
 }
 
 /** Options that obey the rules; each may be undefined. @throws {TypeError} */
-export function check<Options extends object>(options: Options, rules = WORDS): Options {
+export function checkWords<Options extends object>(options: Options, rules = WORDS): Options {
   refuse("options", Object(options) !== options && "an object");
   const known = Object.keys(rules);
   for (const [name, value] of Object.entries(options))

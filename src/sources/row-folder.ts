@@ -31,7 +31,7 @@ export class BadRowsError extends Error {
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
 
 /** The same for the same rows in the same order, compressed or not. @param prefix what the rows come from */
-export function generationOf(prefix: string, files: RowFiles): string {
+export function generationOfRows(prefix: string, files: RowFiles): string {
   const hash = createHash("sha256");
   for (const { plainSha256 } of files.values()) hash.update(plainSha256);
   return `${prefix}-${hash.digest("hex").slice(0, 16)}`;

@@ -15,7 +15,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const PASSING: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
 /** What to ask for. */
-export interface Question {
+export interface SourceRequest {
   readonly url: URL;
   /** Bearer token. */
   readonly token: string | undefined;
@@ -29,7 +29,7 @@ export interface Question {
 }
 
 /** The head of an answer that was asked for, and its body as it arrives. */
-export interface Answer {
+export interface SourceAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** To be read once, and each chunk used before the next is taken. */
@@ -85,7 +85,7 @@ function targetOf(from: URL, asked: URL, headers: Headers): URL {
 }
 
 /** Follows redirects to an answer that is none. */
-async function follow(question: Question, ending: AbortController): Promise<Response> {
+async function follow(question: SourceRequest, ending: AbortController): Promise<Response> {
   const asked = question.url;
   let { url, token } = question;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -126,7 +126,7 @@ function reasonOf({ signal }: AbortController, error: unknown, what: string): un
 
 async function* chunksOf(
   body: ReadableStream<Uint8Array>,
-  { url, timing }: Question,
+  { url, timing }: SourceRequest,
   ending: AbortController,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader();
@@ -164,10 +164,10 @@ async function* nothing(): AsyncGenerator<Uint8Array, void> {}
  * @param statuses that the caller can use
  * @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws
  */
-export async function ask<Result>(
-  question: Question,
+export async function request<Result>(
+  question: SourceRequest,
   statuses: readonly number[],
-  use: (answer: Answer) => Promise<Result>,
+  use: (answer: SourceAnswer) => Promise<Result>,
 ): Promise<Result> {
   const { signal, late, timing } = question;
   signal.throwIfAborted();
@@ -194,7 +194,7 @@ export async function ask<Result>(
 
 /** All of a body. @throws `tooLarge` */
 export async function readWhole(
-  { chunks }: Answer,
+  { chunks }: SourceAnswer,
   mostBytes: number,
   tooLarge: SourceError,
 ): Promise<Buffer> {

@@ -10,7 +10,7 @@
 import { isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
 import { retryAfterOf } from "./limit-headers.ts";
-import { ask, readWhole, withoutToken } from "./request.ts";
+import { readWhole, request, withoutToken } from "./request.ts";
 import { type BudgetOptions, type LimitReply, RequestBudget } from "./request-budget.ts";
 import { retry, type Timing } from "./retry.ts";
 
@@ -171,7 +171,7 @@ export class Upstream {
     let reply: LimitReply | undefined;
     let bytes: Buffer;
     try {
-      bytes = await ask(question, EVERY_STATUS, async (answer) => {
+      bytes = await request(question, EVERY_STATUS, async (answer) => {
         reply = answer;
         return readWhole(answer, MOST_BODY_BYTES, new SourceError(tooLarge, { isLasting: true }));
       });

@@ -82,33 +82,25 @@ function textOf({ compared, differences, counts, notes, coverage, notCompared, r
 export async function verify(options: Options<"verify">, io: CommandIo, program: Program): Promise<void> {
   const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;
+  const { samples, seed, requestsPerHour: perHour, tokenFile, maxSnapshotBytes } = options.values;
   refuseAddress("DIR", folder);
   const signal = stopSignal();
   const progress = new RequestProgress(io, `asking ${new URL(base).host}`);
   let verified: Verified;
   try {
-    const theirToken = await readToken(options.values.tokenFile, options.names.tokenFile);
+    const theirToken = await readToken(tokenFile, options.names.tokenFile);
     const token = PREFIXES.cli + randomBytes(16).toString("hex");
-    const { state, close } = await openSnapshot(
-      folder,
-      token,
-      options.values.maxSnapshotBytes,
-      defaultsOf(program.settings),
-    );
+    const defaults = defaultsOf(program.settings);
+    const { state, close } = await openSnapshot(folder, token, maxSnapshotBytes, defaults);
     try {
       const upstream = new Upstream({
-        ...{ base, token: () => theirToken, timing: TIMING, signal },
-        perHour: options.values.requestsPerHour,
+        ...{ base, token: () => theirToken, timing: TIMING, signal, perHour },
         onSent: () => progress.count(upstream),
         onWait: (ms) => progress.tellWait(ms),
       });
       verified = await verifySnapshot({
         ...{ upstream, token, ask: createDirectAdapter(state), store: state.generation.store },
-        ...{
-          note: await readNote(folder),
-          samples: options.values.samples,
-          seed: options.values.seed,
-        },
+        ...{ note: await readNote(folder), samples, seed },
         onProgress(count) {
           progress.left = count;
         },

@@ -1,7 +1,7 @@
 /** Two answers to one request, side by side: what differs, by kind. "Here" is the snapshot, "there" the other server. */
 
 import { isObject } from "../util/json.ts";
-import { type Answer, difference, type Found, fieldsThatDiffer } from "./difference.ts";
+import { type ApiAnswer, difference, type Finding, fieldsThatDiffer } from "./difference.ts";
 import type { Here } from "./here.ts";
 
 /** Headers that the specification does not name, and whose values are the same wherever the data are. */
@@ -13,14 +13,14 @@ const NOTED_HEADERS = [
   "access-control-expose-headers",
 ] as const;
 
-function fieldsOf(target: string, name: string, here: unknown, there: unknown): Found[] {
+function fieldsOf(target: string, name: string, here: unknown, there: unknown): Finding[] {
   return Array.from(fieldsThatDiffer(here, there), (found) =>
     difference("field", target, found.path === "" ? name : `${name} ${found.path}`, found.here, found.there),
   );
 }
 
-function compareHeaders(target: string, here: Answer, there: Answer): Found[] {
-  const found: Found[] = [];
+function compareHeaders(target: string, here: ApiAnswer, there: ApiAnswer): Finding[] {
+  const found: Finding[] = [];
   for (const name of NOTED_HEADERS) {
     const [ours, theirs] = [here.header(name), there.header(name)];
     if (ours !== theirs) found.push(difference("note", target, name, ours, theirs));
@@ -47,11 +47,11 @@ function idIn(row: unknown): string {
 }
 
 /** Rows of a page against the whole list here: which are unknown, left out, in another order, or otherwise. */
-async function compareRows(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Found[]> {
+async function compareRows(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Finding[]> {
   const rows = rowsIn(theirs)!;
   const known = new Map((rowsIn(ours) ?? []).map((row) => [idIn(row), row]));
   const { ids, places } = await here.listOf(target);
-  const found: Found[] = [];
+  const found: Finding[] = [];
   const there = new Set<number>();
   let last = -1;
   let isInOrder = true;
@@ -81,7 +81,7 @@ async function compareRows(target: string, ours: unknown, theirs: unknown, here:
   return [...found, ...extra.map((id) => difference("extra row", target, id, places.get(id)))];
 }
 
-async function compareLists(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Found[]> {
+async function compareLists(target: string, ours: unknown, theirs: unknown, here: Here): Promise<Finding[]> {
   const { data: _ours, pagination: page = {}, ...more } = ours as Record<string, unknown>;
   const { data: _theirs, pagination: otherPage, ...otherMore } = theirs as Record<string, unknown>;
   if (!isObject(otherPage) || rowsIn(theirs) === undefined) {
@@ -89,7 +89,7 @@ async function compareLists(target: string, ours: unknown, theirs: unknown, here
   }
   const { total, ...rest } = page as Record<string, unknown>;
   const { total: otherTotal, ...otherRest } = otherPage;
-  const found: Found[] = [];
+  const found: Finding[] = [];
   if (total !== otherTotal) found.push(difference("total", target, "pagination.total", total, otherTotal));
   found.push(
     ...fieldsOf(target, "pagination", rest, otherRest),
@@ -105,10 +105,10 @@ function isRefusal(status: number): boolean {
 /** Compares what the snapshot answers with what the other server answered. */
 export async function compareAnswers(
   target: string,
-  ours: Answer,
-  theirs: Answer,
+  ours: ApiAnswer,
+  theirs: ApiAnswer,
   here: Here,
-): Promise<Found[]> {
+): Promise<Finding[]> {
   if (ours.status !== theirs.status) {
     const path = target.split("?")[0]!;
     if (ours.status === 404 && theirs.status === 200)

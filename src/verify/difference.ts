@@ -15,12 +15,12 @@ export const KINDS = [
 ] as const;
 
 /** One of {@link KINDS}. */
-export type Kind = (typeof KINDS)[number];
+export type DifferenceKind = (typeof KINDS)[number];
 
 /** One difference, as it was found. */
-export interface Found {
+export interface Finding {
   /** "note" is a header that the API's specification does not name: another server may well do without. */
-  readonly kind: Kind | "note";
+  readonly kind: DifferenceKind | "note";
   /** The request. */
   readonly target: string;
   /** What differs: a field, a header or an id. */
@@ -31,7 +31,7 @@ export interface Found {
 }
 
 /** One difference, as it is told. */
-export interface Difference extends Found {
+export interface Difference extends Finding {
   /** As JSON, cut off where it is long. */
   readonly here: string | undefined;
   readonly there: string | undefined;
@@ -44,7 +44,7 @@ export interface Note extends Pick<Difference, "target" | "what" | "here" | "the
 }
 
 /** An answer. */
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number;
   /** By lower-case name. */
   readonly header: (name: string) => string | undefined;
@@ -76,12 +76,12 @@ export function* fieldsThatDiffer(
 
 /** Makes a difference. */
 export function difference(
-  kind: Found["kind"],
+  kind: Finding["kind"],
   target: string,
   what: string,
   here?: unknown,
   there?: unknown,
-): Found {
+): Finding {
   return { kind, target, what, here, there };
 }
 
@@ -91,7 +91,7 @@ export function difference(
  * @param hide takes the other server's token out of a text: it may repeat it, also in names that are in the snapshot by now
  */
 export function tellDifference(
-  { kind, target, what, here, there }: Found,
+  { kind, target, what, here, there }: Finding,
   hide: (text: string) => string,
 ): Difference {
   return { kind, target: hide(target), what: hide(what), here: shown(here, hide), there: shown(there, hide) };

@@ -6,7 +6,7 @@ import type { DirectDoor } from "../http/direct.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { RESOURCES } from "../model/schema.ts";
 import { splitTarget } from "../model/target.ts";
-import type { Answer } from "./difference.ts";
+import type { ApiAnswer } from "./difference.ts";
 import type { Probe } from "./plan.ts";
 
 const PAGE = 50;
@@ -32,7 +32,7 @@ export class Here {
     this.#token = token;
   }
 
-  async answer({ target, authorization = `Bearer ${this.#token}` }: Probe): Promise<Answer> {
+  async answer({ target, authorization = `Bearer ${this.#token}` }: Probe): Promise<ApiAnswer> {
     const ask = { target: BASE_PATH + target, authorization: authorization ?? undefined };
     const { status, headers, body } = await this.#ask(ask);
     return { status, header: (name) => headers[name], body: body === "" ? undefined : JSON.parse(body) };

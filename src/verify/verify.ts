@@ -6,7 +6,14 @@ import type { MirrorNote } from "../upstream/mirror-note.ts";
 import { runAll, type Upstream, type UpstreamReply } from "../upstream/upstream.ts";
 import { isObject } from "../util/json.ts";
 import { compareAnswers } from "./compare.ts";
-import { type Answer, type Difference, KINDS, type Kind, type Note, tellDifference } from "./difference.ts";
+import {
+  type ApiAnswer,
+  type Difference,
+  type DifferenceKind,
+  KINDS,
+  type Note,
+  tellDifference,
+} from "./difference.ts";
 import { Here } from "./here.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
@@ -30,7 +37,7 @@ export interface Verified {
   /** Requests whose answers were compared. */
   readonly compared: number;
   readonly differences: readonly Difference[];
-  readonly counts: Readonly<Partial<Record<Kind, number>>>;
+  readonly counts: Readonly<Partial<Record<DifferenceKind, number>>>;
   /** Headers that differ and that the specification does not name. They are no differences. */
   readonly notes: readonly Note[];
   /** How much of each table was compared. */
@@ -48,12 +55,12 @@ const ALWAYS_LEFT_OUT = [
   "the order of fields in JSON, the values of ETag and of the limit's headers, conditional requests, HEAD and OPTIONS",
 ];
 
-function answerThere({ status, headers, body }: UpstreamReply): Answer {
+function answerThere({ status, headers, body }: UpstreamReply): ApiAnswer {
   return { status, header: (name) => headers.get(name) ?? undefined, body };
 }
 
 /** A platform's counts without that of the users, of whom not all are here. */
-function withoutUserCount(answer: Answer): Answer {
+function withoutUserCount(answer: ApiAnswer): ApiAnswer {
   const { body } = answer;
   if (!isObject(body) || !isObject(body.data)) return answer;
   const { totalUsers: _, ...data } = body.data;
@@ -61,12 +68,10 @@ function withoutUserCount(answer: Answer): Answer {
 }
 
 function countOf(differences: readonly Difference[]): Verified["counts"] {
-  const counts: Partial<Record<Kind, number>> = {};
-  for (const kind of KINDS) {
-    const count = differences.filter((found) => found.kind === kind).length;
-    if (count > 0) counts[kind] = count;
-  }
-  return counts;
+  const counts = KINDS.map(
+    (kind) => [kind, differences.filter((found) => found.kind === kind).length] as const,
+  );
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 /** Notes that say the same, once. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
-import { placeOf } from "../../src/sources/url/copies.ts";
+import { copiesFolderOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, user, withManifest } from "../support/folders.ts";
 import {
   FIRST,
@@ -31,7 +31,7 @@ describe("a snapshot by URL", () => {
       host.files = withManifest(snapshotFiles({ "users.ndjson": [user(n)] }), `g${n}`);
       await source.ask("watch");
     }
-    const place = placeOf(cache, host.url);
+    const place = copiesFolderOf(cache, host.url);
     assert.equal(readdirSync(join(place, "files")).length, 5, "of two users' files and three others");
     assert.equal(readdirSync(join(place, "current.versions")).length, 2);
     assert.equal(statSync(place).mode & 0o077, 0);

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
-import { placeOf } from "../../src/sources/url/copies.ts";
+import { copiesFolderOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
@@ -131,7 +131,10 @@ describe("a server whose snapshot comes by URL", () => {
       await until(() => stdout().includes("generation=first"), "the listening line");
       child.kill("SIGTERM");
       await ended;
-      assert.ok(existsSync(join(placeOf(join(folder, cache), source.url), "current/manifest.json")), cache);
+      assert.ok(
+        existsSync(join(copiesFolderOf(join(folder, cache), source.url), "current/manifest.json")),
+        cache,
+      );
     }
   });
 
@@ -140,7 +143,7 @@ describe("a server whose snapshot comes by URL", () => {
     const source = await host(t, snapshot("first"));
     const args = ["check", source.url, "--cache", cache];
     assert.match((await run(args)).stdout, /^generation first\n/);
-    truncateSync(join(placeOf(cache, source.url), "current/users.ndjson"), 3);
+    truncateSync(join(copiesFolderOf(cache, source.url), "current/users.ndjson"), 3);
     assert.match((await run(args)).stdout, /^generation first\n/);
     source.files = new Map([["manifest.json", Buffer.from("{}")]]);
     const bad = await run(args);
@@ -152,7 +155,7 @@ describe("a server whose snapshot comes by URL", () => {
     const { cache, keys } = makePlace(t);
     const source = await host(t, snapshot("first"));
     await (await serve(source.url, keys, ["--cache", cache])).stop();
-    const users = join(placeOf(cache, source.url), "current/users.ndjson");
+    const users = join(copiesFolderOf(cache, source.url), "current/users.ndjson");
     const bytes = readFileSync(users);
     for (const damage of [
       () => truncateSync(users, 10),

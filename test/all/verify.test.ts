@@ -11,7 +11,7 @@ import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
 import { Upstream as Server } from "../../src/upstream/upstream.ts";
-import type { Kind } from "../../src/verify/difference.ts";
+import type { DifferenceKind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
 import { DEFAULTS } from "../support/options.ts";
@@ -222,7 +222,11 @@ describe("verifying", () => {
   });
 
   const marked = (text: string): string => text.replace('"id":"', '"id":"f');
-  const planted: readonly [kind: Kind, change: () => (reply: Passing) => void, others?: readonly Kind[]][] = [
+  const planted: readonly [
+    kind: DifferenceKind,
+    change: () => (reply: Passing) => void,
+    others?: readonly DifferenceKind[],
+  ][] = [
     ["field", () => asWhole((rows) => rows.with(77, rows[77]!.replace('"name":"', '"name":"x')))],
     ["missing row", () => asWhole((rows) => rows.toSpliced(77, 0, marked(rows[77]!))), ["total"]],
     ["extra row", () => asWhole((rows) => rows.toSpliced(77, 1)), ["total"]],

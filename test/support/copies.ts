@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { MANIFEST } from "../../src/snapshot/files.ts";
 import { type Manifest, parseManifest } from "../../src/snapshot/manifest.ts";
 import { Problems } from "../../src/snapshot/problems.ts";
-import { hashOf, type SentManifest } from "../../src/sources/url/ask-manifest.ts";
+import { type SentManifest, sha256Of } from "../../src/sources/url/ask-manifest.ts";
 import { type Bring, Copies } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, user, withManifest } from "./folders.ts";
 
@@ -28,7 +28,7 @@ export function snapshotOf(
   return {
     copies: new Copies(place, "http://a.example/"),
     files,
-    sent: { bytes, sha256: hashOf(bytes), etag: undefined },
+    sent: { bytes, sha256: sha256Of(bytes), etag: undefined },
     manifest,
     bring: async (name, _listed, path) => writeFileSync(path, files.get(name)!),
   };

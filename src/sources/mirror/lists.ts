@@ -4,7 +4,7 @@ import { runAll } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
 import { ChangedError, type Replies } from "./replies.ts";
-import type { Page, Read } from "./rows.ts";
+import type { Read, RowPage } from "./rows.ts";
 
 /** Items that a request asks for: the most that the API gives. */
 export const PAGE_SIZE = 50;
@@ -24,7 +24,11 @@ export function pageTarget(path: string, limit: number, offset: number): string 
 }
 
 /** What is wrong with a page beside the first one. */
-function problemWith(page: Page<Identified>, first: Page<Identified>, offset: number): string | undefined {
+function problemWith(
+  page: RowPage<Identified>,
+  first: RowPage<Identified>,
+  offset: number,
+): string | undefined {
   if (page.total !== first.total) return `its total changed from ${first.total} to ${page.total}`;
   if (page.limit !== first.limit) return "the size of its pages changed";
   const wanted = Math.max(0, Math.min(page.limit, page.total - offset));
@@ -63,8 +67,8 @@ export class Lists {
    * @param path with its query, without limit and offset
    * @throws {ChangedError} when its pages do not fit together; `SourceError`
    */
-  async read<Row extends Identified>(path: string, readPage: Read<Page<Row>>): Promise<readonly Row[]> {
-    const pageAt = async (limit: number, offset: number, given?: Page<Row>): Promise<Page<Row>> => {
+  async read<Row extends Identified>(path: string, readPage: Read<RowPage<Row>>): Promise<readonly Row[]> {
+    const pageAt = async (limit: number, offset: number, given?: RowPage<Row>): Promise<RowPage<Row>> => {
       const page = await this.one(pageTarget(path, limit, offset), readPage);
       const problem = problemWith(page, given ?? page, offset);
       if (problem !== undefined) throw new ChangedError(`${path}: ${problem}`);

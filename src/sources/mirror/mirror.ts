@@ -14,10 +14,10 @@ import type { Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
-import { type Published, type PublishOptions, publishCollected, renewPublished } from "./snapshot.ts";
+import { type MirrorPlace, type Published, publishCollected, renewPublished } from "./snapshot.ts";
 
 /** What to mirror, and where to. */
-export interface MirrorOptions extends PublishOptions {
+export interface MirrorOptions extends MirrorPlace {
   /** Where the server's operations are; see `readApiUrl`. */
   readonly from: string;
   readonly tokenFile: string;

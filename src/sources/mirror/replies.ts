@@ -11,7 +11,7 @@ export class ChangedError extends Error {
 }
 
 /** A value, and the generation that it is of. */
-export interface Kept<Value> {
+export interface Received<Value> {
   readonly value: Value;
   readonly etag: string | undefined;
 }
@@ -52,7 +52,7 @@ export class Replies {
    * @param etag the generation that must answer, where one must; what is in the journal was asked for that way
    * @throws {ChangedError} when another generation is served; {@link SourceError}
    */
-  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Kept<Value>> {
+  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Received<Value>> {
     const known = this.#kept<Value>(target);
     if (known !== undefined) return known;
     const reply = await this.#upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
@@ -69,7 +69,7 @@ export class Replies {
    *
    * @throws {SourceError}
    */
-  async find<Value>(target: string, read: Read<Value>): Promise<Kept<Value | null>> {
+  async find<Value>(target: string, read: Read<Value>): Promise<Received<Value | null>> {
     const known = this.#kept<Value | null>(target);
     if (known !== undefined) return known;
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
@@ -111,13 +111,13 @@ export class Replies {
     { at }: UpstreamReply,
     etag: string | undefined,
     value: Value,
-  ): Promise<Kept<Value>> {
+  ): Promise<Received<Value>> {
     this.#newest = etag;
     await this.#journal.put(target, { at, etag, value });
     return { value, etag };
   }
 
-  #kept<Value>(target: string): Kept<Value> | undefined {
+  #kept<Value>(target: string): Received<Value> | undefined {
     return this.#journal.entries.get(target) as (Entry & { value: Value }) | undefined;
   }
 }

@@ -8,7 +8,7 @@ import { isObject } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 
 /** A page of a list. */
-export interface Page<Row> {
+export interface RowPage<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
   readonly limit: number;
@@ -48,7 +48,7 @@ function rowOf<Row>(resource: ResourceName, target: string, value: unknown): Row
   ) as Row;
 }
 
-function pageOf<Row>(resource: ResourceName, target: string, body: unknown): Page<Row> {
+function pageOf<Row>(resource: ResourceName, target: string, body: unknown): RowPage<Row> {
   if (!isObject(body) || !Array.isArray(body.data) || !isObject(body.pagination)) {
     return fail(target, "it is not a list");
   }
@@ -67,9 +67,9 @@ function oneOf<Row>(resource: ResourceName, target: string, body: unknown): Row 
 /** Reads a reply's body; throws a {@link SourceError} that names the target. */
 export type Read<Value> = (target: string, body: unknown) => Value;
 
-export const readWorlds: Read<Page<World>> = (target, body) => pageOf("world", target, body);
-export const readInstances: Read<Page<Instance>> = (target, body) => pageOf("instance", target, body);
-export const readUsers: Read<Page<User>> = (target, body) => pageOf("user", target, body);
+export const readWorlds: Read<RowPage<World>> = (target, body) => pageOf("world", target, body);
+export const readInstances: Read<RowPage<Instance>> = (target, body) => pageOf("instance", target, body);
+export const readUsers: Read<RowPage<User>> = (target, body) => pageOf("user", target, body);
 
 /** Reads one user, who must be the one that was asked for. */
 export function readUserOf(id: string): Read<User> {

@@ -6,11 +6,11 @@ import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { readManifestOf } from "../../snapshot/manifest.ts";
 import type { MirrorNote } from "../../upstream/mirror-note.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
-import { completeRows, generationOf, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
+import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
 import type { Collected } from "./collect.ts";
 
 /** Where to publish, and what is said of it. */
-export interface PublishOptions {
+export interface MirrorPlace {
   /** The place of the link; see {@link publishVersion}. */
   readonly out: string;
   readonly from: string;
@@ -68,7 +68,7 @@ async function writeRows(folder: string, { users, worlds, stats, instances }: Co
 export async function publishCollected(
   collected: Collected,
   createdAt: number,
-  { out, from, searches, maxBytes, keep, allowShrink, signal }: PublishOptions,
+  { out, from, searches, maxBytes, keep, allowShrink, signal }: MirrorPlace,
 ): Promise<Published> {
   let generation = "";
   const note: MirrorNote = {
@@ -79,7 +79,7 @@ export async function publishCollected(
     out,
     async (folder, current) => {
       const files = await writeRows(folder, collected);
-      generation = generationOf("mirror", files);
+      generation = generationOfRows("mirror", files);
       if (current !== undefined && (await holdsSame(current, generation, files, false))) {
         await renewManifest(current, createdAt);
         return undefined;

@@ -6,7 +6,7 @@ import { CommandError, type Options, UsageError } from "../../cli/options.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { runRounds } from "../rounds.ts";
-import { type ExportOptions, exportLive, exportOnce, type Published } from "./export.ts";
+import { type ExportOptions, exportLive, exportOnce, type LastPublished } from "./export.ts";
 import { readPostgresUrl } from "./postgres-url.ts";
 import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";
 
@@ -49,7 +49,7 @@ export async function exportRows(options: Options<"export">, io: CommandIo): Pro
     ...{ from, out, queries, onlyChanges: every !== undefined },
     ...{ gzip, build, maxBytes, keep, allowShrink },
   };
-  let published: Published | undefined;
+  let published: LastPublished | undefined;
   await runRounds(options, io, {
     async run(signal) {
       const exported = await exportOnce({ ...task, last: published, signal });

@@ -14,7 +14,7 @@ import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import {
   BadRowsError,
   completeRows,
-  generationOf,
+  generationOfRows,
   holdsSame,
   type RowFiles,
   renewManifest,
@@ -42,13 +42,13 @@ export interface ExportOptions {
   readonly keep?: number;
   readonly allowShrink?: boolean;
   /** What was published last: what is equal in it is neither written anew nor checked again. */
-  readonly last?: Published | undefined;
+  readonly last?: LastPublished | undefined;
   /** Gives up: cancels the query and removes what was written. */
   readonly signal: AbortSignal;
 }
 
 /** What was published last, for the next round. It keeps the rows in memory. */
-export interface Published {
+export interface LastPublished {
   readonly folder: string;
   readonly files: RowFiles;
   /** The moment of its data, in milliseconds since the epoch. */
@@ -69,7 +69,7 @@ export interface Exported {
   readonly copyMs: number;
   readonly checkMs: number;
   /** Undefined where a prepared snapshot was published. */
-  readonly published: Published | undefined;
+  readonly published: LastPublished | undefined;
 }
 
 /** Copies tables to files; all that have a query. */
@@ -143,7 +143,7 @@ async function fillFolder(
   const began = performance.now();
   const files = await copyRows(place, queries, options);
   const copied = performance.now();
-  const generation = generationOf("pg", files);
+  const generation = generationOfRows("pg", files);
   const came = {
     generation,
     rows: sumOf(files, "rows"),
@@ -196,8 +196,11 @@ export async function exportOnce(options: ExportOptions): Promise<Exported> {
  *   next whole export goes on
  * @throws as {@link exportOnce} does
  */
-export async function exportLive(options: ExportOptions, last: Published): Promise<Published | undefined> {
-  let published: Published | undefined;
+export async function exportLive(
+  options: ExportOptions,
+  last: LastPublished,
+): Promise<LastPublished | undefined> {
+  let published: LastPublished | undefined;
   await publishVersion(
     options.out,
     async (folder, current) => {
@@ -214,7 +217,7 @@ export async function exportLive(options: ExportOptions, last: Published): Promi
       const { store, kept } = await completeRows(
         folder,
         files,
-        { generation: generationOf("pg", files), createdAt },
+        { generation: generationOfRows("pg", files), createdAt },
         { ...{ current, maxBytes, signal, before }, allowShrink: true },
       );
       published = { folder, files, createdAt, before: { store, kept } };
@@ -226,7 +229,7 @@ export async function exportLive(options: ExportOptions, last: Published): Promi
 }
 
 /** Puts links to files that were published last in the place of equal ones, if nobody has touched them since. */
-async function linkEqual(folder: string, files: RowFiles, last: Published): Promise<void> {
+async function linkEqual(folder: string, files: RowFiles, last: LastPublished): Promise<void> {
   const looks = await fileFingerprintsOf(last.folder);
   for (const { name, sha256, fingerprint } of last.before?.kept.files ?? []) {
     if (files.get(name)?.sha256 !== sha256 || !isSameFile(looks.get(name) ?? "", fingerprint)) continue;

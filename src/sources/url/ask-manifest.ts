@@ -6,7 +6,7 @@ import { ROW_FILES } from "../../model/model.ts";
 import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import { type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
-import { ask, readWhole } from "../../upstream/request.ts";
+import { readWhole, request } from "../../upstream/request.ts";
 import { type RetryPolicy, retry } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
 
@@ -35,7 +35,7 @@ function etagOf(headers: Headers): string | undefined {
 }
 
 /** The name of a manifest's contents. */
-export function hashOf(bytes: Uint8Array): string {
+export function sha256Of(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -62,7 +62,7 @@ export async function askManifest(
   const tooLarge = new SourceError(`${url.href}: is larger than 1 MiB`, { isLasting: true });
   const question = { url, token, headers, late, timing, signal };
   return await retry(policy, () =>
-    ask(question, statuses, async (answer) => {
+    request(question, statuses, async (answer) => {
       if (answer.status === 304) return undefined;
       const bytes = await readWhole(answer, MOST_BYTES, tooLarge);
       const announced = answer.headers.get("content-length");
@@ -73,7 +73,7 @@ export async function askManifest(
       ) {
         throw new SourceError(`${url.href}: ended after ${bytes.length} of ${announced} bytes`);
       }
-      return { bytes, sha256: hashOf(bytes), etag: etagOf(answer.headers) };
+      return { bytes, sha256: sha256Of(bytes), etag: etagOf(answer.headers) };
     }),
   );
 }

@@ -25,7 +25,7 @@ import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { isObject } from "../../util/json.ts";
-import { hashOf, type SentManifest } from "./ask-manifest.ts";
+import { type SentManifest, sha256Of } from "./ask-manifest.ts";
 
 const RECORD = "copy.json";
 /** How long another process's turn is waited for. */
@@ -82,7 +82,7 @@ async function hashOfFile(path: string): Promise<string> {
 }
 
 /** The folder for the copies of one URL. */
-export function placeOf(cache: string, address: string): string {
+export function copiesFolderOf(cache: string, address: string): string {
   const hash = createHash("sha256").update(new URL(address).href).digest("hex");
   return join(resolve(cache), hash.slice(0, 16));
 }
@@ -115,7 +115,7 @@ export class Copies {
     const [bytes, record] = await Promise.all([read(MANIFEST), read(RECORD)]);
     if (bytes === undefined || record === undefined) return undefined;
     const { sha256, etag } = readRecord(record);
-    if (sha256 !== hashOf(bytes)) return undefined;
+    if (sha256 !== sha256Of(bytes)) return undefined;
     const manifest = parseManifest(bytes.toString("utf8"), new Problems());
     if (manifest === undefined) return undefined;
     for (const [name, listed] of manifest.files) {

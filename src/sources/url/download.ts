@@ -2,7 +2,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import { type Answer, ask } from "../../upstream/request.ts";
+import { request, type SourceAnswer } from "../../upstream/request.ts";
 import { type RetryPolicy, retry } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
 
@@ -47,7 +47,7 @@ async function beginAnew(part: Part, onBytes: Wanted["onBytes"]): Promise<void> 
 }
 
 /** Why an answer is not the file, from its head alone. */
-function checkHead({ url, bytes }: Wanted, { headers }: Answer): void {
+function checkHead({ url, bytes }: Wanted, { headers }: SourceAnswer): void {
   const length = headers.get("content-length");
   // With an encoding it is the length of something else.
   if (length === null || headers.has("content-encoding")) return;
@@ -57,14 +57,14 @@ function checkHead({ url, bytes }: Wanted, { headers }: Answer): void {
 }
 
 /** Whether an answer goes on where the part ends. @throws {SourceError} when it goes on elsewhere */
-function goesOn({ url, bytes }: Wanted, part: Part, { status, headers }: Answer): boolean {
+function goesOn({ url, bytes }: Wanted, part: Part, { status, headers }: SourceAnswer): boolean {
   if (status !== 206) return false;
   const range = headers.get("content-range") ?? "";
   if (range === `bytes ${part.bytes}-${bytes - 1}/${bytes}`) return true;
   throw new MismatchError(`${url.href}: another part of the file was sent than was asked for`);
 }
 
-async function take(wanted: Wanted, part: Part, answer: Answer): Promise<void> {
+async function take(wanted: Wanted, part: Part, answer: SourceAnswer): Promise<void> {
   const { url, bytes, sha256, onBytes } = wanted;
   if (!goesOn(wanted, part, answer)) {
     checkHead(wanted, answer);
@@ -107,7 +107,7 @@ export async function download(wanted: Wanted, path: string, patience: RetryPoli
       const before = part.bytes;
       const headers = before === 0 ? {} : { range: `bytes=${before}-` };
       try {
-        await ask({ url, token, headers, timing, signal }, before === 0 ? [200] : [200, 206], (answer) =>
+        await request({ url, token, headers, timing, signal }, before === 0 ? [200] : [200, 206], (answer) =>
           take(wanted, part, answer),
         );
       } finally {

@@ -17,7 +17,7 @@ import { pauseAfter, type RetryPolicy, TIMING, type Timing, wait } from "../../u
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { askManifest, readSent, type SentManifest, totalBytes } from "./ask-manifest.ts";
-import { Copies, type Copy, placeOf } from "./copies.ts";
+import { Copies, type Copy, copiesFolderOf } from "./copies.ts";
 import { download, MismatchError } from "./download.ts";
 
 /** What to follow. */
@@ -83,7 +83,7 @@ export class UrlSource implements Source {
     this.#options = options;
     this.#timing = options.timing ?? TIMING;
     this.#base = new URL(options.address);
-    this.#copies = new Copies(placeOf(options.cache, options.address), this.#base.href);
+    this.#copies = new Copies(copiesFolderOf(options.cache, options.address), this.#base.href);
   }
 
   /** One at a time. A later caller asks again: the answer of the one before may be out of date by then. */
