@@ -58,25 +58,6 @@ function nameOf(etag: string | null | undefined): string | undefined {
 /** What a list is asked for: its path, the caller's options, and what else the query says. */
 export type ListCall = readonly [path: string, options?: AllOptions | undefined, more?: Words];
 
-/** Asks for the page at an offset. */
-type AskPage<Item> = (at: number, ifMatch?: string) => Promise<PageReply<Item>>;
-
-/** One page, of the generation of the first. @throws {SnapshotChangedError} when it is of another one */
-async function turn<Item>(ask: AskPage<Item>, at: number, first?: PageReply<Item>): Promise<PageReply<Item>> {
-  const etag = first?.etag;
-  // No weak name ever matches there.
-  const ifMatch = etag?.[0] === '"' ? etag : undefined;
-  const reply = await ask(at, ifMatch);
-  const { data, pagination, match } = reply.body;
-  if (!Array.isArray(data) || typeof pagination?.total !== "number")
-    throw new ApiError(200, "not JSON of this API");
-  // A server that judged If-Match need not name the generation again.
-  const isOther = etag && nameOf(reply.etag ?? ifMatch) !== nameOf(etag);
-  if (isOther || (first && match !== first.body.match))
-    throw new SnapshotChangedError("Snapshot has changed");
-  return reply;
-}
-
 /**
  * Every item of a list. The next page is asked for while the items of one are used.
  *
@@ -87,32 +68,43 @@ export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGene
   const { limit = LARGEST_PAGE, offset = 0, signal, onChange } = options ?? {};
   let mayRestart = onChange === "restart";
   const leaving = new AbortController();
-  const ask: AskPage<Item> = (at, ifMatch) =>
-    send(path, options, { ...more, limit, offset: at }, ifMatch, leaving.signal) as Promise<PageReply<Item>>;
 
-  async function* pass(): AsyncGenerator<Item, void, undefined> {
-    const first = await turn(ask, offset);
-    let { body } = first;
-    for (let at = offset; ; ) {
-      at += body.data.length;
-      const next = body.data.length && at < body.pagination.total && turn(ask, at, first);
-      // A caller that leaves before it is there does not hear of its failure; one that goes on waits for it below.
-      if (next) next.catch(() => {});
-      if (mayRestart) await next;
-      for (const item of body.data) {
-        signal?.throwIfAborted();
-        mayRestart = false;
-        yield item;
-      }
-      if (!next) return;
-      ({ body } = await next);
-    }
+  /** One page, of the generation of the first. @throws {SnapshotChangedError} when it is of another one */
+  async function turn(at: number, first?: PageReply<Item>): Promise<PageReply<Item>> {
+    const etag = first?.etag;
+    // No weak name ever matches there.
+    const ifMatch = etag?.[0] === '"' ? etag : undefined;
+    const words = { ...more, limit, offset: at };
+    const reply = (await send(path, options, words, ifMatch, leaving.signal)) as PageReply<Item>;
+    const { data, pagination, match } = reply.body;
+    if (!Array.isArray(data) || typeof pagination?.total !== "number")
+      throw new ApiError(200, "not JSON of this API");
+    // A server that judged If-Match need not name the generation again.
+    const isOther = etag && nameOf(reply.etag ?? ifMatch) !== nameOf(etag);
+    if (isOther || (first && match !== first.body.match))
+      throw new SnapshotChangedError("Snapshot has changed");
+    return reply;
   }
 
   try {
     for (let restarts = 0; ; restarts++) {
       try {
-        return yield* pass();
+        const first = await turn(offset);
+        let { body } = first;
+        for (let at = offset; ; ) {
+          at += body.data.length;
+          const next = body.data.length && at < body.pagination.total && turn(at, first);
+          // A caller that leaves before it is there does not hear of its failure; one that goes on waits for it below.
+          if (next) next.catch(() => {});
+          if (mayRestart) await next;
+          for (const item of body.data) {
+            signal?.throwIfAborted();
+            mayRestart = false;
+            yield item;
+          }
+          if (!next) return;
+          ({ body } = await next);
+        }
       } catch (error) {
         const again = error instanceof SnapshotChangedError && mayRestart;
         if (!again || restarts === MOST_RESTARTS) throw error;

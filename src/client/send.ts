@@ -7,7 +7,7 @@
  *        └──────► waiting ──► sending      while tries are left, and time to wait as the server asks
  *                    └──────► given up     else
  *
- * `createAttempt` makes the first two, `pauseAfter` decides what follows, `pause` waits. An abort ends each state at once.
+ * `createAttempt` makes the first two, `createSend` decides what follows, `pause` waits. An abort ends each state at once.
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
@@ -203,27 +203,11 @@ function createAttempt(options: ClientOptions): Attempt {
   };
 }
 
-/** What is left of a request's patience. */
-interface Left {
-  retries: number;
-  waitMs: number;
-  /** Pauses so far that the server did not ask for. */
-  pauses: number;
-}
-
-/** How long to wait before a request is sent again, in milliseconds. @throws {OrreryError} when it is given up */
-function pauseAfter({ status, message, askedMs }: Failure, left: Left): number {
-  const isLimit = status === 429;
-  // Random so that many clients do not come back at once.
-  const ms =
-    askedMs || Math.min(FIRST_PAUSE_MS * 2 ** left.pauses++, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
-  if (isLimit || askedMs) left.waitMs -= ms;
-  // A window that is used up is no failure.
-  const mayPass = isLimit || (!(status! < 500) && left.retries-- > 0);
-  if (mayPass && left.waitMs >= 0) return ms;
-  if (status === undefined) throw new NetworkError(message);
-  if (status === 412) throw new SnapshotChangedError(message);
-  throw isLimit ? new RateLimitError(message, ms) : new ApiError(status, message);
+/** The error after which nothing more is sent. @param waitMs how long the server asks to wait */
+function errorOf(status: number | undefined, message: string, waitMs: number): Error {
+  if (status === undefined) return new NetworkError(message);
+  if (status === 412) return new SnapshotChangedError(message);
+  return status === 429 ? new RateLimitError(message, waitMs) : new ApiError(status, message);
 }
 
 /**
@@ -237,13 +221,20 @@ export function createSend(options: ClientOptions): Send {
   return async (path, given = {}, more, ifMatch, left) => {
     const { signal, onChange, ...words } = checkWords(given as CallOptions & { onChange?: unknown });
     const target = targetOf(path, { ...words, ...more });
-    const { retries = 3, maxWaitMs: waitMs = 60_000 } = options;
-    const patience = { retries, waitMs, pauses: 0 };
-    for (;;) {
+    let { retries = 3, maxWaitMs = 60_000 } = options;
+    for (let pauses = 0; ; ) {
       const outcome = await attempt(target, ifMatch, signal);
       if ("body" in outcome) return outcome;
-      const failure = { ...outcome, message: outcome.message.replaceAll(token, "…") };
-      await pause(pauseAfter(failure, patience), signal, left);
+      const { status, message, askedMs } = outcome;
+      const isLimit = status === 429;
+      // Random so that many clients do not come back at once.
+      const wait =
+        askedMs || Math.min(FIRST_PAUSE_MS * 2 ** pauses++, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
+      if (isLimit || askedMs) maxWaitMs -= wait;
+      // A window that is used up is no failure.
+      const mayPass = isLimit || (!(status! < 500) && retries-- > 0);
+      if (!mayPass || maxWaitMs < 0) throw errorOf(status, message.replaceAll(token, "…"), wait);
+      await pause(wait, signal, left);
     }
   };
 }

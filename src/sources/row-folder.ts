@@ -79,12 +79,12 @@ export async function renewManifest(folder: string, createdAt: number): Promise<
 
 /** Whether a published folder holds the same rows in the same form. */
 export async function holdsSame(
-  current: string | undefined,
+  current: string,
   generation: string,
   files: RowFiles,
   prepared: boolean,
 ): Promise<boolean> {
-  const manifest = current === undefined ? undefined : await readManifestOf(current);
+  const manifest = await readManifestOf(current);
   if (!isObject(manifest?.files)) return false;
   return (
     manifest.generation === generation &&
