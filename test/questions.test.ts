@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Questions } from "../src/server/search/questions.ts";
-import type { SearchBatch } from "../src/server/search/search-messages.ts";
+
+import { Questions, type SearchBatch } from "../src/server/search/questions.ts";
 import { BUSY } from "../src/store/generation.ts";
 
 const PAGE = { limit: 2, offset: 0 };

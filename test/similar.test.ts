@@ -7,8 +7,8 @@ import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { ListedResults } from "../src/search/result-set.ts";
 import { runNow } from "../src/search/work.ts";
-import { gramsOf } from "../src/similar/grams.ts";
-import { indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
+
+import { gramsOf, indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
 import { MOST_SIMILAR, mostEdits, openSimilar } from "../src/similar/similar.ts";
 import type { Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";

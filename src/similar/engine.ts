@@ -1,39 +1,34 @@
-/** The similar search of one generation: what it is, wherever it is done, and what its thread says. */
+/** The similar search of one generation, on a thread or on the calling one, and the messages of its thread. */
 
 import type { Observe } from "../observe/events.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { SearchAnswer } from "../server/search/search-messages.ts";
+import type { SearchAnswer } from "../server/search/questions.ts";
 import type { AskSimilar } from "../server/search/similar.ts";
 import type { Store } from "../store/generation.ts";
 
-/** What the similar search of a generation is made from. */
-export interface SimilarOptions {
+/** What its thread is started with. */
+export interface SimilarTask {
   readonly store: Store;
-  /** Id of what is served with it: generations with the same names share one. */
-  readonly generation: () => string;
-  /** What the exact search runs over. */
+  /** For what the exact search finds. */
   readonly index: SearchIndex;
   /** Memory for results. */
   readonly cacheBytes: number;
+}
+
+/** What the similar search of a generation is made from. */
+export interface SimilarOptions extends SimilarTask {
+  /** Id of the generation that is served with it: generations with the same names share one. */
+  readonly generation: () => string;
   readonly observe: Observe;
 }
 
-/** The similar search of one generation, wherever it is done. */
+/** The similar search of one generation. */
 export interface SimilarEngine {
   readonly ask: AskSimilar;
   /** Begins to index. */
   start(): void;
-  /** Lets go of the index, behind the last answer. */
+  /** Lets go of the index after the last answer. */
   retire(): void;
-}
-
-/** What the thread is started with. */
-export interface SimilarTask {
-  readonly store: Store;
-  /** What the exact search runs over. */
-  readonly index: SearchIndex;
-  /** Memory for results. */
-  readonly cacheBytes: number;
 }
 
 /** Where the thread begins. */

@@ -4,17 +4,11 @@ import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch } from "../search/search.ts";
 import { BUSY, type Found } from "../store/generation.ts";
 import type { SimilarEngine, SimilarOptions } from "./engine.ts";
-import { keepSimilar } from "./keep-similar.ts";
-import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
+import { indexSimilar, keepSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
 
 /** Makes the similar search of a generation. */
-export function openSimilarHere({
-  store,
-  generation,
-  index,
-  cacheBytes,
-  observe,
-}: SimilarOptions): SimilarEngine {
+export function openSimilarHere(options: SimilarOptions): SimilarEngine {
+  const { store, generation, index, cacheBytes, observe } = options;
   const scheduler = new Scheduler<Found>();
   let search: ReturnType<typeof keepSimilar> | undefined;
   let retired = false;
@@ -22,8 +16,7 @@ export function openSimilarHere({
   async function build(): Promise<void> {
     const began = performance.now();
     const indexing = new Scheduler<SimilarIndex>();
-    const caller = { key: 0, isGone: () => retired };
-    const made = await indexing.run(() => indexSimilar(store), caller);
+    const made = await indexing.run(() => indexSimilar(store), { key: 0, isGone: () => retired });
     if (made === BUSY) return;
     search = keepSimilar(openSimilar(store, made, openSearch(index)), cacheBytes);
     const ms = Math.round(performance.now() - began);
@@ -33,7 +26,7 @@ export function openSimilarHere({
   return {
     async ask(name, term, page, caller) {
       const find = search;
-      return find === undefined ? undefined : await scheduler.run(() => find(name, term, page), caller);
+      return find && (await scheduler.run(() => find(name, term, page), caller));
     },
     start() {
       if (retired) return;

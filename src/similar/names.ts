@@ -1,13 +1,20 @@
 /**
- * The distinct names of a table and the documents that bear each.
+ * The distinct names of a table, the documents that bear each, and the n-grams that lead to them.
  *
- * Names are not kept: they are read back from the rows and folded again, a few
- * hundred a search. While building, a table of hashes tells whether a name was
- * there before (open addressing, linear probing).
+ * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. It takes time for
+ * each posting, so a query of frequent n-grams is cut down to its rarest, which tell names apart best.
+ *
+ * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, Hangul, emoji),
+ * whose names are short and whose pairs are as rare as three letters of another. A name is taken as if a space stood
+ * before and after it: the first and last letters of its words count, and a query is more like a whole name or word
+ * than like a longer one that contains it.
+ *
+ * Names are not kept: they are read from the rows and folded again, a few hundred a search.
  */
 
+import { Index } from "flexsearch";
+import { WordDictionary } from "../search/word-dictionary.ts";
 import type { Work } from "../search/work.ts";
-import { Candidates } from "./candidates.ts";
 
 /** Longer names, in UTF-16 units, are not found; the distance to one takes time in its length. */
 export const LONGEST_NAME = 256;
@@ -42,20 +49,19 @@ export function* indexSimilarNames(
   nameOf: (document: number) => string,
 ): Work<SimilarNames> {
   const candidates = new Candidates();
-  const numbers = new NameNumbers(documents, nameOf);
-  const numberOf = new Uint32Array(documents);
+  const names = new WordDictionary();
+  const numberOf = new Uint32Array(documents).fill(NO_NAME);
   for (let document = 0; document < documents; document++) {
     const name = nameOf(document);
-    if (name === "" || name.length > LONGEST_NAME) numberOf[document] = NO_NAME;
-    else {
-      const before = numbers.count;
-      const number = numbers.of(name, document);
-      if (number === before) candidates.add(number, name);
+    if (name !== "" && name.length <= LONGEST_NAME) {
+      const { count } = names;
+      const number = names.numberOf(name, 0, name.length);
+      if (number === count) candidates.add(number, name);
       numberOf[document] = number;
     }
     if (document % AT_ONCE === AT_ONCE - 1) yield;
   }
-  const { count } = numbers;
+  const { count } = names;
   return { candidates, count, nameOf, ...groupByName(numberOf, count) };
 }
 
@@ -78,43 +84,69 @@ function groupByName(numberOf: Uint32Array, count: number): Pick<SimilarNames, "
   return { starts, documents };
 }
 
-/** Numbers names in the order in which they come. */
-class NameNumbers {
-  /** Number of the name and 1; 0 where a slot is free. */
-  readonly #slots: Uint32Array;
-  /** By number: hash, and the first document. */
-  readonly #hashes: Uint32Array;
-  readonly #firsts: Uint32Array;
-  readonly #nameOf: (document: number) => string;
-  count = 0;
+/** Names that a search looks at. */
+const MOST_CANDIDATES = 400;
 
-  constructor(most: number, nameOf: (document: number) => string) {
-    this.#slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(most, 1) * 2)));
-    this.#hashes = new Uint32Array(most);
-    this.#firsts = new Uint32Array(most);
-    this.#nameOf = nameOf;
+/** Postings that a search walks over, beyond those of its two rarest n-grams. */
+const MOST_POSTINGS = 25_000;
+
+/** Postings of the two rarest that may be walked over; of longer lists the beginning is taken. */
+const MOST_POSTINGS_OF_TWO = 4 * MOST_POSTINGS;
+
+/** Between the n-grams of a text that is handed to FlexSearch. */
+const SEPARATOR = "\u0001";
+
+/** Names by their n-grams. */
+class Candidates {
+  readonly #index = new Index({
+    encode: (grams: string) => grams.split(SEPARATOR),
+    tokenize: "strict",
+    resolution: 1,
+  });
+
+  /** @param number different for each name */
+  add(number: number, name: string): void {
+    this.#index.add(number, gramsOf(name).join(SEPARATOR));
   }
 
-  of(name: string, document: number): number {
-    const hash = hashOf(name);
-    const mask = this.#slots.length - 1;
-    let slot = hash & mask;
-    for (; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const number = this.#slots[slot]! - 1;
-      if (this.#hashes[number] === hash && this.#nameOf(this.#firsts[number]!) === name) return number;
+  /** Numbers of at most {@link MOST_CANDIDATES} names, those with most n-grams in common first, the lower number first. */
+  find(query: string): readonly number[] {
+    return this.#search(this.#choose(query).join(SEPARATOR), MOST_CANDIDATES);
+  }
+
+  #choose(query: string): string[] {
+    const lists = [...new Set(gramsOf(query))]
+      .map((gram) => ({ gram, postings: this.#search(gram, Number.MAX_SAFE_INTEGER).length }))
+      .filter(({ postings }) => postings > 0)
+      .sort((a, b) => a.postings - b.postings);
+    const chosen: string[] = [];
+    let postings = 0;
+    for (const list of lists) {
+      postings += list.postings;
+      if (postings > (chosen.length < 2 ? MOST_POSTINGS_OF_TWO : MOST_POSTINGS)) break;
+      chosen.push(list.gram);
     }
-    const number = this.count++;
-    this.#slots[slot] = number + 1;
-    this.#hashes[number] = hash;
-    this.#firsts[number] = document;
-    return number;
+    return chosen.length > 0 ? chosen : lists.slice(0, 1).map(({ gram }) => gram);
+  }
+
+  /** Of one n-gram it is the posting list itself if that is not longer than the limit. */
+  #search(grams: string, limit: number): readonly number[] {
+    return this.#index.search(grams, { suggest: true, limit }) as number[];
   }
 }
 
-/** FNV-1a over code units, with its bits mixed once more, since the lower ones choose the slot. */
-function hashOf(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return (hash ^ (hash >>> 13)) >>> 0;
+/** From CJK radicals on: kana, ideographs, Hangul, full-width forms, emoji. */
+const FIRST_OF_LARGE_SCRIPTS = 0x2e80;
+
+/** The n-grams of a folded name or query, in order; some may be there twice. */
+export function gramsOf(text: string): string[] {
+  const characters = [" ", ...text, " "];
+  const large = characters.map((character) => character.codePointAt(0)! >= FIRST_OF_LARGE_SCRIPTS);
+  const grams: string[] = [];
+  for (let at = 0; at + 1 < characters.length; at++) {
+    const pair = characters[at]! + characters[at + 1]!;
+    if (large[at] || large[at + 1]) grams.push(pair);
+    else if (at + 2 < characters.length && !large[at + 2]) grams.push(pair + characters[at + 2]!);
+  }
+  return grams;
 }

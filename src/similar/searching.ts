@@ -1,21 +1,38 @@
 /**
- * Similar search of each generation: its index is built in the background, in a
- * thread of its own or, where there are none, on the calling one in slices.
- * Until it is there nothing is found, which says that the exact search is to answer.
+ * Similar search of each generation: its index is built in the background, in a thread of its own or, where there are
+ * none, on the calling one in slices. Until it is there nothing is found, and the exact search answers.
+ *
+ * The index is in the heap of its thread, so a thread that dies takes it along; the next one builds it again.
  */
 
-import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/search/similar.ts";
-import type { SimilarEngine, SimilarOptions } from "./engine.ts";
-import { SimilarThread } from "./worker.ts";
+import type { Worker } from "node:worker_threads";
+import { Questions } from "../server/search/questions.ts";
+import {
+  type AskSimilar,
+  boundedSimilar,
+  type SimilarGiven,
+  type SimilarSearching,
+} from "../server/search/similar.ts";
+import { whyNoThread } from "../util/process/connection-limit.ts";
+import { GrowingPauses } from "../util/process/pauses.ts";
+import { causeOfDeath, startWorker } from "../util/process/worker-options.ts";
+import { codeOf } from "../util/system-error.ts";
+import {
+  type FromSimilar,
+  SIMILAR_THREAD,
+  type SimilarEngine,
+  type SimilarOptions,
+  type SimilarTask,
+} from "./engine.ts";
 
-/** Of the memory for results the share of searches for similar names. */
+/** The share of the memory for results. */
 const SHARE = 1 / 4;
 
 /** Makes it. */
 export async function createSimilarSearching(given: SimilarGiven): Promise<SimilarSearching> {
   const { threads, pending, observe, count } = given;
   const cacheBytes = Math.floor(given.cacheBytes * SHARE);
-  // Imported when it is needed: with threads only they need what indexes.
+  // Imported when it is needed: where there are threads, they alone need what indexes.
   const openHere = threads ? undefined : (await import("./local-similar.ts")).openSimilarHere;
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => {
@@ -38,4 +55,116 @@ export async function createSimilarSearching(given: SimilarGiven): Promise<Simil
     begin,
     cacheBytes,
   };
+}
+
+/** The first pause, in milliseconds, before a thread that died is started again. */
+const RESTART_MS = 1000;
+
+/** The thread of a generation; another takes its place when it dies. */
+class SimilarThread implements SimilarEngine {
+  readonly #options: SimilarOptions;
+  readonly #questions = new Questions(
+    (batch) => {
+      this.#worker?.postMessage(batch);
+      return this.#worker !== undefined;
+    },
+    () => this.#endIfDone(),
+  );
+  readonly #pauses = new GrowingPauses(RESTART_MS);
+  #worker: Worker | undefined;
+  #isReady = false;
+  #hasDied = false;
+  #retired = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SimilarOptions) {
+    this.#options = options;
+  }
+
+  readonly ask: AskSimilar = (name, term, page, caller) =>
+    this.#isReady ? this.#questions.ask(name, term, page, caller) : Promise.resolve(undefined);
+
+  retire(): void {
+    this.#retired = true;
+    clearTimeout(this.#timer);
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (!this.#retired || this.#questions.size > 0) return;
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#isReady = false;
+    void worker?.terminate();
+  }
+
+  start(): void {
+    if (this.#retired) return;
+    const problem = whyNoThread();
+    if (problem !== undefined) {
+      this.#fail(problem, true);
+      return;
+    }
+    const began = performance.now();
+    const { store, index, cacheBytes } = this.#options;
+    const task: SimilarTask = { store, index, cacheBytes };
+    const worker = startWorker(SIMILAR_THREAD, task);
+    this.#worker = worker;
+    let cause = "";
+    // With a heap that is too small the next one would die of the same.
+    let mayWork = true;
+    worker.on("message", (message: FromSimilar) => {
+      if (message.kind === "answers") for (const answer of message.answers) this.#questions.settle(answer);
+      else if (message.kind === "ready") this.#ready(message.names, performance.now() - began);
+      else {
+        cause = message.problem;
+        mayWork = false;
+        void worker.terminate();
+      }
+    });
+    worker.on("error", (error) => {
+      cause ||= causeOfDeath(SIMILAR_THREAD, error);
+      mayWork = codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY";
+    });
+    worker.on("exit", (status) => {
+      if (this.#worker === worker) this.#exited(cause || `exit status ${status}`, mayWork);
+    });
+  }
+
+  #ready(names: number, passed: number): void {
+    const { generation, observe } = this.#options;
+    const ms = Math.round(passed);
+    this.#isReady = true;
+    this.#pauses.reset();
+    if (this.#hasDied) observe({ kind: "thread-replaced", role: "similar", ms });
+    observe({ kind: "similar-ready", generation: generation(), names, ms });
+  }
+
+  #exited(cause: string, mayWork: boolean): void {
+    const wasReady = this.#isReady;
+    this.#worker = undefined;
+    this.#isReady = false;
+    this.#questions.giveBack();
+    if (this.#retired) return;
+    if (!wasReady) {
+      this.#fail(cause, mayWork);
+      return;
+    }
+    this.#hasDied = true;
+    this.#options.observe({ kind: "thread-died", role: "similar", cause });
+    this.#startLater();
+  }
+
+  #fail(problem: string, mayWork: boolean): void {
+    const { generation, observe } = this.#options;
+    const retryMs = mayWork ? this.#startLater() : undefined;
+    const again = retryMs === undefined ? {} : { retryMs };
+    observe({ kind: "similar-failed", generation: generation(), problem, ...again });
+  }
+
+  #startLater(): number {
+    const pause = this.#pauses.next();
+    this.#timer = setTimeout(() => this.start(), pause).unref();
+    return pause;
+  }
 }

@@ -7,8 +7,7 @@ import { answerInSlices } from "../server/search/answer-batches.ts";
 import { reviveStore } from "../store/generation.ts";
 import { beginWork, stepBack, yieldingCpu } from "../util/process/yield-cpu.ts";
 import type { FromSimilar, SimilarTask } from "./engine.ts";
-import { keepSimilar } from "./keep-similar.ts";
-import { indexSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
+import { indexSimilar, keepSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
 
 const port = parentPort!;
 const task = workerData as SimilarTask;

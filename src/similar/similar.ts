@@ -1,30 +1,32 @@
 /**
  * Similar search: names that are misspelt.
  *
- * 1. What the exact search finds in names lies at distance 0.
+ * 1. The names that the exact search finds lie at distance 0.
  * 2. n-grams lead to candidates: names that have most of the query's.
- * 3. Of these count those of which a substring lies within the distance. Those
- *    that are nearest as a whole, about a page, are not to be hidden: to a
- *    misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near as "rabbit"
- *    itself. So of the others those are left out that would come before them.
+ * 3. Candidates count when a substring lies within the distance. The nearest as a whole, about a page, must not be
+ *    hidden: to a misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near as "rabbit" itself. So others that
+ *    would come before them are left out.
  * 4. All are sorted by distance, rank class, and the order of their documents.
  *
  * So a row can be missed; what is found always lies within the distance.
  */
 
 import { fold } from "../search/fold.ts";
-import { pageOf } from "../search/result-set.ts";
+import { createResultCache } from "../search/result-cache.ts";
+import { ListedResults, pageOf } from "../search/result-set.ts";
 import type { Searches } from "../search/search.ts";
+import { WHITE_SPACE } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
-import type { Store } from "../store/generation.ts";
+import type { SearchName } from "../server/search/questions.ts";
+import type { Found, PageOf, Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
 import { indexSimilarNames, type SimilarNames } from "./names.ts";
 
-/** So many of the best are counted. */
+/** The best so many are counted. */
 export const MOST_SIMILAR = 1000;
 
-/** About so many rows are not to be hidden by others: a page. */
+/** About so many rows, a page, must not be hidden by others. */
 const FIRST_ROWS = 20;
 
 /** Candidates that are looked at between two yields. */
@@ -46,7 +48,7 @@ export interface SimilarIndex {
   readonly worlds: SimilarNames;
 }
 
-/** Indexes the names of a store; of the same store `openSimilar` is given. @throws {RangeError} when there are too many */
+/** Indexes the names of a store. @throws {RangeError} when there are too many */
 export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIndex> {
   return {
     users: yield* indexSimilarNames(users.rows, (row) => fold(displayNameOf(users, row))),
@@ -87,7 +89,7 @@ export function openSimilar(
     *worlds(term) {
       const found = pageOf(yield* exact.worlds(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
       const exactDocuments = Array.from(found.rows, (row) => positions[row]!);
-      const terms = [...new Set(term.split(/\s+/u))].slice(0, MOST_TERMS);
+      const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MOST_TERMS);
       const classOf = (name: string): number => classOfWorld(name, term, terms);
       const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);
       return similar.map((document) => popular.all[document]!);
@@ -110,46 +112,59 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
 }
 
 /**
- * Finds documents whose names are similar to a term.
+ * Puts a cache in front of both searches, so that to go from page to page takes one search.
  *
- * @param found documents that the exact search found, in whatever text
- * @returns documents in order
+ * @param cacheBytes memory for results
  */
+export function keepSimilar(
+  searches: SimilarSearches,
+  cacheBytes: number,
+): (name: SearchName, term: string, page: PageOf) => Work<Found> {
+  const cache = createResultCache(cacheBytes);
+  return function* search(name, term, page) {
+    const key = `${name} ${term}`;
+    const known = cache.find(key, page);
+    if (known !== undefined) return { total: known.total, rows: known.rows };
+    const found = new ListedResults(yield* searches[name](term));
+    cache.keep(key, found, page);
+    return pageOf(found, page);
+  };
+}
+
+/** Finds documents whose names are similar to a term. @param found by the exact search, in names and other texts */
 function* findSimilar(
   names: SimilarNames,
   term: string,
   found: Iterable<number>,
   classOf: ClassOf,
 ): Work<Uint32Array> {
-  const ranks = new Ranks();
+  /** By document; a later rank replaces an earlier one. */
+  const ranks = new Map<number, number>();
   for (const document of found) {
     const name = names.nameOf(document);
-    if (name.includes(term)) ranks.add(document, rankOf(document, 0, classOf(name, term)));
+    if (name.includes(term)) ranks.set(document, rankOf(document, 0, classOf(name, term)));
   }
   yield;
-  const query = codePointsOf(term);
-  const most = mostEdits(query.length);
-  if (most > 0 && ranks.size < MOST_SIMILAR) yield* addSimilar(names, term, query, most, ranks, classOf);
-  return ranks.best();
+  const most = mostEdits(codePointsOf(term).length);
+  if (most > 0 && ranks.size < MOST_SIMILAR) {
+    addRanks(names, yield* findNear(names, term, most, classOf), ranks);
+  }
+  const sorted = Float64Array.from(ranks.values()).sort().subarray(0, MOST_SIMILAR);
+  return Uint32Array.from(sorted, (rank) => rank % 2 ** 32);
 }
 
 /** A candidate that lies within the distance. */
-interface SimilarName {
+interface NearName {
   readonly number: number;
   readonly distance: number;
   readonly whole: number;
   readonly rankClass: number;
 }
 
-function* addSimilar(
-  names: SimilarNames,
-  term: string,
-  query: Uint32Array,
-  most: number,
-  ranks: Ranks,
-  classOf: ClassOf,
-): Work<void> {
-  const similar: SimilarName[] = [];
+/** Candidates within a distance, the nearest as a whole first. */
+function* findNear(names: SimilarNames, term: string, most: number, classOf: ClassOf): Work<NearName[]> {
+  const near: NearName[] = [];
+  const query = codePointsOf(term);
   const candidates = names.candidates.find(term);
   for (let at = 0; at < candidates.length; at++) {
     if (at % AT_ONCE === 0) yield;
@@ -158,21 +173,24 @@ function* addSimilar(
     const points = codePointsOf(name);
     const distance = substringDistance(query, points, most);
     if (distance > most) continue;
-    similar.push({ number, distance, whole: wholeDistance(query, points), rankClass: classOf(name, term) });
+    near.push({ number, distance, whole: wholeDistance(query, points), rankClass: classOf(name, term) });
   }
-  similar.sort((a, b) => a.whole - b.whole);
+  return near.sort((a, b) => a.whole - b.whole);
+}
+
+/** Ranks the documents of near names, but for those that would hide the first ones. */
+function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<number, number>): void {
   let rows = 0;
   let lastOfFirst = 0;
-  for (const { number, distance, whole, rankClass } of similar) {
-    const isFirst = rows < FIRST_ROWS || whole === similar[0]!.whole;
+  for (const { number, distance, whole, rankClass } of near) {
+    const isFirst = rows < FIRST_ROWS || whole === near[0]!.whole;
     const from = names.starts[number]!;
-    // Of one name no more can be among the best.
+    // No more documents of one name can be among the best.
     const to = Math.min(names.starts[number + 1]!, from + MOST_SIMILAR);
     for (const document of names.documents.subarray(from, to)) {
       const rank = rankOf(document, distance, rankClass);
       if (isFirst) lastOfFirst = Math.max(lastOfFirst, rank);
-      else if (rank < lastOfFirst) continue;
-      ranks.add(document, rank);
+      if (isFirst || rank >= lastOfFirst) ranks.set(document, rank);
     }
     rows += to - from;
   }
@@ -181,25 +199,7 @@ function* addSimilar(
 /** Classes there can be. */
 const CLASSES = 4;
 
-/** Distance, class and document in one number: the lower it is the better. */
+/** Distance, class and document in one number: the lower the better. */
 function rankOf(document: number, distance: number, rankClass: number): number {
   return (distance * CLASSES + rankClass) * 2 ** 32 + document;
-}
-
-/** Documents with their ranks. */
-class Ranks {
-  readonly #ranks = new Map<number, number>();
-
-  get size(): number {
-    return this.#ranks.size;
-  }
-
-  add(document: number, rank: number): void {
-    this.#ranks.set(document, rank);
-  }
-
-  best(): Uint32Array {
-    const sorted = Float64Array.from(this.#ranks.values()).sort().subarray(0, MOST_SIMILAR);
-    return Uint32Array.from(sorted, (rank) => rank % 2 ** 32);
-  }
 }

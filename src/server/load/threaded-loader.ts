@@ -24,8 +24,7 @@ import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
-import { Questions } from "../search/questions.ts";
-import type { SearchAnswer, SearchBatch, SearchName } from "../search/search-messages.ts";
+import { Questions, type SearchAnswer, type SearchBatch, type SearchName } from "../search/questions.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 
 /** What a thread is started for: a folder to load, an index whose search died with its thread, or worlds to index. */

@@ -5,7 +5,7 @@ import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type Found } from "../../store/generation.ts";
 import { beginWork, yieldCpu, yieldingCpu } from "../../util/process/yield-cpu.ts";
-import type { SearchAnswer, SearchBatch, SearchRequest } from "./search-messages.ts";
+import type { SearchAnswer, SearchBatch, SearchRequest } from "./questions.ts";
 
 /** Where the answers come from. */
 export interface Answering {

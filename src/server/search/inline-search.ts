@@ -17,7 +17,7 @@ import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Searches } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
-import type { SearchName } from "./search-messages.ts";
+import type { SearchName } from "./questions.ts";
 
 /** How long an inline search may take before it is offloaded, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;

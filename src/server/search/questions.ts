@@ -8,7 +8,35 @@
  */
 
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
-import type { SearchAnswer, SearchBatch, SearchName, SearchRequest } from "./search-messages.ts";
+
+/** Which of the two searches. */
+export type SearchName = "users" | "worlds";
+
+/** One search. */
+export interface SearchRequest {
+  readonly number: number;
+  /** Slot of the caller's key; see {@link Caller}. */
+  readonly key: number;
+  readonly name: SearchName;
+  readonly term: string;
+  readonly page: PageOf;
+  /** Whether similar names are asked for. */
+  readonly similar?: true;
+}
+
+/** Searches of about the same time. */
+export interface SearchBatch {
+  readonly asked: readonly SearchRequest[];
+  /** Numbers of earlier ones whose callers are gone; they get no answer. */
+  readonly dropped: readonly number[];
+}
+
+/** The outcome of a search. */
+export type SearchAnswer =
+  | { readonly number: number; readonly found: Found }
+  | { readonly number: number; readonly problem: string }
+  /** The asking thread must search itself. Only the main thread says so. */
+  | { readonly number: number; readonly over: true };
 
 /** How often it is looked whether callers are gone, in milliseconds. */
 const LOOK_MS = 20;

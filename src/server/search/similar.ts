@@ -15,7 +15,7 @@ import {
   type SimilarSearch,
   type Store,
 } from "../../store/generation.ts";
-import type { SearchName } from "./search-messages.ts";
+import type { SearchName } from "./questions.ts";
 
 /** Asks for a page of similar names; resolves with undefined while there is no index of them. */
 export type AskSimilar = (

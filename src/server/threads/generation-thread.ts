@@ -26,7 +26,7 @@ import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/local-loader.ts";
 import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
 import { answerInSlices } from "../search/answer-batches.ts";
-import type { SearchAnswer, SearchRequest } from "../search/search-messages.ts";
+import type { SearchAnswer, SearchRequest } from "../search/questions.ts";
 
 const port = parentPort!;
 

@@ -8,8 +8,8 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Busy, Found, Generation } from "../../store/generation.ts";
 import { answerBatches } from "../search/answer-batches.ts";
-import { Questions } from "../search/questions.ts";
-import type { SearchAnswer, SearchBatch } from "../search/search-messages.ts";
+
+import { Questions, type SearchAnswer, type SearchBatch } from "../search/questions.ts";
 
 /** The end that asks, in a thread that serves. */
 export class Asker {

@@ -14,7 +14,7 @@ import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { PageOf, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
-import type { SearchName } from "../search/search-messages.ts";
+import type { SearchName } from "../search/questions.ts";
 import type { ObservationBatch } from "./observation-batches.ts";
 
 /** A store, what its searches run over, and where those are asked for that take long. */

@@ -1,8 +1,9 @@
-/** The settings of similar search. */
+/** Similar search as a feature: its setting, and how it is opened. */
 
-import { SERVING, type Setting } from "../settings/settings.ts";
+import type { SimilarGiven, SimilarSearching } from "../server/search/similar.ts";
+import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
 
-/** @internal Their rows. */
+/** @internal The rows of its settings. */
 export const SIMILAR_SETTINGS = [
   {
     flag: "similar",
@@ -23,4 +24,13 @@ export interface SimilarOption {
    * load. False when absent.
    */
   readonly similar?: boolean;
+}
+
+/** Opens it; undefined where it is turned off. */
+export async function openSimilarSearching(
+  { similar }: Pick<Settings, "similar">,
+  given: SimilarGiven,
+): Promise<SimilarSearching | undefined> {
+  // Imported when it is needed, to start sooner without it.
+  return similar ? (await import("./searching.ts")).createSimilarSearching(given) : undefined;
 }
