@@ -294,7 +294,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "worlds of one name stay in the order of the ranking before",
-    file: "src/search/renumber.ts",
+    file: "src/search/name-order.ts",
     text: "if (to - from > 1) byName.subarray(from, to).sort();",
     becomes: "",
     tests: [

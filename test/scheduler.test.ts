@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { FairQueue } from "../src/search/schedule/fair-queue.ts";
 import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
+import { FairQueue } from "../src/server/search/inline-search.ts";
 import { BUSY } from "../src/store/generation.ts";
 
 /** Milliseconds of a clock that only work moves. */

@@ -78,8 +78,8 @@ class CachedSearches {
   readonly #pending: PendingSearches;
   readonly #count: CountSearch | undefined;
   /**
-   * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait in the
-   * queue of the first.
+   * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait
+   * in the queue of the first.
    */
   readonly #underWay = new Map<string, UnderWay>();
   hits = 0;

@@ -1,11 +1,10 @@
 /**
  * The documents that contain every one of several terms.
  *
- * Candidates are intersected in order of what they cost, which a sample of their
- * words' postings estimates, and only as long as a document is left. Frequent
- * terms that overlap, such as chunks of one address, are merged to the text
- * that they are chunks of: documents with that text need no other test. Where
- * few documents are left, these are asked for their own words instead.
+ * Candidates are intersected in order of what they cost, which a sample of their words' postings estimates,
+ * and only as long as a document is left. Frequent terms that overlap, such as chunks of one address, are
+ * merged to the text that they are chunks of: documents with that text need no other test. Where few
+ * documents are left, these are asked for their own words instead.
  */
 
 import type { BitsetLoan } from "./bitset.ts";

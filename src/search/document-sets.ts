@@ -1,10 +1,8 @@
 /**
- * Sets of documents, each with a flag that says whether its name counts, not
- * its description alone.
+ * Sets of documents, each with a flag that says whether its name counts, not its description alone.
  *
- * A small set is a sorted list, a large one is a bitset: to sort a list of a
- * hundred thousand takes longer than to set as many bits and walk over all of
- * them.
+ * A small set is a sorted list, a large one is a bitset: to sort a list of a hundred thousand takes longer
+ * than to set as many bits and walk over all of them.
  */
 
 import { type BitsetLoan, BitsetPool, bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
@@ -67,6 +65,9 @@ export interface WordPostings {
   readonly starts: Uint32Array;
   readonly entries: Uint32Array;
 }
+
+/** The number of each document by the one that it had. */
+export type Renumbering = Uint32Array;
 
 /** How many entries the posting lists of some words have together. */
 export function countEntries({ starts }: WordPostings, lists: ArrayLike<number>): number {
@@ -155,8 +156,8 @@ export function createScratch(documents: number): Scratch {
 /*
  * Uniting posting lists into a set of documents.
  *
- * Few postings are sorted into a list, without a pause. Many set bits of a
- * bitset, which is walked over once, and pause every so many postings.
+ * Few postings are sorted into a list, without a pause. Many set bits of a bitset, which is walked over once,
+ * and pause every so many postings.
  */
 
 /** A list is taken below this share of all documents. */

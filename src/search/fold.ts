@@ -1,9 +1,8 @@
 /**
  * Folding: what makes two texts equal to a search.
  *
- * Compatibility forms are composed, case and Latin, Greek and Cyrillic accents
- * dropped. Engines order combining marks by insertion, so very many in a row are
- * folded in parts.
+ * Compatibility forms are composed, case and Latin, Greek and Cyrillic accents dropped. Engines order
+ * combining marks by insertion, so very many in a row are folded in parts.
  */
 
 const COMBINING_LATIN = /[\u0300-\u036f]/g;
@@ -38,8 +37,9 @@ function foldWhole(text: string): string {
 }
 
 /*
- * Most characters are folded alike whatever stands around them: what they decompose to begins with a character that
- * nothing before it combines with or is put in order with. A text of nothing else needs no normalization.
+ * Most characters are folded alike whatever stands around them: what they decompose to begins with a
+ * character that nothing before it combines with or is put in order with. A text of nothing else needs no
+ * normalization.
  */
 
 /** How a character is folded, the simplest first; 0 is not known yet. To itself: */
@@ -115,8 +115,8 @@ const FIRST_MARK = 0x300;
 /**
  * The parts of a text that are folded one by one: mostly one, the whole text.
  *
- * Engines put combining marks in order by insertion, which takes time in the
- * square of their number, so a text is cut within sequences of too many.
+ * Engines put combining marks in order by insertion, which takes time in the square of their number, so a
+ * text is cut within sequences of too many.
  */
 export function foldingParts(text: string): string[] {
   const parts: string[] = [];
@@ -194,7 +194,8 @@ function endsOfMarks(text: string, start: number): number[] {
 export const MAX_QUERY_UNITS = 256;
 
 /**
- * The text a query really asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
+ * The text a query really asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does
+ * in UTF-8.
  *
  * @returns "" when there is nothing to search for
  */

@@ -1,9 +1,9 @@
 /**
  * Builds a trigram index.
  *
- * The trigram at each position is numbered, and numbers are given anew in order
- * of the code units. Postings are sorted by their trigram and the two that follow.
- * Where there are more distinct trigrams than is worth it, those of bigrams are listed.
+ * The trigram at each position is numbered, and numbers are given anew in order of the code units. Postings
+ * are sorted by their trigram and the two that follow. Where there are more distinct trigrams than is worth
+ * it, those of bigrams are listed.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
@@ -134,7 +134,8 @@ class TrigramNumbers {
 }
 
 /**
- * The number of the trigram that begins at each position; at a pad that of the trigram of pads alone, which is the first.
+ * The number of the trigram that begins at each position; at a pad that of the trigram of pads alone, which
+ * is the first.
  *
  * @param most distinct trigrams
  * @returns undefined when there are more
@@ -171,10 +172,10 @@ function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
 /*
  * Sorts all postings by their trigram and the two trigrams that follow it, which makes the posting lists.
  *
- * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code units on, by
- * the one three on, and by their own. Each pass is a counting sort that keeps equal ones in order, so postings behind
- * which the same follows stay in order of texts. What a pass needs of a posting is carried along with it: to look it up
- * would be a random access to memory for each.
+ * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code
+ * units on, by the one three on, and by their own. Each pass is a counting sort that keeps equal ones in
+ * order, so postings behind which the same follows stay in order of texts. What a pass needs of a posting is
+ * carried along with it: to look it up would be a random access to memory for each.
  */
 
 /** Posting lists are in order of so many code units. */

@@ -1,12 +1,11 @@
 /**
  * From a term to a range of postings.
  *
- * The posting list of a trigram is in order of what follows. So the postings of
- * a term of up to nine code units are a range of the list of its first trigram,
- * found by halving, and those of one or two code units are the lists of all
- * trigrams with that prefix, which are neighbours. Of a longer term the rarest
- * two of its trigrams give candidates. Where the dictionary is one of bigrams,
- * the same goes for terms of up to four code units and for bigrams.
+ * The posting list of a trigram is in order of what follows. So the postings of a term of up to nine code
+ * units are a range of the list of its first trigram, found by halving, and those of one or two code units
+ * are the lists of all trigrams with that prefix, which are neighbours. Of a longer term the rarest two of
+ * its trigrams give candidates. Where the dictionary is one of bigrams, the same goes for terms of up to four
+ * code units and for bigrams.
  */
 
 import { endWhere, gallop, gallopWhere, lowerBound } from "../util/sorted.ts";
@@ -30,8 +29,8 @@ const MOST_SUBSTRINGS = 12;
 const FEW = 16;
 
 /**
- * Of a range of postings of the first two trigrams of a term, those that go on
- * with its code units up to a position, where the order of lists may end.
+ * Of a range of postings of the first two trigrams of a term, those that go on with its code units up to a
+ * position, where the order of lists may end.
  */
 function narrowByText(trigrams: TrigramIndex, [from, to]: Range, term: string, end: number): Range {
   const low = endWhere(from, to, (at) => compareAt(trigrams, at, term, end) < 0);
@@ -55,8 +54,8 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
 }
 
 /**
- * Of the postings of a term those whose text can end with it: exactly those as
- * far as the lists are in order, and all of them beyond.
+ * Of the postings of a term those whose text can end with it: exactly those as far as the lists are in order,
+ * and all of them beyond.
  */
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
@@ -122,9 +121,9 @@ export function postingsOfPart(trigrams: TrigramIndex, term: string, offset: num
 /*
  * Ranges of postings by up to six code units.
  *
- * A trigram is found by its hash, and a prefix of trigrams by halving in their
- * order. By posting the number of the trigram that follows is known, and these
- * numbers ascend in each list: halving there finds the next three code units.
+ * A trigram is found by its hash, and a prefix of trigrams by halving in their order. By posting the number
+ * of the trigram that follows is known, and these numbers ascend in each list: halving there finds the next
+ * three code units.
  */
 
 /** How many postings a range has. */
@@ -138,9 +137,8 @@ export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint3
 }
 
 /**
- * Whether there can be a text that contains a term of a trigram and more. Most
- * terms that are nowhere have a trigram that is nowhere, and most of those are
- * told by one bit, without reading the hash table.
+ * Whether there can be a text that contains a term of a trigram and more. Most terms that are nowhere have a
+ * trigram that is nowhere, and most of those are told by one bit, without reading the hash table.
  */
 export function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   const mask = bits.length * 32 - 1;

@@ -1,11 +1,11 @@
 /**
- * The order of all names, by which worlds are ranked: those whose names begin
- * with a query are neighbours in it, and those whose names are the query come
- * first among them.
+ * The order of all names, by which worlds are ranked: those whose names begin with a query are neighbours in
+ * it, and those whose names are the query come first among them.
  */
 
 import { sharedUint32 } from "../store/bytes.ts";
 import { endWhere, gallopWhere } from "../util/sorted.ts";
+import type { Renumbering } from "./document-sets.ts";
 import { lengthOf, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
@@ -27,6 +27,39 @@ export function orderNames(names: Texts, rows: Uint32Array): NameOrder {
   const ranks = sharedUint32(names.count);
   for (let rank = 0; rank < byName.length; rank++) ranks[byName[rank]!] = rank;
   return { names: reorderTexts(names, byName), byName, ranks, rows };
+}
+
+/** The numbers that documents get in another ranking of the same rows. */
+export function renumber({ rows }: NameOrder, ranking: Uint32Array): Renumbering {
+  const ofRow = new Uint32Array(ranking.length);
+  for (let document = 0; document < ranking.length; document++) ofRow[ranking[document]!] = document;
+  return rows.map((row) => ofRow[row]!);
+}
+
+/** The order of names of documents that have other numbers: equal names are in order of these. @param rows as in it */
+export function renumberNames(
+  { names, byName: before }: NameOrder,
+  numbers: Renumbering,
+  rows: Uint32Array,
+): NameOrder {
+  const byName = sharedUint32(before.length);
+  for (let rank = 0; rank < byName.length; rank++) byName[rank] = numbers[before[rank]!]!;
+  for (let from = 0, to = 0; from < byName.length; from = to) {
+    to = from + 1;
+    while (to < byName.length && isSameText(names, from, to)) to++;
+    if (to - from > 1) byName.subarray(from, to).sort();
+  }
+  const ranks = sharedUint32(byName.length);
+  for (let rank = 0; rank < byName.length; rank++) ranks[byName[rank]!] = rank;
+  return { names, byName, ranks, rows };
+}
+
+function isSameText(texts: Texts, a: number, b: number): boolean {
+  const { units, starts } = texts;
+  const length = lengthOf(texts, a);
+  if (length !== lengthOf(texts, b)) return false;
+  for (let at = 0; at < length; at++) if (units[starts[a]! + at] !== units[starts[b]! + at]) return false;
+  return true;
 }
 
 /** Ranks in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */

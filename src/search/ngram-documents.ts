@@ -1,17 +1,22 @@
 /**
  * The documents of n-grams of one to three code units, kept beforehand.
  *
- * These terms would cost most: "a" is in a hundred thousand words and most
- * descriptions, three letters are in a hundred words whose postings lie
- * anywhere in memory. An n-gram in a good part of all documents is kept as a
- * bitset, most others as sorted lists; both are found by halving on their keys.
+ * These terms would cost most: "a" is in a hundred thousand words and most descriptions, three letters are in
+ * a hundred words whose postings lie anywhere in memory. An n-gram in a good part of all documents is kept as
+ * a bitset, most others as sorted lists; both are found by halving on their keys.
  */
 
 import { sharedCopy, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
 import { MOST_FOUND_BYTES } from "../store/limits.ts";
 import { endWhere } from "../util/sorted.ts";
 import { bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
-import { addToBits, type DocumentSet, LIST_WORK, type WordPostings } from "./document-sets.ts";
+import {
+  addToBits,
+  type DocumentSet,
+  LIST_WORK,
+  type Renumbering,
+  type WordPostings,
+} from "./document-sets.ts";
 import {
   type ShortNgram,
   shortNgrams,
@@ -63,10 +68,9 @@ function keyOf(ngram: string): number {
 /*
  * Collects the documents of short n-grams.
  *
- * The work that each n-gram would be to a query decides: the postings of all
- * words that hold it. Much of it makes a bitset, some a list, little nothing.
- * Where the texts are so long that all of these would take more memory than a
- * number of documents warrants, those that are the most work are kept.
+ * The work that each n-gram would be to a query decides: the postings of all words that hold it. Much of it
+ * makes a bitset, some a list, little nothing. Where the texts are so long that all of these would take more
+ * memory than a number of documents warrants, those that are the most work are kept.
  */
 
 /** An n-gram is dense when to unite its words' documents would take at least this share of the work of passing over every document. */
@@ -284,4 +288,47 @@ export function findNgramDocuments(
     size: dense.sizes[inBits]!,
     named: dense.named[inBits]!,
   };
+}
+
+/** The same n-grams of documents that have other numbers. */
+export function renumberNgrams({ dense, sparse }: NgramDocuments, numbers: Renumbering): NgramDocuments {
+  return { dense: renumberDense(dense, numbers), sparse: renumberSparse(sparse, numbers) };
+}
+
+function renumberDense(dense: DenseNgrams, numbers: Renumbering): DenseNgrams {
+  const any = sharedUint32(dense.any.length);
+  const inName = sharedUint32(dense.inName.length);
+  for (let from = 0; from < any.length; from += dense.words) {
+    moveBits(dense.any, any, from, dense.words, numbers);
+    moveBits(dense.inName, inName, from, dense.words, numbers);
+  }
+  return { ...dense, any, inName };
+}
+
+function moveBits(
+  bits: Uint32Array,
+  target: Uint32Array,
+  from: number,
+  words: number,
+  numbers: Renumbering,
+): void {
+  for (let at = 0; at < words; at++) {
+    for (let word = bits[from + at]!; word !== 0; word &= word - 1) {
+      const number = numbers[at * 32 + lowestBit(word)]!;
+      target[from + (number >>> 5)]! |= 1 << number;
+    }
+  }
+}
+
+function renumberSparse({ keys, starts, entries }: SparseNgrams, numbers: Renumbering): SparseNgrams {
+  const sorter = new EntrySorter(numbers.length);
+  const moved = sharedUint32(entries.length);
+  for (let at = 0; at < entries.length; at++)
+    moved[at] = numbers[entries[at]! >>> 1]! * 2 + (entries[at]! & 1);
+  for (let ngram = 0; ngram < keys.length; ngram++) {
+    const [from, to] = [starts[ngram]!, starts[ngram + 1]!];
+    sorter.add(moved, from, to);
+    sorter.drain(moved.subarray(from, to));
+  }
+  return { keys, starts, entries: moved };
 }

@@ -1,7 +1,7 @@
 /**
- * Reads the postings of a term block by block, so that a search needs no list of
- * them, however many there are. Candidates of a longer term are verified, each
- * block by the postings of the term's other parts or by the texts.
+ * Reads the postings of a term block by block, so that a search needs no list of them, however many there
+ * are. Candidates of a longer term are verified, each block by the postings of the term's other parts or by
+ * the texts.
  */
 
 import { gallopWhere } from "../util/sorted.ts";
@@ -28,8 +28,8 @@ const BLOCK = 4096;
 const UNITS_A_STEP = 8;
 
 /**
- * Reads the postings of a term; see `listPostings` for what they tell. They come in order of their list. Of a text that
- * has a longer term at very many positions some are left out, never its beginning.
+ * Reads the postings of a term; see `listPostings` for what they tell. They come in order of their list. Of a
+ * text that has a longer term at very many positions some are left out, never its beginning.
  */
 export class PostingReader {
   readonly #trigrams: TrigramIndex;
@@ -69,8 +69,8 @@ export class PostingReader {
   }
 
   /**
-   * Passes over many postings whose texts, and all between these, contain the term,
-   * if such come next; the texts must be in order of their code units.
+   * Passes over many postings whose texts, and all between these, contain the term, if such come next; the
+   * texts must be in order of their code units.
    *
    * @returns the range of texts; undefined when {@link next} is to read on
    */
@@ -180,10 +180,9 @@ function* verify(
 /*
  * Postings of a term in texts that share a prefix, such as addresses of one site.
  *
- * Where texts are in order, those with the same prefix are neighbours. If the
- * first and the last of some have a term in the prefix that they share, all of
- * them have it, and there is no need to go through their postings one by one.
- * The last is found by galloping search.
+ * Where texts are in order, those with the same prefix are neighbours. If the first and the last of some have
+ * a term in the prefix that they share, all of them have it, and there is no need to go through their
+ * postings one by one. The last is found by galloping search.
  */
 
 /** It does not pay for fewer. */
@@ -211,8 +210,8 @@ export function endOfSharedPrefix(
 }
 
 /**
- * How many code units texts have to share with that of a posting: the term, and what
- * the list is in order of, behind which it is in order of texts.
+ * How many code units texts have to share with that of a posting: the term, and what the list is in order of,
+ * behind which it is in order of texts.
  *
  * @param offset from the beginning of the term to the posting
  * @param number index of a posting in the first chunk of a text
@@ -232,7 +231,8 @@ function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, t
 
 /**
  * Whether two postings are in first chunks, as far from the beginnings of their texts, and there are no more
- * texts than postings between them: each of those contains the term. Mostly that is not so, and texts need not be read.
+ * texts than postings between them: each of those contains the term. Mostly that is not so, and texts need
+ * not be read.
  */
 function areClose({ texts, postings }: TrigramIndex, one: number, other: number): boolean {
   const a = postings[one]!;

@@ -1,10 +1,10 @@
 /**
- * Ranks found worlds in four classes: their name is the query, begins with it,
- * contains it, or only the description does; within a class by popularity.
+ * Ranks found worlds in four classes: their name is the query, begins with it, contains it, or only the
+ * description does; within a class by popularity.
  *
- * Nothing is sorted: documents are numbered by popularity, the first two classes
- * are a range in the order of names, and a flag tells the others apart. Of few
- * documents each page is taken from their list, of many from bitsets.
+ * Nothing is sorted: documents are numbered by popularity, the first two classes are a range in the order of
+ * names, and a flag tells the others apart. Of few documents each page is taken from their list, of many from
+ * bitsets.
  */
 
 import type { PageOf, Rows } from "../store/generation.ts";

@@ -59,9 +59,8 @@ export function createResultCache(maxBytes: number): ResultCache {
   }
 
   /**
-   * A page of a kept result. One that is asked for again, with no other of the
-   * result between, is kept as JSON: to put it together takes a sixth of the
-   * time of its reply.
+   * A page of a kept result. One that is asked for again, with no other of the result between, is kept as
+   * JSON: to put it together takes a sixth of the time of its reply.
    */
   function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
     const { results, kept } = entry;

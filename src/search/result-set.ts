@@ -1,9 +1,9 @@
 /**
  * What a search found: a total, and pages of rows in order.
  *
- * Rows are listed, or known for some pages only, or made when a page asks for
- * them. Rank classes of very many are bitsets, which are walked over only as far
- * as a page needs: to list a hundred thousand takes longer than to count them.
+ * Rows are listed, or known for some pages only, or made when a page asks for them. Rank classes of very many
+ * are bitsets, which are walked over only as far as a page needs: to list a hundred thousand takes longer
+ * than to count them.
  */
 
 import type { Found, PageOf, Rows } from "../store/generation.ts";
@@ -27,8 +27,8 @@ export const RETAINED = 1024;
 const LEAST_RETAINED = 64;
 
 /**
- * Of many results in bitsets only what most are asked for, so that the bitsets
- * can be used again; all of them when a page from behind that is asked for.
+ * Of many results in bitsets only what most are asked for, so that the bitsets can be used again; all of them
+ * when a page from behind that is asked for.
  *
  * @param keep is called when the bitsets go with the results
  */

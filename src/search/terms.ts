@@ -1,9 +1,8 @@
 /**
  * What a single term is found in.
  *
- * The documents of most n-grams up to three code units are kept beforehand. Of
- * other terms the postings of their trigrams are located among all words; few
- * make a list of words, many are read later, block by block.
+ * The documents of most n-grams up to three code units are kept beforehand. Of other terms the postings of
+ * their trigrams are located among all words; few make a list of words, many are read later, block by block.
  */
 
 import { addRange, type BitsetLoan } from "./bitset.ts";
@@ -46,8 +45,8 @@ export function findKnown({ ngramDocuments }: OpenWordIndex, term: string): Docu
 export type FoundTerm = SetOrWords | Located;
 
 /**
- * Finds every document that contains a term: as a set, as the words whose
- * documents they are, or as postings to be read.
+ * Finds every document that contains a term: as a set, as the words whose documents they are, or as postings
+ * to be read.
  *
  * @param term folded, not empty, without white space
  * @param most up to so many postings words are listed
@@ -66,10 +65,9 @@ export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): W
 /*
  * The documents, or the words, of a term of any number of postings.
  *
- * Postings are read block by block, straight into bitsets, so that a search
- * takes a few bitsets whatever it is asked. Words that share a prefix with the
- * term in it are neighbours, and so are their posting lists: these are added
- * as one range.
+ * Postings are read block by block, straight into bitsets, so that a search takes a few bitsets whatever it
+ * is asked. Words that share a prefix with the term in it are neighbours, and so are their posting lists:
+ * these are added as one range.
  */
 
 /** The documents that contain a term, in a bitset. */
@@ -165,10 +163,9 @@ export function* markWords(
 /*
  * The other direction: few documents are asked for their own words.
  *
- * Where a term is in very many words, to go through the words of the documents
- * that are left costs less than to gather all documents of the term. The words
- * that contain it are marked in a bitset, or the texts of the documents' words
- * are scanned where that is less.
+ * Where a term is in very many words, to go through the words of the documents that are left costs less than
+ * to gather all documents of the term. The words that contain it are marked in a bitset, or the texts of the
+ * documents' words are scanned where that is less.
  */
 
 /** To go through a document's words takes about as long as to pass over so many of its entries. */

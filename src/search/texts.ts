@@ -6,8 +6,8 @@ import { countUp } from "../store/order.ts";
 import type { Work } from "./work.ts";
 
 /**
- * Stands behind the end of a text. The half of a surrogate pair: in texts and
- * queries it comes behind the other half alone, and no text ends with that.
+ * Stands behind the end of a text. The half of a surrogate pair: in texts and queries it comes behind the
+ * other half alone, and no text ends with that.
  */
 export const PAD = 0xdc00;
 /** The same as text. */
@@ -120,9 +120,8 @@ function beginsWithin(units: Uint16Array, from: number, end: number, term: strin
 /*
  * Sorting texts by their code units.
  *
- * Multikey quicksort: a three-way quicksort on keys of three code units, then of the next three for
- * those that are equal so far. Nothing of it lies on the engine's heap, where
- * many millions of strings do not fit.
+ * Multikey quicksort: a three-way quicksort on keys of three code units, then of the next three for those
+ * that are equal so far. Nothing of it lies on the engine's heap, where many millions of strings do not fit.
  */
 
 /** Code units of a key. */

@@ -1,10 +1,10 @@
 /**
- * The top-k of found worlds, for a first page: most searches are asked for no
- * other, and to list all of them in order takes longer than to find them.
+ * The top-k of found worlds, for a first page: most searches are asked for no other, and to list all of them
+ * in order takes longer than to find them.
  *
- * Class by class until there are k: names equal to the term are the beginning of
- * their range in the order of names, of longer ones that begin with it the k
- * smallest documents are kept, and the rest is taken in document order.
+ * Class by class until there are k: names equal to the term are the beginning of their range in the order of
+ * names, of longer ones that begin with it the k smallest documents are kept, and the rest is taken in
+ * document order.
  */
 
 import type { Rows } from "../store/generation.ts";

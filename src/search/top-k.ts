@@ -1,6 +1,6 @@
 /**
- * The k smallest of many numbers, by insertion into a short sorted array: what
- * is not below its last number is told by one comparison.
+ * The k smallest of many numbers, by insertion into a short sorted array: what is not below its last number
+ * is told by one comparison.
  */
 
 /** A small integer of the engine's: a larger limit would make every comparison a slow one. */

@@ -31,8 +31,8 @@ export const BIGRAM = 2;
 export interface TrigramIndex {
   readonly texts: Texts;
   /**
-   * Code units of the dictionary's n-grams: three; two where there are very many distinct trigrams, so that
-   * a dictionary of them would take more memory than the postings. Twice as many are known of a posting without
+   * Code units of the dictionary's n-grams: three; two where there are very many distinct trigrams, so that a
+   * dictionary of them would take more memory than the postings. Twice as many are known of a posting without
    * reading the text.
    */
   readonly gram: typeof GRAM | typeof BIGRAM;

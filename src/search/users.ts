@@ -1,26 +1,34 @@
 /**
  * Search over display names.
  *
- * Folded names are indexed by their trigrams. The number of a name is its
- * user's row, so ascending numbers are list order.
+ * Folded names are indexed by their trigrams. The number of a name is its user's row, so ascending numbers
+ * are list order.
  *
- * A search locates the postings of its term. Of few postings all names are
- * counted while the top-k are taken; a page after those takes a list of all.
- * Very many are gathered in bitsets.
+ * A search locates the postings of its term. Of few postings all names are counted while the top-k are taken;
+ * a page after those takes a list of all. Very many are gathered in bitsets.
  */
 
 import type { PageOf } from "../store/generation.ts";
 import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
-import { BitsetPool, EntrySorter } from "./bitset.ts";
+import { BitsetLoan, BitsetPool, countBits, EntrySorter } from "./bitset.ts";
 import { fold } from "./fold.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
-import { locate, postingsIn, sizeOfRange } from "./locate.ts";
-import { equalNames, gatherNames, repeatedNames, topNames } from "./names.ts";
-import { listPostings } from "./posting-reader.ts";
-import { ListedResults, NO_RESULTS, ownBytes, type ResultSet, TopResults } from "./result-set.ts";
-import { TextsBuilder } from "./texts.ts";
-import { GRAM, isBeginning, type TrigramIndex, textOf } from "./trigrams.ts";
-import type { Work } from "./work.ts";
+import { type Located, locate, postingsAtEnd, postingsIn, sizeOfRange } from "./locate.ts";
+import { listPostings, PostingReader } from "./posting-reader.ts";
+import {
+  BitsetResults,
+  ListedResults,
+  NO_RESULTS,
+  ownBytes,
+  type RankClass,
+  type ResultSet,
+  retainPage,
+  TopResults,
+} from "./result-set.ts";
+import { lengthOf, TextsBuilder } from "./texts.ts";
+import { TopK } from "./top-k.ts";
+import { beginningMask, GRAM, isBeginning, isRepeated, type TrigramIndex, textOf } from "./trigrams.ts";
+import { STEP, type Work } from "./work.ts";
 
 /** Indexed names. All of it lies in shared memory and can be handed to other threads. */
 export interface NameIndex {
@@ -112,4 +120,186 @@ function listNames(
   }
   for (let at = 0; at < total; at++) if ((entries[at]! & 1) === 0) ranked[to++] = entries[at]! >>> 1;
   return ranked;
+}
+
+/** No names. */
+const NO_NAMES = new Uint32Array(0);
+
+/** Whether a posting is the beginning of a name that is so long. */
+function isName(trigrams: TrigramIndex, posting: number, length: number): boolean {
+  return isBeginning(trigrams, posting) && lengthOf(trigrams.texts, textOf(trigrams, posting)) === length;
+}
+
+/** Names that are the term, ascending; without a pause. */
+function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
+  const ends = postingsAtEnd(trigrams, postings, term);
+  const equal: number[] = [];
+  let isSorted = true;
+  for (let at = 0; at < ends.length; at++) {
+    if (!isName(trigrams, ends[at]!, term.length)) continue;
+    const name = textOf(trigrams, ends[at]!);
+    if (equal.length > 0 && equal[equal.length - 1]! > name) isSorted = false;
+    equal.push(name);
+  }
+  if (equal.length === 0) return NO_NAMES;
+  const sorted = Uint32Array.from(equal);
+  return isSorted ? sorted : sorted.sort();
+}
+
+/*
+ * The top-k of few names without a list of all.
+ *
+ * A posting says whether its name holds the trigram once more. Those that do not are a name each, which goes
+ * straight into the k smallest numbers of its rank class; only the others are sorted and merged.
+ */
+
+/** With more postings of texts that may hold the term twice, all names are listed. */
+const FEW_REPEATED = 1024;
+
+/**
+ * Names that may be at several of the postings, each once: number * 2, and 1 more when none of the postings
+ * is its beginning.
+ *
+ * @returns undefined when there are too many
+ */
+function repeatedNames(
+  trigrams: TrigramIndex,
+  postings: Uint32Array,
+): { names: Uint32Array; postings: number } | undefined {
+  const found: number[] = [];
+  for (let at = 0; at < postings.length; at++) {
+    const posting = postings[at]!;
+    if (!isRepeated(posting)) continue;
+    if (found.length === FEW_REPEATED) return undefined;
+    found.push(textOf(trigrams, posting) * 2 + (isBeginning(trigrams, posting) ? 0 : 1));
+  }
+  if (found.length === 0) return { names: NO_NAMES, postings: 0 };
+  const names = Uint32Array.from(found);
+  if (found.length < 2) return { names, postings: found.length };
+  names.sort();
+  let count = 0;
+  for (const name of names) {
+    if (count === 0 || names[count - 1]! >>> 1 !== name >>> 1) names[count++] = name;
+  }
+  return { names: names.subarray(0, count), postings: found.length };
+}
+
+/** The top-k names. @param k no more than there are */
+function topNames(
+  trigrams: TrigramIndex,
+  postings: Uint32Array,
+  equal: Uint32Array,
+  repeated: Uint32Array,
+  k: number,
+): number[] {
+  const hasEqual = equal.length > 0;
+  const first = new TopK(Math.max(k - equal.length, 0));
+  const rest = new TopK(Math.max(k - equal.length, 0));
+  for (let at = 0; at < postings.length; at++) {
+    const posting = postings[at]!;
+    const name = textOf(trigrams, posting);
+    // Most names are too far behind, and that is all that is asked of them.
+    if (name >= rest.limit && (name >= first.limit || !isBeginning(trigrams, posting))) continue;
+    if (isRepeated(posting)) continue;
+    if (!isBeginning(trigrams, posting)) rest.add(name);
+    else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
+  }
+  for (let at = 0; at < repeated.length; at++) {
+    const name = repeated[at]! >>> 1;
+    if (repeated[at]! & 1) {
+      if (name < rest.limit) rest.add(name);
+    } else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
+  }
+  const top: number[] = [];
+  for (let at = 0; at < equal.length && at < k; at++) top.push(equal[at]!);
+  for (const { numbers } of [first, rest]) {
+    for (let at = 0; at < numbers.length && top.length < k; at++) top.push(numbers[at]!);
+  }
+  return top;
+}
+
+/** Names that match, as bitsets. */
+interface NameSets {
+  readonly any: Uint32Array;
+  /** Those that begin with the term. */
+  readonly first: Uint32Array;
+  /** Those that are the term. */
+  readonly equal: Uint32Array;
+}
+
+/** Names of any number of postings, ranked. */
+function* gatherNames(
+  index: OpenNameIndex,
+  located: Located,
+  term: string,
+  page: PageOf | undefined,
+): Work<ResultSet> {
+  yield "long";
+  const loan = new BitsetLoan(index.pool);
+  try {
+    const sets: NameSets = { any: loan.take(), first: loan.take(), equal: loan.take() };
+    yield* markNames(index, located, term, sets);
+    yield* markEqual(index.trigrams, located, term, sets.equal);
+    return retainPage(rankSets(sets), page, () => loan.keepAll());
+  } finally {
+    loan.end();
+  }
+}
+
+function* markNames(
+  index: OpenNameIndex,
+  located: Located,
+  term: string,
+  { any, first, equal }: NameSets,
+): Work<void> {
+  const { trigrams } = index;
+  // Those of a longer term are not told from others by their postings.
+  const hasNoEnds = !located.isExact || term.length >= trigrams.depth;
+  const reader = new PostingReader(trigrams, located, term);
+  for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
+    for (let at = 0; at < chunk.length; at++) {
+      const posting = chunk[at]!;
+      const name = textOf(trigrams, posting);
+      const bit = 1 << name;
+      any[name >>> 5]! |= bit;
+      // Nothing here is foreseen by a processor; without a branch it takes half the time.
+      first[name >>> 5]! |= bit & beginningMask(trigrams, posting);
+    }
+    if (hasNoEnds) addEqual(trigrams, chunk, term, equal);
+    yield;
+  }
+}
+
+/** Sets the bits of names that are the term, where the postings at the end of names are known. */
+function* markEqual(trigrams: TrigramIndex, located: Located, term: string, equal: Uint32Array): Work<void> {
+  if (!located.isExact || term.length >= trigrams.depth) return;
+  const ends = postingsAtEnd(trigrams, postingsIn(trigrams, located.range), term);
+  for (let at = 0; at < ends.length; at += STEP) {
+    addEqual(trigrams, ends.subarray(at, at + STEP), term, equal);
+    yield;
+  }
+}
+
+function addEqual(
+  trigrams: TrigramIndex,
+  postings: Uint32Array,
+  { length }: string,
+  equal: Uint32Array,
+): void {
+  for (let at = 0; at < postings.length; at++) {
+    if (!isName(trigrams, postings[at]!, length)) continue;
+    const name = textOf(trigrams, postings[at]!);
+    equal[name >>> 5]! |= 1 << name;
+  }
+}
+
+function rankSets({ any, first, equal }: NameSets): BitsetResults {
+  const equalCount = countBits(equal);
+  const firstCount = countBits(first);
+  const classes: RankClass[] = [
+    { count: equalCount, bits: equal, butNot: undefined },
+    { count: firstCount - equalCount, bits: first, butNot: equal },
+    { count: countBits(any) - firstCount, bits: any, butNot: first },
+  ];
+  return new BitsetResults(NO_NAMES, classes);
 }

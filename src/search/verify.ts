@@ -1,10 +1,9 @@
 /**
  * Verifies candidates of a term that is longer than posting lists are in order.
  *
- * The term is covered by parts as long as lists are in order, so the postings of
- * each part are in order of the texts. The term is where a posting of its first
- * part has one of every other part at the right distance. A positional merge of
- * all these lists tells that in a part of the time of reading each text.
+ * The term is covered by parts as long as lists are in order, so the postings of each part are in order of
+ * the texts. The term is where a posting of its first part has one of every other part at the right distance.
+ * A positional merge of all these lists tells that in a part of the time of reading each text.
  */
 
 import { gallopWhere } from "../util/sorted.ts";
@@ -59,8 +58,8 @@ export function partsOf(
 }
 
 /**
- * Keeps the candidates whose text has the term so many code units before; of those in a row of one text the first, and
- * its beginning: in a text of one letter a term is at every position.
+ * Keeps the candidates whose text has the term so many code units before; of those in a row of one text the
+ * first, and its beginning: in a text of one letter a term is at every position.
  *
  * @returns how many are left
  */

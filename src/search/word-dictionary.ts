@@ -1,9 +1,7 @@
 /**
- * The dictionary: numbers distinct words as they come, by open addressing over
- * typed arrays.
+ * The dictionary: numbers distinct words as they come, by open addressing over typed arrays.
  *
- * A map of strings holds no more than 2^24 words, and many millions of them
- * fill the engine's heap.
+ * A map of strings holds no more than 2^24 words, and many millions of them fill the engine's heap.
  */
 
 import { enlarge, Uint32Column } from "../store/bytes.ts";
@@ -14,8 +12,8 @@ import { PAD, type Texts } from "./texts.ts";
 const FIRST_SLOTS = 1 << 12;
 
 /**
- * Words by number, from 0. The hash takes a number that nobody can foresee, so
- * that nobody can make words that all fall into the same slots.
+ * Words by number, from 0. The hash takes a number that nobody can foresee, so that nobody can make words
+ * that all fall into the same slots.
  */
 export class WordDictionary {
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
@@ -42,7 +40,8 @@ export class WordDictionary {
   }
 
   /**
-   * The number of the word from one position of a text to another; the next one when it is seen for the first time.
+   * The number of the word from one position of a text to another; the next one when it is seen for the first
+   * time.
    *
    * @throws {LimitError} when there are too many words or code units
    */

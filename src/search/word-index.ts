@@ -15,9 +15,9 @@
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
 import { checkLimit, MOST_OCCURRENCES } from "../store/limits.ts";
 import { BitsetPool } from "./bitset.ts";
-import { createScratch, type Scratch, type WordPostings } from "./document-sets.ts";
+import { createScratch, type Renumbering, type Scratch, type WordPostings } from "./document-sets.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
-import { indexNgramDocuments, type NgramDocuments } from "./ngram-documents.ts";
+import { indexNgramDocuments, type NgramDocuments, renumberNgrams } from "./ngram-documents.ts";
 import { isWhiteSpace, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 import type { TrigramIndex } from "./trigrams.ts";
 import { WordDictionary } from "./word-dictionary.ts";
@@ -40,10 +40,9 @@ export interface DocumentWords {
 /*
  * Builds the word index.
  *
- * Every text is cut at white space, and each distinct word gets a number. The
- * occurrences, a word and a document each, come in order of documents; counting
- * them per word gives every posting list its range, and a second pass fills
- * them (a counting sort). Before that the words are renumbered in order.
+ * Every text is cut at white space, and each distinct word gets a number. The occurrences, a word and a
+ * document each, come in order of documents; counting them per word gives every posting list its range, and a
+ * second pass fills them (a counting sort). Before that the words are renumbered in order.
  */
 
 /** Takes documents in ascending order, then makes the index. */
@@ -138,9 +137,9 @@ export class WordIndexBuilder {
   }
 
   /**
-   * Puts the words in order of their code units and gives the occurrences their
-   * new numbers. Words with the same prefix then have their postings side by
-   * side: to gather documents from all over the postings took twice the time.
+   * Puts the words in order of their code units and gives the occurrences their new numbers. Words with the
+   * same prefix then have their postings side by side: to gather documents from all over the postings took
+   * twice the time.
    */
   #sortWords(): Texts {
     const found = this.#dictionary.finish();
@@ -152,6 +151,53 @@ export class WordIndexBuilder {
     }
     return reorderTexts(found, sorted);
   }
+}
+
+/*
+ * Gives documents other numbers, for worlds whose ranking alone has changed. Words and their trigrams stay.
+ * The words of a document move with it, and posting lists are filled from them in the new order.
+ */
+
+/** The words of documents that have other numbers. */
+export function renumberWords(
+  { trigrams, wordPostings, ngramDocuments, byDocument }: WordIndex,
+  numbers: Renumbering,
+): WordIndex {
+  const moved = moveDocuments(byDocument, numbers);
+  return {
+    trigrams,
+    wordPostings: { ...wordPostings, entries: fillPostings(moved, wordPostings) },
+    ngramDocuments: renumberNgrams(ngramDocuments, numbers),
+    byDocument: moved,
+  };
+}
+
+function moveDocuments({ starts, words }: DocumentWords, numbers: Renumbering): DocumentWords {
+  const movedStarts = sharedUint32(starts.length);
+  for (let before = 0; before < numbers.length; before++)
+    movedStarts[numbers[before]! + 1] = starts[before + 1]! - starts[before]!;
+  for (let document = 0; document < numbers.length; document++)
+    movedStarts[document + 1]! += movedStarts[document]!;
+  const moved = sharedUint32(words.length);
+  for (let before = 0; before < numbers.length; before++) {
+    let to = movedStarts[numbers[before]!]!;
+    for (let at = starts[before]!; at < starts[before + 1]!; at++) moved[to++] = words[at]!;
+  }
+  return { starts: movedStarts, words: moved };
+}
+
+/** Distributes the words of documents, in order of these, over the posting lists. */
+function fillPostings(byDocument: DocumentWords, { documents, starts }: WordPostings): Uint32Array {
+  const next = starts.slice();
+  const entries = sharedUint32(byDocument.words.length);
+  for (let document = 0; document < documents; document++) {
+    const end = byDocument.starts[document + 1]!;
+    for (let at = byDocument.starts[document]!; at < end; at++) {
+      const word = byDocument.words[at]!;
+      entries[next[word >>> 1]!++] = document * 2 + (word & 1);
+    }
+  }
+  return entries;
 }
 
 /** Words that can be searched. */

@@ -1,12 +1,12 @@
 /**
  * Search over names and descriptions of worlds.
  *
- * Their words are indexed by trigrams. Documents are numbered in order of the
- * all-time ranking, so document order is popularity order.
+ * Their words are indexed by trigrams. Documents are numbered in order of the all-time ranking, so document
+ * order is popularity order.
  *
- * A query is split into terms: the documents of a single one are found and
- * ranked at once, those of several are intersected first. What is short is done
- * without a pause and without the bitsets that long searches borrow.
+ * A query is split into terms: the documents of a single one are found and ranked at once, those of several
+ * are intersected first. What is short is done without a pause and without the bitsets that long searches
+ * borrow.
  */
 
 import type { PageOf } from "../store/generation.ts";
@@ -15,13 +15,18 @@ import { findAll, LONG, withoutContained } from "./conjunction.ts";
 import { AT_ONCE, countEntries, unite } from "./document-sets.ts";
 import { fold } from "./fold.ts";
 import { sizeOfRange } from "./locate.ts";
-import { type NameOrder, orderNames } from "./name-order.ts";
+import { type NameOrder, orderNames, renumber, renumberNames } from "./name-order.ts";
 import { type Asked, rank, rankList, rankWords } from "./rank.ts";
-import { renumber, renumberNames, renumberWords } from "./renumber.ts";
 import type { ResultSet } from "./result-set.ts";
 import { type FoundTerm, findTerm, gatherDocuments } from "./terms.ts";
 import { TextsBuilder, WHITE_SPACE } from "./texts.ts";
-import { type OpenWordIndex, openWords, type WordIndex, WordIndexBuilder } from "./word-index.ts";
+import {
+  type OpenWordIndex,
+  openWords,
+  renumberWords,
+  type WordIndex,
+  WordIndexBuilder,
+} from "./word-index.ts";
 import type { Work } from "./work.ts";
 
 /** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
@@ -60,7 +65,7 @@ export function indexWorlds(
 
 /** Puts indexed worlds in the order of another ranking of the same rows; takes a fraction of the time of indexing them. */
 export function rankWorldsAnew({ words, nameOrder }: WorldIndex, ranking: Uint32Array): WorldIndex {
-  const numbers = renumber(nameOrder.rows, ranking);
+  const numbers = renumber(nameOrder, ranking);
   return {
     words: renumberWords(words, numbers),
     nameOrder: renumberNames(nameOrder, numbers, ranking),

@@ -20,8 +20,8 @@ export const SIMILAR_SETTINGS = [
 /** Options of the library for similar search. */
 export interface SimilarOption {
   /**
-   * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background after every
-   * load. False when absent.
+   * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background
+   * after every load. False when absent.
    */
   readonly similar?: boolean;
 }

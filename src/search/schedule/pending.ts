@@ -1,8 +1,8 @@
 /**
  * A bound on the searches that wait: over all, and a half of that for one key.
  *
- * What is answered at once is never counted. A search counts from when it
- * first has to wait until it is answered, wherever it waits or runs meanwhile.
+ * What is answered at once is never counted. A search counts from when it first has to wait until it is
+ * answered, wherever it waits or runs meanwhile.
  */
 
 /** Gives back the place of a search that waited. To be called once. */
@@ -49,9 +49,8 @@ export function createPendingSearches(most: number): PendingSearches {
 }
 
 /**
- * The searches that wait in all threads, a cell each, in shared memory: 0 when
- * it is free, else the thread and the key. So what a thread held when it died
- * can be told and given back.
+ * The searches that wait in all threads, a cell each, in shared memory: 0 when it is free, else the thread
+ * and the key. So what a thread held when it died can be told and given back.
  */
 export type SharedPending = Int32Array<SharedArrayBuffer>;
 

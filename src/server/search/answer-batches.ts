@@ -81,8 +81,8 @@ export function answerBatches({
 }
 
 /**
- * Answers what it is asked in a thread that searches for others: in slices that are fair between keys, and sleeping
- * between them.
+ * Answers what it is asked in a thread that searches for others: in slices that are fair between keys, and
+ * sleeping between them.
  *
  * @param send gives answers to whoever asked
  * @returns what takes a batch

@@ -1,17 +1,15 @@
 /**
  * Inline search: on the thread that serves.
  *
- * Most searches take less time than it takes to ask another thread for them, so
- * they are done inline, over the shared index. Those that turn out to take
- * longer are offloaded to the search thread. Lookups come first: of each turn of
- * the event loop searches get a time slice, and those that are left wait for the
- * next turn, in a fair queue. So many may wait, inline and offloaded together.
+ * Most searches take less time than it takes to ask another thread for them, so they are done inline, over
+ * the shared index. Those that turn out to take longer are offloaded to the search thread. Lookups come
+ * first: of each turn of the event loop searches get a time slice, and those that are left wait for the next
+ * turn, in a fair queue. So many may wait, inline and offloaded together.
  */
 
 import { setImmediate } from "node:timers";
 import type { FindResults, UncachedSearch } from "../../search/cache.ts";
 import { PartialResults, RETAINED, type ResultSet } from "../../search/result-set.ts";
-import { FairQueue } from "../../search/schedule/fair-queue.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Searches } from "../../search/search.ts";
@@ -49,8 +47,8 @@ export type AskForPage = (
 const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
 
 /**
- * Makes a search that offloads everything. A generation that was replaced has
- * nobody to ask; what is left to be searched in it is done here, in slices.
+ * Makes a search that offloads everything. A generation that was replaced has nobody to ask; what is left to
+ * be searched in it is done here, in slices.
  */
 export function createOffloadedSearch(searches: Searches, ask: AskForPage): UncachedSearch {
   const scheduler = new Scheduler<ResultSet>();
@@ -157,5 +155,35 @@ function runShort<Result>(work: Work<Result>, began: number): Result | undefined
       work.return(undefined as never);
       return undefined;
     }
+  }
+}
+
+/** A fair queue: round robin over keys, first in first out within a key. */
+export class FairQueue<Item> {
+  /** In order of turns; none of them is empty. */
+  readonly #queues = new Map<number, Item[]>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(key: number, item: Item): void {
+    this.#length++;
+    const queue = this.#queues.get(key);
+    if (queue === undefined) this.#queues.set(key, [item]);
+    else queue.push(item);
+  }
+
+  /** Takes the next one; its key then comes behind all others. */
+  shift(): Item | undefined {
+    for (const [key, queue] of this.#queues) {
+      const item = queue.shift()!;
+      this.#length--;
+      this.#queues.delete(key);
+      if (queue.length > 0) this.#queues.set(key, queue);
+      return item;
+    }
+    return undefined;
   }
 }

@@ -1,10 +1,9 @@
 /**
  * Searches that were asked of another thread and are not answered yet.
  *
- * Questions go out in batches, what one turn of the event loop brings together:
- * a message a search takes two threads as long as an average search. So do the
- * numbers of those whose callers are gone, which is looked at by a timer: a
- * listener for each would cost every request, also those that never wait.
+ * Questions go out in batches, what one turn of the event loop brings together: a message a search takes two
+ * threads as long as an average search. So do the numbers of those whose callers are gone, which is looked at
+ * by a timer: a listener for each would cost every request, also those that never wait.
  */
 
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";

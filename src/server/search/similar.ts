@@ -26,8 +26,8 @@ export type AskSimilar = (
 ) => Promise<Found | Busy | undefined>;
 
 /**
- * Bounds searches that wait, as any others. What is always asked of another thread, or done in slices, waits until it
- * is answered.
+ * Bounds searches that wait, as any others. What is always asked of another thread, or done in slices, waits
+ * until it is answered.
  *
  * @param count told of each search that is answered as one for similar names
  */
