@@ -24,15 +24,6 @@ export function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** Sets the bits of numbers from one up to another. */
-export function addRange(bits: Uint32Array, from: number, to: number): void {
-  const first = Math.min((from + 31) & ~31, to);
-  const last = Math.max(to & ~31, first);
-  for (let at = from; at < first; at++) bits[at >>> 5]! |= 1 << at;
-  bits.fill(0xffff_ffff, first >>> 5, last >>> 5);
-  for (let at = last; at < to; at++) bits[at >>> 5]! |= 1 << at;
-}
-
 /*
  * Sorting entries, number * 2 + flag, that are few among many.
  *

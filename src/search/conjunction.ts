@@ -3,8 +3,7 @@
  *
  * Candidates are intersected in order of what they cost, which a sample of their words' postings estimates,
  * and only as long as a document is left. Frequent terms that overlap, such as chunks of one address, are
- * merged to the text that they are chunks of: documents with that text need no other test. Where few
- * documents are left, these are asked for their own words instead.
+ * merged to the text that they are chunks of: documents with that text need no other test.
  */
 
 import type { BitsetLoan } from "./bitset.ts";
@@ -14,18 +13,17 @@ import {
   type DocumentBitset,
   type DocumentSet,
   LIST_WORK,
-  listOfBits,
   MOST_UNSETTLED,
-  mostListed,
   NO_DOCUMENTS,
   type SetOrWords,
   sizeOf,
+  takePair,
   unite,
 } from "./document-sets.ts";
 import { addSet, intersect, isBits, splitBits } from "./intersect.ts";
 import { locate, sizeOfRange } from "./locate.ts";
 import { listPostings } from "./posting-reader.ts";
-import { DOCUMENT_WORK, type FoundTerm, findTerm, gatherDocuments, keepWithTerm, wordsAt } from "./terms.ts";
+import { type FoundTerm, findTerm, gatherDocuments, wordsAt } from "./terms.ts";
 import { textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import type { Work } from "./work.ts";
@@ -116,8 +114,10 @@ export function* findAll(
   for (let left = others; left.length > 0; ) {
     if (isSet(set) && sizeOf(set) === 0) break;
     const { text, parts } = mergeFrequent(index, left, frequent);
-    if (isBits(set) && parts.length > 1 && !isFewFor(set.size, left[0]!)) {
-      set = yield* narrowByMerged(index, set, text, parts, loan);
+    if (parts.length > 1) {
+      const documents = isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
+      const bits = isBits(documents) ? documents : addSet(takePair(loan), documents, loan);
+      set = yield* narrowByMerged(index, bits, text, parts, loan);
       left = left.filter((one) => !parts.includes(one));
     } else {
       set = yield* narrow(index, set, left[0]!, loan);
@@ -165,11 +165,6 @@ function* narrowByMerged(
   return addSet(whole, others, loan);
 }
 
-/** Whether so few documents are left that they are asked for their own words. */
-function isFewFor(documents: number, { found, work }: Candidate): boolean {
-  return !isSet(found) && documents * DOCUMENT_WORK < work;
-}
-
 /** The documents of a set that also hold another term. */
 function* narrow(
   index: OpenWordIndex,
@@ -177,16 +172,9 @@ function* narrow(
   other: Candidate,
   loan: BitsetLoan,
 ): Work<DocumentSet> {
-  let set = before;
-  const size = isWords(set) ? countEntries(index.wordPostings, set) : sizeOf(set);
-  if (isFewFor(size, other)) {
-    if (isWords(set)) set = yield* unite(index.wordPostings, set, index, loan);
-    if (set.kind === "bits" && size <= mostListed(index.wordPostings.documents)) set = listOfBits(set, loan);
-    if (set.kind === "list") return yield* keepWithTerm(index, set, other.term, other.found);
-  }
   const more = settled(other) ?? (yield* settle(index, other, loan));
-  const kept = intersect(set, more, index.wordPostings, index, loan);
-  giveBack(set, kept, loan);
+  const kept = intersect(before, more, index.wordPostings, index, loan);
+  giveBack(before, kept, loan);
   giveBack(more, kept, loan);
   return kept;
 }

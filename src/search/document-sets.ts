@@ -5,7 +5,7 @@
  * than to set as many bits and walk over all of them.
  */
 
-import { type BitsetLoan, BitsetPool, bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
+import { type BitsetLoan, BitsetPool, bitWords, countBits, EntrySorter } from "./bitset.ts";
 import { STEP, type Work } from "./work.ts";
 
 /** Entries, document * 2 + flag, ascending, no document twice. */
@@ -194,7 +194,7 @@ export function* unite(
 }
 
 /** So many documents are kept as a list; never more than can be gone through without a pause. */
-export function mostListed(documents: number): number {
+function mostListed(documents: number): number {
   return Math.min(documents * SPARSE + 16, AT_ONCE);
 }
 
@@ -222,22 +222,6 @@ export function uniteFew(
 /** Two empty sets. */
 export function takePair(loan: BitsetLoan): BitPair {
   return { any: loan.take(), inName: loan.take() };
-}
-
-/** A set of few as a list; the bits are given back. */
-export function listOfBits({ any, inName, size }: DocumentBitset, loan: BitsetLoan): ListSet {
-  const entries = new Uint32Array(size);
-  let to = 0;
-  for (let at = 0; at < any.length; at++) {
-    const flags = inName[at]!;
-    for (let word = any[at]!; word !== 0; word &= word - 1) {
-      const bit = lowestBit(word);
-      entries[to++] = (at * 32 + bit) * 2 + ((flags >>> bit) & 1);
-    }
-  }
-  loan.give(any);
-  loan.give(inName);
-  return { kind: "list", entries };
 }
 
 /** Sets the bits of neighbouring entries, with pauses. */

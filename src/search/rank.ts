@@ -23,14 +23,13 @@ import {
   BitsetResults,
   NO_RESULTS,
   ownBytes,
-  PartialResults,
   type RankClass,
   type ResultSet,
   retainPage,
   TopResults,
   toRows,
 } from "./result-set.ts";
-import { MOST_TOP, topOfCounter, topOfList, topOfLongList } from "./top-documents.ts";
+import { topOfCounter, topOfList } from "./top-documents.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
 
@@ -55,31 +54,15 @@ export function* rank(
   loan: BitsetLoan,
 ): Work<ResultSet> {
   if (found.kind === "bits") return yield* rankBits(found, nameOrder, asked, loan);
-  const { entries } = found;
-  return entries.length > AT_ONCE
-    ? yield* rankLongList(entries, nameOrder, asked, loan)
-    : rankList(entries, nameOrder, asked.term);
+  if (found.entries.length <= AT_ONCE) return rankList(found.entries, nameOrder, asked.term);
+  const pair = takePair(loan);
+  yield* addEntries(found.entries, pair);
+  return yield* rankBits(documentBitsetOf(pair), nameOrder, asked, loan);
 }
 
 /** Ranks documents of a short list; without a pause. */
 export function rankList(entries: Uint32Array, nameOrder: NameOrder, term: string): ResultSet {
   return entries.length === 0 ? NO_RESULTS : new LazyResults(entries, nameOrder, term);
-}
-
-function* rankLongList(
-  entries: Uint32Array,
-  nameOrder: NameOrder,
-  asked: Asked,
-  loan: BitsetLoan,
-): Work<ResultSet> {
-  const { term, page } = asked;
-  if (page !== undefined && page.offset + page.limit <= MOST_TOP) {
-    const top = yield* topOfLongList(entries, MOST_TOP, nameOrder, term);
-    return new PartialResults({ total: entries.length, rows: toRows(top, nameOrder.rows) }, 0);
-  }
-  const pair = takePair(loan);
-  yield* addEntries(entries, pair);
-  return yield* rankBits(documentBitsetOf(pair), nameOrder, asked, loan);
 }
 
 /** Worlds in a list, of which each page is ranked when it is asked for, without a pause. */

@@ -12,10 +12,9 @@ import { lowestBit } from "./bitset.ts";
 import type { DocumentCounter } from "./document-sets.ts";
 import { findNameRange, type NameOrder, type NameRange } from "./name-order.ts";
 import { TopK } from "./top-k.ts";
-import { STEP, type Work } from "./work.ts";
 
 /** The largest k; the largest first page of a client has fewer. */
-export const MOST_TOP = 64;
+const MOST_TOP = 64;
 
 /** How a document matches. */
 type Class = typeof BEGINNING | typeof IN_NAME | typeof IN_DESCRIPTION;
@@ -32,30 +31,6 @@ export function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder,
   else if (top.hasBeginning) top.takeEntries(entries, BEGINNING);
   top.takeEntries(entries, IN_NAME);
   top.takeEntries(entries, IN_DESCRIPTION);
-  return top.documents;
-}
-
-/** The top-k of a list of any length. @param k no more than there are, nor than {@link MOST_TOP} */
-export function* topOfLongList(
-  entries: Uint32Array,
-  k: number,
-  nameOrder: NameOrder,
-  term: string,
-): Work<Rows> {
-  const top = new TopDocuments(k, nameOrder, term);
-  const { equalEnd, end } = top.range;
-  const smallest = new TopK(top.room);
-  for (let from = equalEnd; from < end && top.room > 0; from += STEP) {
-    addSmallest(nameOrder, from, Math.min(from + STEP, end), smallest);
-    yield;
-  }
-  top.takeSmallest(smallest);
-  for (const rankClass of [IN_NAME, IN_DESCRIPTION] as const) {
-    for (let at = 0; at < entries.length && top.room > 0; at += STEP) {
-      top.takeEntries(entries.subarray(at, at + STEP), rankClass);
-      yield;
-    }
-  }
   return top.documents;
 }
 
@@ -114,13 +89,12 @@ class TopDocuments {
   /** Takes the first documents whose names begin with the term and are longer. */
   takeBeginning(): void {
     if (this.room === 0 || !this.hasBeginning) return;
+    const { byName } = this.#nameOrder;
     const smallest = new TopK(this.room);
-    addSmallest(this.#nameOrder, this.range.equalEnd, this.range.end, smallest);
-    this.takeSmallest(smallest);
-  }
-
-  takeSmallest({ numbers }: TopK): void {
-    for (let at = 0; at < numbers.length && this.room > 0; at++) this.take(numbers[at]!);
+    for (let at = this.range.equalEnd; at < this.range.end; at++) {
+      if (byName[at]! < smallest.limit) smallest.add(byName[at]!);
+    }
+    for (const document of smallest.numbers) this.take(document);
   }
 
   /** Takes the documents of a class. */
@@ -146,8 +120,4 @@ class TopDocuments {
     const rank = this.#nameOrder.ranks[document]!;
     return rank >= from && rank < end;
   }
-}
-
-function addSmallest({ byName }: NameOrder, from: number, to: number, smallest: TopK): void {
-  for (let at = from; at < to; at++) if (byName[at]! < smallest.limit) smallest.add(byName[at]!);
 }

@@ -7,14 +7,12 @@
  *
  *   term → postings of trigrams → words → postings of words → documents
  *
- * The documents of most terms of up to three code units are kept beforehand.
- * For terms that nearly all words hold there is the other direction, too: from
- * a document to its words.
+ * The documents of most terms of up to three code units are kept beforehand. The other direction, from a document to
+ * its words, serves to put documents in another order.
  */
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
 import { checkLimit, MOST_OCCURRENCES } from "../store/limits.ts";
-import { BitsetPool } from "./bitset.ts";
 import { createScratch, type Renumbering, type Scratch, type WordPostings } from "./document-sets.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
 import { indexNgramDocuments, type NgramDocuments, renumberNgrams } from "./ngram-documents.ts";
@@ -201,19 +199,9 @@ function fillPostings(byDocument: DocumentWords, { documents, starts }: WordPost
 }
 
 /** Words that can be searched. */
-export interface OpenWordIndex extends WordIndex, Scratch {
-  /** Bitsets of words. */
-  readonly wordPool: BitsetPool;
-}
+export interface OpenWordIndex extends WordIndex, Scratch {}
 
 /** Makes words searchable on the calling thread. */
-export function openWords({ trigrams, wordPostings, ngramDocuments, byDocument }: WordIndex): OpenWordIndex {
-  return {
-    ...createScratch(wordPostings.documents),
-    trigrams,
-    wordPostings,
-    ngramDocuments,
-    byDocument,
-    wordPool: new BitsetPool(trigrams.texts.count),
-  };
+export function openWords(words: WordIndex): OpenWordIndex {
+  return { ...createScratch(words.wordPostings.documents), ...words };
 }
