@@ -27,10 +27,9 @@ interface Keys {
 }
 
 /**
- * Lists the postings of all bigrams in order. Each is marked as repeated, since to know which are takes
- * another number by bigram.
- *
- * @param atOnce keys of so many positions are in memory at a time, and of those of one code unit
+ * Lists the postings of all bigrams in order, each marked as repeated: to know takes another number by
+ * bigram.
+ * @param atOnce keys of so many positions are in memory at a time
  */
 export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {
   const firsts = countUnits(texts);

@@ -25,10 +25,9 @@ export function lowestBit(word: number): number {
 }
 
 /*
- * Sorting entries, number * 2 + flag, that are few among many.
- *
- * Each sets a bit, and another for the 32-bit word that holds it, so that only words with bits are walked
- * over. It takes a fifteenth of the time of a sort for 500 of a million.
+ * Sorting entries, number * 2 + flag, that are few among many: each sets a bit, and another for the 32-bit
+ * word that holds it, so that only words with bits are walked over. It takes a fifteenth of the time of a
+ * sort for 500 of a million.
  */
 
 /** Sorts entries and merges equal numbers: one that comes with and without the flag has it. */
@@ -85,11 +84,9 @@ export class EntrySorter {
 }
 
 /*
- * Bitsets that are used again.
- *
- * A quarter of a megabyte of garbage a search makes a thread collect garbage several times a second. So a
- * search borrows its bitsets from a pool and gives them back at its end, however it ends; those of a
- * generator that is dropped are lost to the pool and collected with it.
+ * Bitsets that are used again. A quarter of a megabyte of garbage a search makes a thread collect garbage
+ * several times a second. So a search borrows its bitsets from a pool and gives them back at its end; a
+ * generator that is dropped loses its own, which are collected with it.
  */
 
 /** So many spare bitsets are kept: what several searches that take turns need. */

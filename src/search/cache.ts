@@ -77,10 +77,7 @@ class CachedSearches {
   readonly #keepsResults: boolean;
   readonly #pending: PendingSearches;
   readonly #count: CountSearch | undefined;
-  /**
-   * Callers of one key that ask the same wait for the same answer. Those of another key do not: it would wait
-   * in the queue of the first.
-   */
+  /** By key and search. Callers of another key do not join: they would wait in the queue of the first. */
   readonly #underWay = new Map<string, UnderWay>();
   hits = 0;
   joined = 0;
@@ -157,12 +154,8 @@ class CachedSearches {
 }
 
 /**
- * Puts a cache in front of both searches: paging a query again mostly costs a slice.
- *
- * @param maxBytes memory for results; 0 keeps none
- * @param pending bounds those that wait for searches of others
- * @param count told of each search
- * @internal
+ * @internal Puts a cache in front of both searches: to page a query again mostly costs a slice.
+ * @param maxBytes 0 keeps none
  */
 export function withCache(
   search: UncachedSearch,

@@ -89,8 +89,6 @@ export function withoutContained(terms: readonly string[]): readonly string[] {
 
 /**
  * Finds the documents that contain every one of several terms.
- *
- * @param loan what bitsets are taken from
  * @param frequent terms of more postings are merged
  */
 export function* findAll(
@@ -197,11 +195,8 @@ function overlapOf(text: string, next: string): number {
 }
 
 /**
- * Merges the first of some terms with others.
- *
+ * The first text, merged with all that overlap it while a longer one is worth it.
  * @param texts none within another
- * @param isWorthIt says whether a longer text is taken
- * @returns the first text, or one that contains it and more of them
  */
 export function mergeTerms(texts: readonly string[], isWorthIt: (longer: string) => boolean): string {
   let merged = texts[0]!;

@@ -154,10 +154,8 @@ export function createScratch(documents: number): Scratch {
 }
 
 /*
- * Uniting posting lists into a set of documents.
- *
- * Few postings are sorted into a list, without a pause. Many set bits of a bitset, which is walked over once,
- * and pause every so many postings.
+ * Uniting posting lists: few postings are sorted into a list, without a pause; many set bits of a bitset,
+ * with pauses.
  */
 
 /** A list is taken below this share of all documents. */
@@ -169,12 +167,7 @@ export const MOST_UNSETTLED = 32_768;
 /** So many entries are united, or picked from, without a pause. */
 export const AT_ONCE = 16_384;
 
-/**
- * The union of the posting lists of some words, which together may hold a document many times.
- *
- * @param sorter is empty, and used without a pause
- * @param loan what sets of bits are taken from
- */
+/** The union of the posting lists of some words. @param sorter is empty, and used without a pause */
 export function* unite(
   all: WordPostings,
   words: ArrayLike<number>,
@@ -198,12 +191,7 @@ function mostListed(documents: number): number {
   return Math.min(documents * SPARSE + 16, AT_ONCE);
 }
 
-/**
- * The same for words of few postings: without a pause.
- *
- * @param total how many entries they have
- * @param sorter as of {@link unite}
- */
+/** The same for words of few postings, without a pause. @param total how many entries they have */
 export function uniteFew(
   { starts, entries }: WordPostings,
   words: ArrayLike<number>,

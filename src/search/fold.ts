@@ -37,8 +37,8 @@ function foldWhole(text: string): string {
 }
 
 /*
- * Most characters are folded alike whatever stands around them: what they decompose to begins with a
- * character that nothing before it combines with or is put in order with. A text of nothing else needs no
+ * Most characters are folded alike whatever stands around them: their decompositions begin with a character
+ * that nothing before it combines with or is put in order with. A text of nothing else needs no
  * normalization.
  */
 
@@ -113,10 +113,7 @@ const MARK = /^[\p{M}\uff9e\uff9f\u{16d67}-\u{16d6a}]/u;
 const FIRST_MARK = 0x300;
 
 /**
- * The parts of a text that are folded one by one: mostly one, the whole text.
- *
- * Engines put combining marks in order by insertion, which takes time in the square of their number, so a
- * text is cut within sequences of too many.
+ * The parts of a text that are folded one by one, mostly one: it is cut within sequences of too many marks.
  */
 export function foldingParts(text: string): string[] {
   const parts: string[] = [];
@@ -194,9 +191,8 @@ function endsOfMarks(text: string, start: number): number[] {
 export const MAX_QUERY_UNITS = 256;
 
 /**
- * The text a query really asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does
+ * The text that a query asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does
  * in UTF-8.
- *
  * @returns "" when there is nothing to search for
  */
 export function readTerm(query: string): string {

@@ -78,10 +78,8 @@ function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
 }
 
 /**
- * Indexes texts by their trigrams.
- *
- * @param mostTrigrams where there are more distinct ones, texts are indexed by their bigrams
- * @throws {LimitError} when there are more texts than postings can tell apart
+ * Indexes texts by their trigrams, or by their bigrams where there are more distinct trigrams.
+ * @throws {LimitError} when there are too many texts
  */
 export function indexTrigrams(
   texts: Texts,
@@ -134,11 +132,8 @@ class TrigramNumbers {
 }
 
 /**
- * The number of the trigram that begins at each position; at a pad that of the trigram of pads alone, which
- * is the first.
- *
- * @param most distinct trigrams
- * @returns undefined when there are more
+ * The number of the trigram at each position, at a pad that of pads alone, the first; undefined when there
+ * are too many.
  */
 function numberTrigrams(
   { count, units, starts }: Texts,
@@ -174,8 +169,8 @@ function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
  *
  * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code
  * units on, by the one three on, and by their own. Each pass is a counting sort that keeps equal ones in
- * order, so postings behind which the same follows stay in order of texts. What a pass needs of a posting is
- * carried along with it: to look it up would be a random access to memory for each.
+ * order. A posting carries along the numbers that later passes need: to look them up would be a random access
+ * to memory for each.
  */
 
 /** Posting lists are in order of so many code units. */
@@ -192,9 +187,7 @@ interface Offsets {
 }
 
 /**
- * Sorts the postings of some texts.
- *
- * @param trigrams the number, in order, of the trigram at each position; overwritten
+ * @param trigrams the number of the trigram at each position; overwritten
  * @param padded the trigram of pads alone
  */
 function sortPostings(

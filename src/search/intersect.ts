@@ -23,10 +23,8 @@ import {
 
 /**
  * Documents that are in both; the flag stays where both have it.
- *
- * @param less what holds less
  * @param more words, in both, must have so few postings that there is no need to pause
- * @param loan what bitsets are taken from; one of its own that is given is written to
+ * @param loan a bitset of it that is given is written to
  */
 export function intersect(
   less: SetOrWords,
@@ -128,9 +126,8 @@ function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): Docume
 }
 
 /**
- * Takes the documents of one set out of another. One stays if it lacks the flag in the set that is taken out,
- * and has it in the other.
- *
+ * Takes the documents of a set out of another. One stays if it lacks the flag in `taken`, and has it in
+ * `set`.
  * @param taken is left with the documents of both, and must be of the loan
  */
 export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {

@@ -28,10 +28,7 @@ const MOST_SUBSTRINGS = 12;
 /** So few candidates are verified sooner than their order is made use of. */
 const FEW = 16;
 
-/**
- * Of a range of postings of the first two trigrams of a term, those that go on with its code units up to a
- * position, where the order of lists may end.
- */
+/** The part of a range of postings whose texts go on with the code units of a term up to a position. */
 function narrowByText(trigrams: TrigramIndex, [from, to]: Range, term: string, end: number): Range {
   const low = endWhere(from, to, (at) => compareAt(trigrams, at, term, end) < 0);
   // Most terms are rare, so the end is near.
@@ -54,8 +51,8 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
 }
 
 /**
- * Of the postings of a term those whose text can end with it: exactly those as far as the lists are in order,
- * and all of them beyond.
+ * The postings of a term whose text can end with it: exactly these as far as the lists are in order, all of
+ * them beyond.
  */
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
@@ -119,10 +116,8 @@ export function postingsOfPart(trigrams: TrigramIndex, term: string, offset: num
 }
 
 /*
- * Ranges of postings by up to six code units.
- *
- * A trigram is found by its hash, and a prefix of trigrams by halving in their order. By posting the number
- * of the trigram that follows is known, and these numbers ascend in each list: halving there finds the next
+ * Ranges of postings by up to six code units. A trigram is found by its hash, a prefix of trigrams by halving
+ * in their order. The numbers of the trigrams that follow ascend in each list: halving there finds the next
  * three code units.
  */
 
@@ -137,8 +132,7 @@ export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint3
 }
 
 /**
- * Whether there can be a text that contains a term of a trigram and more. Most terms that are nowhere have a
- * trigram that is nowhere, and most of those are told by one bit, without reading the hash table.
+ * Whether a text can contain a term of a trigram or more. One bit tells it of most terms that are nowhere.
  */
 export function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   const mask = bits.length * 32 - 1;

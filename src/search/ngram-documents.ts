@@ -66,11 +66,9 @@ function keyOf(ngram: string): number {
 }
 
 /*
- * Collects the documents of short n-grams.
- *
- * The work that each n-gram would be to a query decides: the postings of all words that hold it. Much of it
- * makes a bitset, some a list, little nothing. Where the texts are so long that all of these would take more
- * memory than a number of documents warrants, those that are the most work are kept.
+ * Collects the documents of short n-grams. The work of an n-gram to a query decides: the postings of all
+ * words that hold it. Much of it makes a bitset, some a list, little nothing. Where long texts would take
+ * more memory for these than their number of documents warrants, the n-grams of the most work are kept.
  */
 
 /** An n-gram is dense when to unite its words' documents would take at least this share of the work of passing over every document. */
@@ -143,8 +141,6 @@ function chooseNgrams(
 
 /**
  * Collects the documents of all n-grams that are worth it.
- *
- * @param trigrams of the words whose documents are given
  * @param least so much work it takes at least to find them in a search
  * @param mostBytes memory for the documents; about so many
  */

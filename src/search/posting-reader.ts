@@ -28,8 +28,8 @@ const BLOCK = 4096;
 const UNITS_A_STEP = 8;
 
 /**
- * Reads the postings of a term; see `listPostings` for what they tell. They come in order of their list. Of a
- * text that has a longer term at very many positions some are left out, never its beginning.
+ * Reads the postings of a term in order of their list; see `listPostings` for their meaning. Where a text has
+ * a longer term at very many positions some are left out, never its beginning.
  */
 export class PostingReader {
   readonly #trigrams: TrigramIndex;
@@ -50,9 +50,8 @@ export class PostingReader {
   }
 
   /**
-   * Reads on; takes no longer than work should between two yields.
-   *
-   * @returns some postings, maybe none, which the next call may overwrite; undefined behind the last
+   * Reads some postings, maybe none, which the next call may overwrite; undefined after the last. Needs no
+   * pause.
    */
   next(): Uint32Array | undefined {
     const { range, isExact } = this.#located;
@@ -69,9 +68,8 @@ export class PostingReader {
   }
 
   /**
-   * Passes over many postings whose texts, and all between these, contain the term, if such come next; the
-   * texts must be in order of their code units.
-   *
+   * Passes over many postings whose texts, and all between these, contain the term; the texts must be in
+   * order.
    * @returns the range of texts; undefined when {@link next} is to read on
    */
   nextShared(): Range | undefined {
@@ -126,13 +124,10 @@ function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: 
 }
 
 /**
- * All postings of a term, in no order that matters; a text may contain it
- * several times, but its beginning comes only once.
- *
- * @param located where the term may be; so few postings that they can be listed
- * @param term folded, not empty
- * @returns not to be changed: mostly a range of the index. What is not, tells of a
- *   posting that is no beginning only the text and whether it is repeated
+ * All postings of a term, in any order; a text may contain it several times, but its beginning comes only
+ * once. Not to be changed: mostly a range of the index. A posting outside of the index that is no beginning
+ * tells only the text and whether it is repeated.
+ * @param located so few postings that they can be listed
  */
 export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
   const postings = postingsIn(trigrams, located.range);
@@ -178,22 +173,18 @@ function* verify(
 }
 
 /*
- * Postings of a term in texts that share a prefix, such as addresses of one site.
- *
- * Where texts are in order, those with the same prefix are neighbours. If the first and the last of some have
- * a term in the prefix that they share, all of them have it, and there is no need to go through their
- * postings one by one. The last is found by galloping search.
+ * Postings of a term in texts that share a prefix, such as addresses of one site. Where texts are in order,
+ * these are neighbours. If the first and the last of some have the term in the prefix that they share, all
+ * between have it, too.
  */
 
 /** It does not pay for fewer. */
 const LEAST = 256;
 
 /**
- * Where postings of a term end whose texts, and all between these, contain the term.
- *
- * @param trigrams of texts that are in order of their code units
- * @param from index of the first posting; its text may begin in a way of its own
- * @returns index of the first posting behind them, or `from`
+ * The index after the last posting whose text, and all texts from that of `from` on, contain the term; `from`
+ * if there are few.
+ * @param trigrams of texts in order of their code units
  */
 export function endOfSharedPrefix(
   trigrams: TrigramIndex,
@@ -210,12 +201,9 @@ export function endOfSharedPrefix(
 }
 
 /**
- * How many code units texts have to share with that of a posting: the term, and what the list is in order of,
- * behind which it is in order of texts.
- *
- * @param offset from the beginning of the term to the posting
- * @param number index of a posting in the first chunk of a text
- * @returns 0 when the term is not there
+ * How many code units texts have to share with that of a posting in a first chunk: the term, and the depth of
+ * the list, after which it is in order of texts; 0 when the term is not there.
+ * @param offset from the term to the posting
  */
 function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, term: string): number {
   const { texts, postings, depth } = trigrams;
@@ -230,9 +218,9 @@ function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, t
 }
 
 /**
- * Whether two postings are in first chunks, as far from the beginnings of their texts, and there are no more
- * texts than postings between them: each of those contains the term. Mostly that is not so, and texts need
- * not be read.
+ * Whether two postings are in first chunks, as far from the beginnings of their texts, with no more texts
+ * than postings between them, so that each of these contains the term. Mostly not, and texts need not be
+ * read.
  */
 function areClose({ texts, postings }: TrigramIndex, one: number, other: number): boolean {
   const a = postings[one]!;

@@ -42,10 +42,8 @@ export interface Asked {
 }
 
 /**
- * Ranks documents by how they match. Among equals they stay in document order.
- *
+ * Ranks documents; among equals they stay in document order.
  * @param found among them all whose names begin with the term
- * @param loan what bitsets are taken from, and what those of `found` may be of
  */
 export function* rank(
   found: DocumentSet,
@@ -100,12 +98,7 @@ class LazyResults implements ResultSet {
 /** Fewer postings take less time to sort than to count in a bitset, which is walked over whole. */
 const FEW = 512;
 
-/**
- * Ranks the documents of words as {@link rank} does.
- *
- * @param words so few, and of so few postings, that there is no need to pause
- * @param entries how many postings
- */
+/** The same for the documents of words with so few postings (`entries`) that there is no need to pause. */
 export function rankWords(
   index: OpenWordIndex,
   words: Uint32Array,

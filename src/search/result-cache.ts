@@ -40,11 +40,7 @@ const TEXT_BYTES = 8192;
 
 const FIRST_RESULT: PageOf = { limit: 1, offset: 0 };
 
-/**
- * Makes a cache for results.
- *
- * @param maxBytes memory for them; 0 keeps none
- */
+/** Makes a cache for results. @param maxBytes memory for them; 0 keeps none */
 export function createResultCache(maxBytes: number): ResultCache {
   const cache = new LRUCache<string, Entry>({
     // The cache takes no bound of 0; with 1 byte nothing fits.
@@ -59,8 +55,8 @@ export function createResultCache(maxBytes: number): ResultCache {
   }
 
   /**
-   * A page of a kept result. One that is asked for again, with no other of the result between, is kept as
-   * JSON: to put it together takes a sixth of the time of its reply.
+   * A page of a kept result. One that is asked for again, with no other between, is kept as JSON: to put it
+   * together takes a sixth of the time of its reply.
    */
   function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
     const { results, kept } = entry;

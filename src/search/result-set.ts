@@ -27,9 +27,8 @@ export const RETAINED = 1024;
 const LEAST_RETAINED = 64;
 
 /**
- * Of many results in bitsets only what most are asked for, so that the bitsets can be used again; all of them
- * when a page from behind that is asked for.
- *
+ * Retains the first of many results, so that their bitsets can be used again; all when a later page is asked
+ * for.
  * @param keep is called when the bitsets go with the results
  */
 export function retainPage(results: BitsetResults, page: PageOf | undefined, keep: () => void): ResultSet {
@@ -96,8 +95,7 @@ export class TopResults implements ResultSet {
   readonly bytes: number;
 
   /**
-   * @param top numbers of the best, in order
-   * @param listBytes memory of the list, which counts from the beginning, and of what it is made from
+   * @param listBytes memory of the list, which counts from the beginning, and of its sources
    * @param rowOf the row of each number; the number itself where there is none
    */
   constructor(total: number, top: Rows, listBytes: number, list: () => ResultSet, rowOf?: Uint32Array) {
@@ -137,10 +135,7 @@ export class BitsetResults implements ResultSet {
   readonly #rowOf: Uint32Array | undefined;
   readonly total: number;
 
-  /**
-   * @param first numbers of the best results, in order
-   * @param rowOf the row of each number; the number itself where there is none
-   */
+  /** @param first numbers of the best results, in order @param rowOf as of {@link TopResults} */
   constructor(first: Uint32Array, classes: readonly RankClass[], rowOf?: Uint32Array) {
     this.#first = first;
     this.#classes = classes;

@@ -49,9 +49,7 @@ function countEntriesIn(trigrams: TrigramIndex, { starts }: WordPostings, from: 
 }
 
 /**
- * The n-grams of so many code units, up to three, that are worth it.
- *
- * @param isWorth judges a range of postings; a part of one that is not is not either
+ * The n-grams of so many code units, up to three, that are worth it, which no part of a range is that is not.
  */
 export function* shortNgrams(
   weighed: WeighedTrigrams,

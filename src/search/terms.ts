@@ -43,10 +43,7 @@ export function findKnown({ ngramDocuments }: OpenWordIndex, term: string): Docu
 export type FoundTerm = SetOrWords | Located;
 
 /**
- * Finds every document that contains a term: as a set, as the words whose documents they are, or as postings
- * to be read.
- *
- * @param term folded, not empty, without white space
+ * Finds the documents that contain a term: as a set, as words, or as postings to be read.
  * @param most up to so many postings words are listed
  */
 export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): Work<FoundTerm> {
@@ -61,11 +58,9 @@ export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): W
 }
 
 /*
- * The documents, or the words, of a term of any number of postings.
- *
- * Postings are read block by block, straight into bitsets, so that a search takes a few bitsets whatever it
- * is asked. Words that share a prefix with the term in it are neighbours, and so are their posting lists:
- * these are added as one range.
+ * The documents of a term of any number of postings. These are read block by block, straight into bitsets, so
+ * that a search takes a few bitsets in any case. Words that share a prefix with the term in it are
+ * neighbours, and so are their posting lists: these are added as one range.
  */
 
 /** The documents that contain a term, in a bitset. */
@@ -101,8 +96,7 @@ export function* gatherDocuments(
 
 /**
  * Sets the bits of the documents of the words of some postings, without a pause.
- *
- * @returns the index of the posting at which to go on after one, whose word may be in very many documents
+ * @returns the index of the posting at which to go on; the next word may be in very many documents
  */
 function addWords(
   { trigrams, wordPostings }: OpenWordIndex,

@@ -5,8 +5,7 @@ import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import { countUp } from "../store/order.ts";
 
 /**
- * Stands behind the end of a text. The half of a surrogate pair: in texts and queries it comes behind the
- * other half alone, and no text ends with that.
+ * Stands after a text. The half of a surrogate pair, which no text ends with: it only follows the other half.
  */
 export const PAD = 0xdc00;
 /** The same as text. */
@@ -88,10 +87,9 @@ export function compare(units: Uint16Array, at: number, term: string, from: numb
 }
 
 /*
- * Sorting texts by their code units.
- *
- * Multikey quicksort: a three-way quicksort on keys of three code units, then of the next three for those
- * that are equal so far. Nothing of it lies on the engine's heap, where many millions of strings do not fit.
+ * Sorting texts by their code units: a three-way quicksort on keys of three code units, then on the next
+ * three of equal ones (multikey quicksort). Nothing lies on the engine's heap, where many millions of strings
+ * do not fit.
  */
 
 /** Code units of a key. */
@@ -116,11 +114,7 @@ function endsIn(key: number): boolean {
   return key % KEY_BASE === 0;
 }
 
-/**
- * Sorts texts by their code units, equal ones by their numbers.
- *
- * @returns their numbers in that order
- */
+/** The numbers of texts in order of their code units, equal ones in order of their numbers. */
 export function sortTexts(texts: Texts): Uint32Array {
   const order = countUp(texts.count);
   const keys = new Float64Array(texts.count);

@@ -31,9 +31,8 @@ export const BIGRAM = 2;
 export interface TrigramIndex {
   readonly texts: Texts;
   /**
-   * Code units of the dictionary's n-grams: three; two where there are very many distinct trigrams, so that a
-   * dictionary of them would take more memory than the postings. Twice as many are known of a posting without
-   * reading the text.
+   * Code units of the dictionary's n-grams: two where a dictionary of trigrams would take more memory than
+   * the postings. Twice as many are known of a posting without reading the text.
    */
   readonly gram: typeof GRAM | typeof BIGRAM;
   /** First two code units, and the third, of each trigram, in order of these; of a bigram the third is 0. */

@@ -35,12 +35,7 @@ export interface NameIndex {
   readonly trigrams: TrigramIndex;
 }
 
-/**
- * Indexes users.
- *
- * @param nameOf display name by row
- * @throws {LimitError} when there are more names than can be indexed
- */
+/** Indexes users. @param nameOf display name by row @throws {LimitError} when there are too many names */
 export function indexUsers(rows: number, nameOf: (row: number) => string): NameIndex {
   checkLimit(rows, MOST_TEXTS, "names of users");
   const names = new TextsBuilder();
@@ -69,10 +64,9 @@ const TOP = 32;
 
 /**
  * Finds the users whose folded name contains a term.
- *
  * @param term folded and trimmed, not empty
- * @param page what is asked for; of other results nothing need be known then
- * @returns user rows: names equal to the term, those that begin with it, the rest, each ascending
+ * @param page results outside of it may be unknown
+ * @returns user rows: names equal to the term, names that begin with it, the rest, each ascending
  */
 export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf): Work<ResultSet> {
   const { trigrams } = index;
@@ -147,10 +141,9 @@ function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string)
 }
 
 /*
- * The top-k of few names without a list of all.
- *
- * A posting says whether its name holds the trigram once more. Those that do not are a name each, which goes
- * straight into the k smallest numbers of its rank class; only the others are sorted and merged.
+ * The top-k of few names without a list of all. A posting says whether its name holds the trigram once more.
+ * If not, its name goes straight into the k smallest of its rank class; only the others are sorted and
+ * merged.
  */
 
 /** With more postings of texts that may hold the term twice, all names are listed. */
@@ -158,9 +151,7 @@ const FEW_REPEATED = 1024;
 
 /**
  * Names that may be at several of the postings, each once: number * 2, and 1 more when none of the postings
- * is its beginning.
- *
- * @returns undefined when there are too many
+ * is its beginning; undefined when there are too many.
  */
 function repeatedNames(
   trigrams: TrigramIndex,

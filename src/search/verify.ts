@@ -58,9 +58,8 @@ export function partsOf(
 }
 
 /**
- * Keeps the candidates whose text has the term so many code units before; of those in a row of one text the
- * first, and its beginning: in a text of one letter a term is at every position.
- *
+ * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and
+ * its beginning: in a text of one letter a term is at every position.
  * @returns how many are left
  */
 export function keepByText(

@@ -12,8 +12,7 @@ import { PAD, type Texts } from "./texts.ts";
 const FIRST_SLOTS = 1 << 12;
 
 /**
- * Words by number, from 0. The hash takes a number that nobody can foresee, so that nobody can make words
- * that all fall into the same slots.
+ * Words by number, from 0. The hash takes a random number, so that nobody can make words that share slots.
  */
 export class WordDictionary {
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
@@ -40,10 +39,8 @@ export class WordDictionary {
   }
 
   /**
-   * The number of the word from one position of a text to another; the next one when it is seen for the first
-   * time.
-   *
-   * @throws {LimitError} when there are too many words or code units
+   * The number of a word, a part of a text; the next one when it is new.
+   * @throws {LimitError} when there are too many
    */
   numberOf(text: string, from: number, to: number): number {
     const hash = this.#add(text, from, to);

@@ -36,11 +36,9 @@ export interface DocumentWords {
 }
 
 /*
- * Builds the word index.
- *
- * Every text is cut at white space, and each distinct word gets a number. The occurrences, a word and a
- * document each, come in order of documents; counting them per word gives every posting list its range, and a
- * second pass fills them (a counting sort). Before that the words are renumbered in order.
+ * Builds the word index. Each distinct word of the texts gets a number. The occurrences, a word and a
+ * document each, come in order of documents; a counting sort makes the posting lists of them, after the words
+ * are renumbered in order.
  */
 
 /** Takes documents in ascending order, then makes the index. */
@@ -93,12 +91,7 @@ export class WordIndexBuilder {
     this.#length += 2;
   }
 
-  /**
-   * Makes the index; the builder is of no more use.
-   *
-   * @param least see {@link indexNgramDocuments}
-   * @param mostTrigrams see {@link indexTrigrams}
-   */
+  /** Makes the index; the builder is of no more use. */
   finish(least?: number, mostTrigrams?: number): WordIndex {
     const words = this.#sortWords();
     const trigrams = indexTrigrams(words, mostTrigrams);
@@ -135,9 +128,8 @@ export class WordIndexBuilder {
   }
 
   /**
-   * Puts the words in order of their code units and gives the occurrences their new numbers. Words with the
-   * same prefix then have their postings side by side: to gather documents from all over the postings took
-   * twice the time.
+   * Puts the words in order of their code units. Words with the same prefix then have their postings side by
+   * side: to gather documents from all over the postings took twice the time.
    */
   #sortWords(): Texts {
     const found = this.#dictionary.finish();

@@ -1,9 +1,8 @@
 /** Work that can pause, so that whoever shares the thread is not kept waiting; the scheduler runs it in time slices. */
 
 /**
- * Work that can pause. It yields wherever it may, at the latest after two milliseconds, and returns its
- * result. It says so when it sees that it will be long. Nobody need resume it: what it holds meanwhile is its
- * own, and is given back at once by those who call `return()`.
+ * Work that can pause: it yields at the latest after two milliseconds, "long" once when it expects to be
+ * long. It need not be resumed: what it holds is its own, and `return()` gives that back at once.
  */
 export type Work<Result> = Generator<"long" | undefined, Result>;
 

@@ -37,12 +37,9 @@ export interface WorldIndex {
 
 /**
  * Indexes worlds.
- *
  * @param ranking world rows, most popular first
- * @param nameOf name by row
- * @param descriptionOf description by row
- * @param least documents of short n-grams are found beforehand when its words have so many postings together
- * @param mostTrigrams where the words have more distinct ones, their bigrams are indexed
+ * @param least see {@link indexNgramDocuments}
+ * @param mostTrigrams see {@link indexTrigrams}
  */
 export function indexWorlds(
   ranking: Uint32Array,
@@ -87,11 +84,9 @@ const MAX_TERMS = 10;
 
 /**
  * Finds the worlds that contain every term of a query in name or description.
- *
  * @param term folded and trimmed, not empty
- * @param page what is asked for; without it everything is found
- * @returns world rows: name equal to the query, name beginning with it, name
- *   containing every term, the rest
+ * @param page without it everything is found
+ * @returns world rows: names equal to the query, names that begin with it, names with every term, the rest
  */
 export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
   const terms = termsOf(term);

@@ -24,11 +24,7 @@ function mostOfKey(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
-/**
- * A bound for one thread.
- *
- * @param most searches that may wait, over all
- */
+/** A bound for one thread. */
 export function createPendingSearches(most: number): PendingSearches {
   const ofKey = new Map<number, number>();
   let all = 0;
@@ -50,7 +46,7 @@ export function createPendingSearches(most: number): PendingSearches {
 
 /**
  * The searches that wait in all threads, a cell each, in shared memory: 0 when it is free, else the thread
- * and the key. So what a thread held when it died can be told and given back.
+ * and the key, so that the cells of a thread that died can be given back.
  */
 export type SharedPending = Int32Array<SharedArrayBuffer>;
 
@@ -62,11 +58,7 @@ export function createSharedPending(most: number): SharedPending {
   return new Int32Array(new SharedArrayBuffer(most * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/**
- * A thread's view of a bound that it shares.
- *
- * @param thread below 2,047, different for each thread
- */
+/** A thread's view of a bound that it shares. @param thread below 2,047, different for each thread */
 export function sharePending(cells: SharedPending, thread: number): PendingSearches {
   const most = mostOfKey(cells.length);
   const owner = (thread + 1) << KEY_BITS;
