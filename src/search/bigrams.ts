@@ -12,7 +12,6 @@ import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { PAD, type Texts } from "./texts.ts";
 import { CHUNK, makePosting, pairOf, type Range, REPEATED, type TrigramIndex } from "./trigrams.ts";
 
-/** Code units are below this. */
 const UNITS = 65_536;
 /** Keys of about so many positions are in memory at a time. */
 const AT_ONCE = 2 ** 25;
@@ -161,7 +160,6 @@ function sortList(
   }
 }
 
-/** Memory for a list, not less than it takes. */
 interface Scratch {
   readonly words: Uint32Array;
   readonly copy: Uint32Array;

@@ -5,14 +5,12 @@ export function bitWords(numbers: number): number {
   return (numbers + 31) >>> 5;
 }
 
-/** How many bits of a word are set. */
 export function countWord(word: number): number {
   let bits = word - ((word >>> 1) & 0x5555_5555);
   bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
   return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }
 
-/** How many bits are set. */
 export function countBits(bits: Uint32Array): number {
   let count = 0;
   for (let at = 0; at < bits.length; at++) if (bits[at] !== 0) count += countWord(bits[at]!);
@@ -92,7 +90,6 @@ export class EntrySorter {
 /** So many spare bitsets are kept: what several searches that take turns need. */
 const MOST_SPARE = 32;
 
-/** Empty bitsets of one size. */
 export class BitsetPool {
   readonly #words: number;
   readonly #spare: Uint32Array[] = [];
@@ -102,7 +99,6 @@ export class BitsetPool {
     this.#words = bitWords(numbers);
   }
 
-  /** An empty set. */
   take(): Uint32Array {
     return this.#spare.pop() ?? new Uint32Array(this.#words);
   }
@@ -124,7 +120,6 @@ export class BitsetLoan {
     this.#pool = pool;
   }
 
-  /** An empty set. */
   take(): Uint32Array {
     const bits = this.#pool.take();
     this.#lent.push(bits);
@@ -136,7 +131,6 @@ export class BitsetLoan {
     return this.#lent.includes(bits);
   }
 
-  /** Gives a set back, if it is one of these. */
   give(bits: Uint32Array): void {
     const at = this.#lent.indexOf(bits);
     if (at < 0) return;
@@ -144,12 +138,10 @@ export class BitsetLoan {
     this.#pool.give(bits);
   }
 
-  /** Leaves all sets to a result. */
   keepAll(): void {
     this.#lent = [];
   }
 
-  /** Gives all sets back. */
   end(): void {
     for (let at = 0; at < this.#lent.length; at++) this.#pool.give(this.#lent[at]!);
     this.#lent = [];

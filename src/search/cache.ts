@@ -9,11 +9,9 @@ import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
 /** What became of the searches of a generation, and what the cache holds. */
 export interface CacheCounts {
-  /** Answered from the cache. */
   readonly hits: number;
   /** Waited for the same search, which was running. */
   readonly joined: number;
-  /** Searched. */
   readonly misses: number;
   readonly entries: number;
   readonly bytes: number;
@@ -61,7 +59,6 @@ interface UnderWay {
   readonly callers: Caller[];
 }
 
-/** A search that is not in the cache. */
 interface Asked {
   readonly name: "users" | "worlds";
   readonly key: string;

@@ -24,13 +24,10 @@ export interface DocumentBitset {
   readonly named: number;
 }
 
-/** A set of documents. */
 export type DocumentSet = ListSet | DocumentBitset;
 
-/** The empty set. */
 export const NO_DOCUMENTS: DocumentSet = { kind: "list", entries: new Uint32Array(0) };
 
-/** How many documents a set holds. */
 export function sizeOf(set: DocumentSet): number {
   return set.kind === "list" ? set.entries.length : set.size;
 }
@@ -38,12 +35,10 @@ export function sizeOf(set: DocumentSet): number {
 /** Documents in bits, before they are counted. */
 export type BitPair = Pick<DocumentBitset, "any" | "inName">;
 
-/** Counts documents in bits. */
 export function documentBitsetOf({ any, inName }: BitPair): DocumentBitset {
   return { kind: "bits", any, inName, size: countBits(any), named: countBits(inName) };
 }
 
-/** Sets the bits of the documents of neighbouring entries. */
 export function addToBits(
   entries: Uint32Array,
   from: number,
@@ -109,7 +104,6 @@ export class DocumentCounter {
     return count;
   }
 
-  /** Adds the documents of a set. */
   add(entries: Uint32Array): void {
     addToBits(entries, 0, entries.length, this.any, this.flagged);
   }
@@ -139,11 +133,9 @@ export interface Scratch {
   readonly sorter: EntrySorter;
   /** Room for all documents, and for all entries of posting lists that are gone through without a pause. */
   readonly kept: Uint32Array;
-  /** Bitsets of documents. */
   readonly pool: BitsetPool;
 }
 
-/** Makes what searches over so many documents share. */
 export function createScratch(documents: number): Scratch {
   return {
     counter: new DocumentCounter(documents),
@@ -207,12 +199,10 @@ export function uniteFew(
   return { kind: "list", entries: united.slice(0, sorter.drain(united)) };
 }
 
-/** Two empty sets. */
 export function takePair(loan: BitsetLoan): BitPair {
   return { any: loan.take(), inName: loan.take() };
 }
 
-/** Sets the bits of neighbouring entries, with pauses. */
 export function* addEntries(entries: Uint32Array, { any, inName }: BitPair): Work<void> {
   for (let at = 0; at < entries.length; at += STEP) {
     if (at > 0) yield;
@@ -220,7 +210,6 @@ export function* addEntries(entries: Uint32Array, { any, inName }: BitPair): Wor
   }
 }
 
-/** Sets the bits of the documents of some words, with pauses. */
 function* addLists({ starts, entries }: WordPostings, words: ArrayLike<number>, pair: BitPair): Work<void> {
   let work = 0;
   for (let at = 0; at < words.length; at++) {

@@ -44,9 +44,7 @@ function foldWhole(text: string): string {
 
 /** How a character is folded, the simplest first; 0 is not known yet. To itself: */
 const TO_ITSELF = 1;
-/** As `toLowerCase` does it. */
 const AS_LOWER_CASE = 2;
-/** To another code unit. */
 const TO_ANOTHER = 3;
 /** Depending on its neighbours, or to more than one code unit. */
 const OTHERWISE = 4;
@@ -105,7 +103,6 @@ function foldEach(text: string): string {
 
 /** So many combining marks in a row are folded as they are, whatever they are. */
 export const MOST_MARKS = 1000;
-/** Marks of a part of a longer sequence. */
 const PART = 64;
 
 /** Combining marks, the two halfwidth letters that become some, and the only letters that combine with each other without end. */
@@ -153,19 +150,16 @@ function canBeCut(text: string, from: number, cut: number, to: number): boolean 
   return parts === text.slice(from, to).normalize("NFKC");
 }
 
-/** Code units of the mark at a position; 0 when there is none. */
 function markUnits(text: string, at: number): number {
   const character = text.codePointAt(at) ?? 0;
   if (character < FIRST_MARK || !MARK.test(String.fromCodePoint(character))) return 0;
   return character > 0xffff ? 2 : 1;
 }
 
-/** The position of the character that a code unit belongs to. */
 function startOfCharacter(text: string, at: number): number {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
 
-/** Where the sequence of marks around a position begins. */
 function startOfMarks(text: string, at: number): number {
   let start = startOfCharacter(text, at);
   while (start > 0) {
@@ -176,7 +170,6 @@ function startOfMarks(text: string, at: number): number {
   return start;
 }
 
-/** Where each mark of a sequence ends. */
 function endsOfMarks(text: string, start: number): number[] {
   const ends: number[] = [];
   let at = start;

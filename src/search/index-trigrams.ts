@@ -67,7 +67,6 @@ function makeSlots(pairs: Uint32Array, thirds: Uint32Array, count: number, least
   return slots;
 }
 
-/** Indexes texts by their bigrams. */
 function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
   const lists = sortBigrams(texts);
   const { pairs } = lists;
@@ -110,13 +109,11 @@ export function indexTrigrams(
   return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
 }
 
-/** Numbers trigrams as they come. */
 class TrigramNumbers {
   readonly pairs = new Uint32Column();
   readonly thirds = new Uint32Column();
   #slots: Uint32Array = new Uint32Array(1 << 16);
 
-  /** The number of a trigram; a new one when it is seen for the first time. */
   numberOf(first: number, second: number, third: number): number {
     const { pairs, thirds } = this;
     const pair = pairOf(first, second);
@@ -154,7 +151,6 @@ function numberTrigrams(
   return trigrams;
 }
 
-/** Numbers of trigrams in order of their code units. */
 function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
   const keys = new Float64Array(pairs.length);
   for (let trigram = 0; trigram < keys.length; trigram++)
@@ -180,9 +176,7 @@ const TWO_GRAMS = GRAM * 2;
 /** By trigram: how many postings have it at one of three distances; then where the next of them goes. */
 interface Offsets {
   readonly own: Uint32Array;
-  /** Three code units on. */
   readonly next: Uint32Array;
-  /** Six code units on. */
   readonly second: Uint32Array;
 }
 

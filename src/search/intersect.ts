@@ -51,7 +51,6 @@ export function intersect(
 /** A list of so much less is found in another by galloping. */
 const MUCH_LESS = 16;
 
-/** Whether what was found is a bitset. */
 export function isBits(found: SetOrWords): found is DocumentBitset {
   return !(found instanceof Uint32Array) && found.kind === "bits";
 }
@@ -158,7 +157,6 @@ export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitsetL
   return documentBitsetOf({ any, inName });
 }
 
-/** Intersects a short list with a long one. */
 function gallopAll(few: Uint32Array, many: Uint32Array): ListSet {
   const kept = new Uint32Array(few.length);
   let count = 0;

@@ -121,12 +121,10 @@ export function postingsOfPart(trigrams: TrigramIndex, term: string, offset: num
  * three code units.
  */
 
-/** How many postings a range has. */
 export function sizeOfRange([from, to]: Range): number {
   return to - from;
 }
 
-/** The postings of a range. */
 export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint32Array {
   return postings.subarray(from, to);
 }
@@ -177,7 +175,6 @@ function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at
   return slots[slotOf(slots, pairs, thirds, pair, third)]! - 1;
 }
 
-/** The postings of the trigram that a text begins with. */
 export function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
   const number = numberOf(trigrams, text, 0);
   return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];

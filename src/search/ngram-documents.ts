@@ -57,7 +57,6 @@ export interface SparseNgrams {
 /** Stands in a key for a code unit that an n-gram does not have; as a unit a pad could be half of a pair. */
 const NO_UNIT = 65_536;
 
-/** An n-gram of up to three code units in one number. */
 function keyOf(ngram: string): number {
   const first = ngram.charCodeAt(0);
   const second = ngram.length > 1 ? ngram.charCodeAt(1) : NO_UNIT;
@@ -257,7 +256,6 @@ function buildSparse(
   return { keys, starts: ownStarts, entries: sharedCopy({ values: found, length }) };
 }
 
-/** The index of a key, or -1. */
 function indexOfKey(keys: Float64Array, key: number): number {
   const at = endWhere(0, keys.length, (one) => keys[one]! < key);
   return keys[at] === key ? at : -1;

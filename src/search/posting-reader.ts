@@ -178,7 +178,6 @@ function* verify(
  * between have it, too.
  */
 
-/** It does not pay for fewer. */
 const LEAST = 256;
 
 /**

@@ -20,7 +20,6 @@ export interface ResultCache {
   readonly size: () => { readonly entries: number; readonly bytes: number };
 }
 
-/** A result. */
 interface Entry {
   readonly results: ResultSet;
   /** The page that was asked for last. */
@@ -30,7 +29,6 @@ interface Entry {
   readonly kept?: PageOf & { readonly page: Found & { readonly json: string | Buffer } };
 }
 
-/** Bytes of an entry. */
 function bytesOf({ results, kept }: Entry, key: string): number {
   return results.bytes + (kept?.page.json.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }

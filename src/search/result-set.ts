@@ -9,10 +9,8 @@
 import type { Found, PageOf, Rows } from "../store/generation.ts";
 import { countWord, lowestBit } from "./bitset.ts";
 
-/** Everything that matches a query. */
 export interface ResultSet {
   readonly total: number;
-  /** Memory that it takes. */
   readonly bytes: number;
   /** Whether all rows of a page are known. */
   has(page: PageOf): boolean;
@@ -42,7 +40,6 @@ export function retainPage(results: BitsetResults, page: PageOf | undefined, kee
   return new PartialResults({ total: results.total, rows: results.page({ limit, offset: 0 }) }, 0);
 }
 
-/** A page of results. */
 export function pageOf(results: ResultSet, page: PageOf): Found {
   return { total: results.total, rows: results.page(page) };
 }
@@ -75,14 +72,12 @@ export class PartialResults implements ResultSet {
   }
 }
 
-/** Results that are listed, best first. */
 export class ListedResults extends PartialResults {
   constructor(rows: Uint32Array) {
     super({ total: rows.length, rows }, 0);
   }
 }
 
-/** No results. */
 export const NO_RESULTS = new ListedResults(new Uint32Array(0));
 
 /** Results of which the top-k are known. A page behind them takes a list of all, which must be few: it is made without a pause. */

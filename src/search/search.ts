@@ -19,12 +19,10 @@ export interface Searches {
   worlds(term: string, page: PageOf): Work<ResultSet>;
 }
 
-/** Indexes the users of a store. */
 export function indexUsersOf({ users }: Store): NameIndex {
   return indexUsers(users.rows, (row) => displayNameOf(users, row));
 }
 
-/** Indexes the worlds of a store. */
 export function indexWorldsOf({ worlds, popular }: Store): WorldIndex {
   return indexWorlds(
     popular.all,

@@ -28,7 +28,6 @@ export interface WeighedTrigrams {
   readonly sums: Float64Array;
 }
 
-/** Counts the entries of the words of all posting lists. */
 export function weighTrigrams(trigrams: TrigramIndex, wordPostings: WordPostings): WeighedTrigrams {
   const sums = new Float64Array(trigrams.starts.length);
   for (let trigram = 0; trigram + 1 < sums.length; trigram++) {
@@ -38,7 +37,6 @@ export function weighTrigrams(trigrams: TrigramIndex, wordPostings: WordPostings
   return { trigrams, wordPostings, sums };
 }
 
-/** Entries of the words of the postings from one up to another. */
 function countEntriesIn(trigrams: TrigramIndex, { starts }: WordPostings, from: number, to: number): number {
   let sum = 0;
   for (let at = from; at < to; at++) {

@@ -8,7 +8,6 @@ import { countUp } from "../store/order.ts";
  * Stands after a text. The half of a surrogate pair, which no text ends with: it only follows the other half.
  */
 export const PAD = 0xdc00;
-/** The same as text. */
 export const PAD_TEXT = String.fromCharCode(PAD);
 
 /** Texts that are known by their numbers, from 0. */
@@ -20,7 +19,6 @@ export interface Texts {
   readonly starts: Uint32Array;
 }
 
-/** Code units of a text. */
 export function lengthOf({ starts }: Texts, number: number): number {
   return starts[number + 1]! - starts[number]! - 1;
 }
@@ -30,7 +28,6 @@ export function textAt({ units, starts }: Texts, number: number): string {
   return String.fromCharCode(...units.subarray(starts[number]!, starts[number + 1]! - 1));
 }
 
-/** Takes texts one by one. */
 export class TextsBuilder {
   readonly #starts = new Uint32Column();
   readonly #most: number;
@@ -51,7 +48,6 @@ export class TextsBuilder {
     this.#units[this.#length++] = PAD;
   }
 
-  /** Makes the texts; the builder is of no more use. */
   finish(): Texts {
     const count = this.#starts.length;
     const starts = sharedUint32(count + 1);
@@ -63,7 +59,6 @@ export class TextsBuilder {
   }
 }
 
-/** What separates words. */
 export const WHITE_SPACE = /\s+/u;
 
 /** Whether a code unit is white space: what `\s` matches, without the cost of asking for it by a pattern. */
@@ -92,7 +87,6 @@ export function compare(units: Uint16Array, at: number, term: string, from: numb
  * do not fit.
  */
 
-/** Code units of a key. */
 const KEY_UNITS = 3;
 /** What a code unit of a key can be: none, which comes first, or any. */
 const KEY_BASE = 65_537;

@@ -16,11 +16,9 @@ import { TopK } from "./top-k.ts";
 /** The largest k; the largest first page of a client has fewer. */
 const MOST_TOP = 64;
 
-/** How a document matches. */
 type Class = typeof BEGINNING | typeof IN_NAME | typeof IN_DESCRIPTION;
 /** Its name begins with the term, and is longer. */
 const BEGINNING = 0;
-/** Its name contains the term. */
 const IN_NAME = 1;
 const IN_DESCRIPTION = 2;
 
@@ -62,7 +60,6 @@ class TopDocuments {
   /** An array of the engine's where they are few. */
   readonly documents: Rows;
   readonly range: NameRange;
-  /** How many more are taken. */
   room: number;
   readonly #nameOrder: NameOrder;
   readonly #k: number;
@@ -97,7 +94,6 @@ class TopDocuments {
     for (const document of smallest.numbers) this.take(document);
   }
 
-  /** Takes the documents of a class. */
   takeEntries(entries: Uint32Array, rankClass: Class): void {
     const flag = rankClass === IN_DESCRIPTION ? 0 : 1;
     for (let at = 0; at < entries.length && this.room > 0; at++) {

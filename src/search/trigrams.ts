@@ -22,9 +22,7 @@
 
 import type { Texts } from "./texts.ts";
 
-/** Code units of a trigram. */
 export const GRAM = 3;
-/** Code units of a bigram. */
 export const BIGRAM = 2;
 
 /** The postings of all trigrams of some texts. All of it lies in shared memory and can be handed to other threads. */
@@ -59,7 +57,6 @@ export function pairOf(first: number, second: number): number {
   return ((first << 16) | second) >>> 0;
 }
 
-/** Hash of a trigram. */
 export function hashOfTrigram(pair: number, third: number): number {
   const mixed = Math.imul(Math.imul(pair, 0x9e3779b1) ^ third, 0x85ebca6b);
   return mixed ^ (mixed >>> 15);
@@ -85,7 +82,6 @@ export function slotOf(
 /** A range of a list: from the first up to, not including, the second. */
 export type Range = readonly [from: number, to: number];
 
-/** A range without anything in it. */
 export const NOTHING: Range = [0, 0];
 
 /** The range that a view of the postings is of. */
@@ -101,7 +97,6 @@ export function positionOf({ texts, chunkStarts }: TrigramIndex, posting: number
   return start + ((posting >>> 1) & (CHUNK - 1));
 }
 
-/** The text of a posting. */
 export function textOf({ texts, chunkTexts }: TrigramIndex, posting: number): number {
   const number = posting >>> NUMBER_SHIFT;
   return number < texts.count ? number : chunkTexts[number - texts.count]!;
@@ -137,7 +132,6 @@ export function isRepeated(posting: number): boolean {
   return (posting & REPEATED) !== 0;
 }
 
-/** Makes a posting. @param position in its chunk */
 export function makePosting(number: number, position: number): number {
   return number * (1 << NUMBER_SHIFT) + position * 2;
 }
@@ -147,12 +141,10 @@ export function shiftOf(units: number): number {
   return units * 2;
 }
 
-/** Whether two postings are in the same chunk of a text. */
 export function isSameChunk(a: number, b: number): boolean {
   return a >>> NUMBER_SHIFT === b >>> NUMBER_SHIFT;
 }
 
-/** Whether two postings are at the same position of the same chunk. */
 export function isSamePosition(a: number, b: number): boolean {
   return a >>> 1 === b >>> 1;
 }

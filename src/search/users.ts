@@ -43,15 +43,12 @@ export function indexUsers(rows: number, nameOf: (row: number) => string): NameI
   return { trigrams: indexTrigrams(names.finish()) };
 }
 
-/** Names that can be searched. */
 export interface OpenNameIndex extends NameIndex {
   /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
-  /** Bitsets of names. */
   readonly pool: BitsetPool;
 }
 
-/** Makes indexed names searchable on the calling thread. */
 export function openUsers({ trigrams }: NameIndex): OpenNameIndex {
   const { count } = trigrams.texts;
   return { trigrams, sorter: new EntrySorter(count), pool: new BitsetPool(count) };
@@ -88,7 +85,6 @@ export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf):
   });
 }
 
-/** All names, ranked. */
 function listNames(
   { trigrams, sorter }: OpenNameIndex,
   postings: Uint32Array,
@@ -116,7 +112,6 @@ function listNames(
   return ranked;
 }
 
-/** No names. */
 const NO_NAMES = new Uint32Array(0);
 
 /** Whether a posting is the beginning of a name that is so long. */
@@ -212,9 +207,7 @@ function topNames(
 /** Names that match, as bitsets. */
 interface NameSets {
   readonly any: Uint32Array;
-  /** Those that begin with the term. */
   readonly first: Uint32Array;
-  /** Those that are the term. */
   readonly equal: Uint32Array;
 }
 

@@ -29,7 +29,6 @@ export interface Part {
   /** The index of its next posting, and where its postings end. */
   at: number;
   readonly to: number;
-  /** Code units from the beginning of the term. */
   readonly offset: number;
 }
 

@@ -33,7 +33,6 @@ export class WordDictionary {
     this.#mostUnits = mostUnits;
   }
 
-  /** Distinct words so far. */
   get count(): number {
     return this.#starts.length;
   }

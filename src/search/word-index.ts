@@ -20,7 +20,6 @@ import { isWhiteSpace, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 import type { TrigramIndex } from "./trigrams.ts";
 import { WordDictionary } from "./word-dictionary.ts";
 
-/** Indexed words. All of it lies in shared memory and can be handed to other threads. */
 export interface WordIndex {
   /** The dictionary: distinct words in order of their code units, indexed by their trigrams. */
   readonly trigrams: TrigramIndex;
@@ -57,7 +56,6 @@ export class WordIndexBuilder {
     this.#mostOccurrences = mostOccurrences;
   }
 
-  /** Begins the next document; documents are numbered from 0. */
   beginDocument(): void {
     this.#documents++;
   }
@@ -91,7 +89,6 @@ export class WordIndexBuilder {
     this.#length += 2;
   }
 
-  /** Makes the index; the builder is of no more use. */
   finish(least?: number, mostTrigrams?: number): WordIndex {
     const words = this.#sortWords();
     const trigrams = indexTrigrams(words, mostTrigrams);
@@ -148,7 +145,6 @@ export class WordIndexBuilder {
  * The words of a document move with it, and posting lists are filled from them in the new order.
  */
 
-/** The words of documents that have other numbers. */
 export function renumberWords(
   { trigrams, wordPostings, ngramDocuments, byDocument }: WordIndex,
   numbers: Renumbering,
@@ -190,10 +186,8 @@ function fillPostings(byDocument: DocumentWords, { documents, starts }: WordPost
   return entries;
 }
 
-/** Words that can be searched. */
 export interface OpenWordIndex extends WordIndex, Scratch {}
 
-/** Makes words searchable on the calling thread. */
 export function openWords(words: WordIndex): OpenWordIndex {
   return { ...createScratch(words.wordPostings.documents), ...words };
 }

@@ -12,7 +12,6 @@ export type Work<Result> = Generator<"long" | undefined, Result>;
  */
 export const STEP = 8192;
 
-/** Does all of it at once. */
 export function runNow<Result>(work: Work<Result>): Result {
   for (;;) {
     const step = work.next();

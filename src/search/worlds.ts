@@ -69,17 +69,14 @@ export function rankWorldsAnew({ words, nameOrder }: WorldIndex, ranking: Uint32
   };
 }
 
-/** Worlds that can be searched. */
 export interface OpenWorldIndex extends WorldIndex {
   readonly words: OpenWordIndex;
 }
 
-/** Makes indexed worlds searchable on the calling thread. */
 export function openWorlds({ words, nameOrder }: WorldIndex): OpenWorldIndex {
   return { words: openWords(words), nameOrder };
 }
 
-/** How many different terms of a query count. */
 const MAX_TERMS = 10;
 
 /**
@@ -105,7 +102,6 @@ export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf
   }
 }
 
-/** The terms that count. */
 function termsOf(query: string): readonly string[] {
   const terms = query.split(WHITE_SPACE);
   return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));

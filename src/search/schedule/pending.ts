@@ -8,7 +8,6 @@
 /** Gives back the place of a search that waited. To be called once. */
 export type Leave = () => void;
 
-/** Counts the searches that wait. */
 export interface PendingSearches {
   /** Counts one more of a key; undefined when there are too many. */
   enter(key: number): Leave | undefined;
@@ -24,7 +23,6 @@ function mostOfKey(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
-/** A bound for one thread. */
 export function createPendingSearches(most: number): PendingSearches {
   const ofKey = new Map<number, number>();
   let all = 0;
@@ -53,7 +51,6 @@ export type SharedPending = Int32Array<SharedArrayBuffer>;
 /** Keys have numbers below 2^20, which is as many as threads can count for; threads have the bits above. */
 const KEY_BITS = 20;
 
-/** Makes the cells for a bound that threads share. */
 export function createSharedPending(most: number): SharedPending {
   return new Int32Array(new SharedArrayBuffer(most * Int32Array.BYTES_PER_ELEMENT));
 }

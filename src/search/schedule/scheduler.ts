@@ -29,7 +29,6 @@ interface Job<Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The searches of one key. */
 interface KeyQueue<Result> {
   readonly key: number;
   /** In order of arrival. */
@@ -37,7 +36,6 @@ interface KeyQueue<Result> {
   running: { readonly job: Job<Result>; readonly work: Work<Result> } | undefined;
 }
 
-/** Runs work for callers in turn. */
 export class Scheduler<Result> {
   /** By key, in order of turns; none of them is without work. */
   readonly #queues = new Map<number, KeyQueue<Result>>();
