@@ -13,17 +13,19 @@ import {
   type DocumentBitset,
   type DocumentSet,
   LIST_WORK,
+  type ListSet,
   MOST_UNSETTLED,
   NO_DOCUMENTS,
   type SetOrWords,
   sizeOf,
   takePair,
   unite,
+  uniteFew,
 } from "./document-sets.ts";
 import { addSet, intersect, isBits, splitBits } from "./intersect.ts";
 import { locate, sizeOfRange } from "./locate.ts";
 import { listPostings } from "./posting-reader.ts";
-import { type FoundTerm, findTerm, gatherDocuments, wordsAt } from "./terms.ts";
+import { type FoundTerm, findTerm, gatherDocuments, keepWithTerm, wordsAt } from "./terms.ts";
 import { textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import type { Work } from "./work.ts";
@@ -111,19 +113,33 @@ export function* findAll(
   let set = settled(cheapest!) ?? (yield* settle(index, cheapest!, loan));
   for (let left = others; left.length > 0; ) {
     if (isSet(set) && sizeOf(set) === 0) break;
+    const few = fewFor(index, set, left[0]!);
     const { text, parts } = mergeFrequent(index, left, frequent);
-    if (parts.length > 1) {
+    if (few === undefined && parts.length > 1) {
       const documents = isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
       const bits = isBits(documents) ? documents : addSet(takePair(loan), documents, loan);
       set = yield* narrowByMerged(index, bits, text, parts, loan);
       left = left.filter((one) => !parts.includes(one));
     } else {
-      set = yield* narrow(index, set, left[0]!, loan);
+      set = few ? yield* keepWithTerm(index, few, left[0]!.term) : yield* narrow(index, set, left[0]!, loan);
       left = left.slice(1);
     }
     yield;
   }
   return isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
+}
+
+/** To scan the texts of a document's words takes, for each, about as long as to pass over so many entries. */
+const TEXT_WORK = 16;
+
+/** A set as a list, if its documents are so few that to scan their words takes less than to find those of another term. */
+function fewFor(index: OpenWordIndex, set: SetOrWords, { found, work }: Candidate): ListSet | undefined {
+  if (isSet(found) || isBits(set)) return undefined;
+  const { byDocument, wordPostings, sorter } = index;
+  const size = isWords(set) ? countEntries(wordPostings, set) : sizeOf(set);
+  const words = byDocument.words.length / Math.max(wordPostings.documents, 1);
+  if (size * words * TEXT_WORK >= work) return undefined;
+  return isWords(set) ? uniteFew(wordPostings, set, size, sorter) : set;
 }
 
 /** A text, and the terms that it was merged from. */

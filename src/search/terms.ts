@@ -13,6 +13,7 @@ import {
   type DocumentBitset,
   type DocumentSet,
   documentBitsetOf,
+  type ListSet,
   NO_DOCUMENTS,
   type SetOrWords,
   takePair,
@@ -20,6 +21,7 @@ import {
 import { type Located, locate, sizeOfRange } from "./locate.ts";
 import { findNgramDocuments } from "./ngram-documents.ts";
 import { listPostings, PostingReader } from "./posting-reader.ts";
+import { containsTerm } from "./texts.ts";
 import { GRAM, type TrigramIndex, textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
@@ -125,4 +127,27 @@ function addWords(
     }
   }
   return postings.length;
+}
+
+/** The documents of a few that have a word with a term; the flag stays where such a word is in the name. */
+export function* keepWithTerm(
+  { byDocument, trigrams }: OpenWordIndex,
+  { entries }: ListSet,
+  term: string,
+): Work<ListSet> {
+  const kept = new Uint32Array(entries.length);
+  let count = 0;
+  for (const entry of entries) {
+    const document = entry >>> 1;
+    let isThere = false;
+    let inName = 0;
+    for (let at = byDocument.starts[document]!; at < byDocument.starts[document + 1]!; at++) {
+      const word = byDocument.words[at]!;
+      if (!(yield* containsTerm(trigrams.texts, word >>> 1, term))) continue;
+      isThere = true;
+      inName |= word & 1;
+    }
+    if (isThere) kept[count++] = document * 2 + (entry & inName);
+  }
+  return { kind: "list", entries: kept.slice(0, count) };
 }

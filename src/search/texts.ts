@@ -3,6 +3,7 @@
 import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import { countUp } from "../store/order.ts";
+import type { Work } from "./work.ts";
 
 /**
  * Stands after a text. The half of a surrogate pair, which no text ends with: it only follows the other half.
@@ -79,6 +80,19 @@ export function compare(units: Uint16Array, at: number, term: string, from: numb
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+/** Positions of a text that are tried between two pauses: at each there may be all code units of a term to compare. */
+const MOST_TRIED = 1024;
+
+export function* containsTerm({ units, starts }: Texts, text: number, term: string): Work<boolean> {
+  const end = starts[text + 1]! - term.length;
+  for (let at = starts[text]!; at < end; at++) {
+    if (compare(units, at, term, 0, term.length) === 0) return true;
+    // Short texts lie one after the other, so it also pauses every so many of them.
+    if (at % MOST_TRIED === 0) yield;
+  }
+  return false;
 }
 
 /*
