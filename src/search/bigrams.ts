@@ -19,6 +19,8 @@ const AT_ONCE = 2 ** 25;
 /** Posting lists of bigrams, each in order of the two code units that follow, and then of texts. */
 export type BigramLists = Pick<TrigramIndex, "pairs" | "starts" | "postings" | "followers">;
 
+type Lists = Pick<TrigramIndex, "postings" | "followers">;
+
 /** What follows the first code units of some postings: the second one, and the third and fourth as a pair. */
 interface Keys {
   readonly seconds: Uint16Array;
@@ -47,23 +49,32 @@ export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {
     for (let unit = low; unit < high; unit++) {
       const [start, end] = [firsts[unit]!, firsts[unit + 1]!];
       if (start === end) continue;
+      const lists = { postings: postings.subarray(start, end), followers: followers.subarray(start, end) };
       const own = {
         seconds: keys.seconds.subarray(start - from, end - from),
         followers: keys.followers.subarray(start - from, end - from),
       };
-      const ends = distributeBySecond(postings.subarray(start, end), followers.subarray(start, end), own);
-      const scratch = { words: new Uint32Array((end - start) * 2), copy: new Uint32Array(end - start) };
-      for (let second = 0, at = 0; second < UNITS; second++) {
-        if (ends[second] === at) continue;
+      sortUnit(lists, own, (second, at) => {
         pairs.push(pairOf(unit, second));
         starts.push(start + at);
-        sortList(postings, followers, start + at, start + ends[second]!, scratch);
-        at = ends[second]!;
-      }
+      });
     }
   }
   starts.push(postings.length);
   return { pairs: sharedCopy(pairs), starts: sharedCopy(starts), postings, followers };
+}
+
+/** Sorts the lists of all bigrams of a first code unit. @param onList told of each: its second code unit, and where it begins */
+function sortUnit(lists: Lists, keys: Keys, onList: (second: number, at: number) => void): void {
+  const { length } = lists.postings;
+  const ends = distributeBySecond(lists, keys);
+  const scratch = { words: new Uint32Array(length * 2), copy: new Uint32Array(length) };
+  for (let second = 0, at = 0; at < length; second++) {
+    if (ends[second] === at) continue;
+    onList(second, at);
+    sortList(lists, at, ends[second]!, scratch);
+    at = ends[second]!;
+  }
 }
 
 /** By code unit: how many positions have one below it. */
@@ -87,30 +98,31 @@ function distribute(
 ): void {
   const next = firsts.slice(low, high);
   const offset = firsts[low]!;
-  let further = count;
+  let chunk = count;
   for (let text = 0; text < count; text++) {
+    const start = starts[text]!;
     const end = starts[text + 1]! - 1;
-    for (let from = starts[text]!; from < end; from += CHUNK) {
-      const number = from === starts[text] ? text : further++;
-      const to = Math.min(from + CHUNK, end);
-      for (let at = from; at < to; at++) {
-        const unit = units[at]!;
-        if (unit < low || unit >= high) continue;
-        const slot = next[unit - low]!++;
-        const third = at + 1 < end ? units[at + 2]! : PAD;
-        const fourth = at + 2 < end ? units[at + 3]! : PAD;
-        postings[slot] = makePosting(number, at - from) + REPEATED;
-        seconds[slot - offset] = units[at + 1]!;
-        followers[slot - offset] = pairOf(third, fourth);
-      }
+    for (let at = start; at < end; at++) {
+      const position = (at - start) % CHUNK;
+      if (position === 0 && at > start) chunk++;
+      const unit = units[at]!;
+      if (unit < low || unit >= high) continue;
+      const slot = next[unit - low]!++;
+      postings[slot] = makePosting(at - start < CHUNK ? text : chunk - 1, position) + REPEATED;
+      seconds[slot - offset] = units[at + 1]!;
+      followers[slot - offset] = followerOf(units, at, end);
     }
   }
 }
 
+/** The third and fourth code unit from a position on; pads after the end of the text. */
+function followerOf(units: Uint16Array, at: number, end: number): number {
+  return pairOf(at + 1 < end ? units[at + 2]! : PAD, at + 2 < end ? units[at + 3]! : PAD);
+}
+
 /** Distributes the postings of a code unit by the second one. @returns by second code unit, where its postings end */
 function distributeBySecond(
-  postings: Uint32Array,
-  target: Uint32Array,
+  { postings, followers: target }: Lists,
   { seconds, followers }: Keys,
 ): Uint32Array {
   const ends = new Uint32Array(UNITS);
@@ -136,13 +148,7 @@ const SHORT = 12;
 const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0];
 
 /** Sorts the postings of a bigram by what follows; where the same follows, they stay in order. */
-function sortList(
-  postings: Uint32Array,
-  followers: Uint32Array,
-  from: number,
-  to: number,
-  scratch: Scratch,
-): void {
+function sortList({ postings, followers }: Lists, from: number, to: number, scratch: Scratch): void {
   if (to - from > SHORT) {
     sortLong(postings.subarray(from, to), followers.subarray(from, to), scratch);
     return;

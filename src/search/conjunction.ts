@@ -110,27 +110,43 @@ export function* findAll(
   all.sort((a, b) => a.work - b.work);
   const [cheapest, ...others] = all;
   if (cheapest!.work > LONG) yield "long";
-  let set = settled(cheapest!) ?? (yield* settle(index, cheapest!, loan));
-  for (let left = others; left.length > 0; ) {
-    if (isSet(set) && sizeOf(set) === 0) break;
-    const few = fewFor(index, set, left[0]!);
-    const { text, parts } = mergeFrequent(index, left, frequent);
-    if (few === undefined && parts.length > 1) {
-      const documents = isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
-      const bits = isBits(documents) ? documents : addSet(takePair(loan), documents, loan);
-      set = yield* narrowByMerged(index, bits, text, parts, loan);
-      left = left.filter((one) => !parts.includes(one));
-    } else {
-      set = few ? yield* keepWithTerm(index, few, left[0]!.term) : yield* narrow(index, set, left[0]!, loan);
-      left = left.slice(1);
-    }
+  let rest: Rest = {
+    set: settled(cheapest!) ?? (yield* settle(index, cheapest!, loan)),
+    left: others,
+  };
+  while (rest.left.length > 0 && !(isSet(rest.set) && sizeOf(rest.set) === 0)) {
+    rest = yield* narrowOnce(index, rest, loan, frequent);
     yield;
   }
-  return isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
+  return isWords(rest.set) ? yield* unite(index.wordPostings, rest.set, index, loan) : rest.set;
+}
+
+/** The documents with some terms, and the other terms. */
+interface Rest {
+  readonly set: SetOrWords;
+  readonly left: readonly Candidate[];
+}
+
+/** Narrows by the first term that is left, or by several that can be merged. */
+function* narrowOnce(
+  index: OpenWordIndex,
+  { set, left }: Rest,
+  loan: BitsetLoan,
+  frequent: number,
+): Work<Rest> {
+  const [next, ...others] = left;
+  const few = fewFor(index, set, next!);
+  if (few !== undefined) return { set: yield* keepWithTerm(index, few, next!.term), left: others };
+  const { text, parts } = mergeFrequent(index, left, frequent);
+  if (parts.length === 1) return { set: yield* narrow(index, set, next!, loan), left: others };
+  const documents = isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
+  const bits = isBits(documents) ? documents : addSet(takePair(loan), documents, loan);
+  const merged = yield* narrowByMerged(index, bits, text, parts, loan);
+  return { set: merged, left: left.filter((one) => !parts.includes(one)) };
 }
 
 /** To scan the texts of a document's words takes, for each, about as long as to pass over so many entries. */
-const TEXT_WORK = 16;
+const TEXT_WORK = 128;
 
 /** A set as a list, if its documents are so few that to scan their words takes less than to find those of another term. */
 function fewFor(index: OpenWordIndex, set: SetOrWords, { found, work }: Candidate): ListSet | undefined {

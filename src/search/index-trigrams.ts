@@ -262,6 +262,7 @@ function sortBySecond(
   /** By trigram: the text that was the last to contain it, plus one, and its posting there. */
   const latest = new Uint32Array(second.length);
   const latestAt = new Uint32Array(second.length);
+  const trigramAt = (at: number, end: number): number => (at < end ? trigrams[at]! : padded);
   let chunk = count;
   for (let text = 0; text < count; text++) {
     const start = starts[text]!;
@@ -270,7 +271,7 @@ function sortBySecond(
       const trigram = trigrams[at]!;
       const position = (at - start) % CHUNK;
       if (position === 0 && at > start) chunk++;
-      const to = second[at + TWO_GRAMS < end ? trigrams[at + TWO_GRAMS]! : padded]!++;
+      const to = second[trigramAt(at + TWO_GRAMS, end)]!++;
       let posting = makePosting(at - start < CHUNK ? text : chunk - 1, position);
       if (latest[trigram] === text + 1) {
         posting |= REPEATED;
@@ -279,7 +280,7 @@ function sortBySecond(
       latest[trigram] = text + 1;
       latestAt[trigram] = to;
       postings[to] = posting;
-      followers[to] = at + GRAM < end ? trigrams[at + GRAM]! : padded;
+      followers[to] = trigramAt(at + GRAM, end);
       own[to] = trigram;
     }
   }

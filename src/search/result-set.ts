@@ -198,13 +198,18 @@ function takeBits({ bits, butNot }: RankClass, skip: number, target: Uint32Array
     if (word === 0) continue;
     if (left > 0) {
       const count = countWord(word);
-      if (count <= left) {
-        left -= count;
-        continue;
-      }
-      for (; left > 0; left--) word &= word - 1;
+      word = withoutLowest(word, Math.min(left, count), count);
+      left -= Math.min(left, count);
     }
     for (; word !== 0 && to < target.length; word &= word - 1) target[to++] = at * 32 + lowestBit(word);
   }
   return to;
+}
+
+/** A word without the lowest so many of its bits. */
+function withoutLowest(word: number, many: number, count: number): number {
+  if (many === count) return 0;
+  let rest = word;
+  for (let left = many; left > 0; left--) rest &= rest - 1;
+  return rest;
 }

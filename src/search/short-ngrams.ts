@@ -60,22 +60,23 @@ export function* shortNgrams(
     return;
   }
   for (let trigram = 0, next = 0; trigram < pairs.length; trigram = next) {
-    const first = pairs[trigram]! >>> 16;
-    const second = pairs[trigram]! & 0xffff;
-    const third = thirds[trigram]!;
-    for (next = trigram + 1; next < pairs.length; next++) {
-      if (pairs[next]! >>> 16 !== first) break;
-      if (units > 1 && (pairs[next]! & 0xffff) !== second) break;
-      if (units > 2 && thirds[next] !== third) break;
-    }
+    next = trigram + 1;
+    while (next < pairs.length && beginAlike(weighed.trigrams, trigram, next, units)) next++;
     const entries = weighed.sums[next]! - weighed.sums[trigram]!;
     const range = { from: starts[trigram]!, to: starts[next]!, entries };
     // Most are not, and to make their texts would take the longest.
     if (!isWorth(range)) continue;
-    const ngram = String.fromCharCode(first, second, third).slice(0, units);
+    const pair = pairs[trigram]!;
+    const ngram = String.fromCharCode(pair >>> 16, pair & 0xffff, thirds[trigram]!).slice(0, units);
     // What ends with a pad is a shorter n-gram. What ends with the half of a pair that looks like one is left out, too.
     if (!ngram.includes(PAD_TEXT)) yield { ngram, ...range };
   }
+}
+
+/** Whether two trigrams share so many first code units. */
+function beginAlike({ pairs, thirds }: TrigramIndex, one: number, other: number, units: number): boolean {
+  if (units === 1) return pairs[one]! >>> 16 === pairs[other]! >>> 16;
+  return pairs[one] === pairs[other] && (units === 2 || thirds[one] === thirds[other]);
 }
 
 /** Trigrams where the dictionary is one of bigrams: parts of its lists, which are in order of what follows. */

@@ -178,27 +178,22 @@ function topNames(
   repeated: Uint32Array,
   k: number,
 ): number[] {
-  const hasEqual = equal.length > 0;
   const first = new TopK(Math.max(k - equal.length, 0));
   const rest = new TopK(Math.max(k - equal.length, 0));
+  const take = (name: number, begins: boolean): void => {
+    const top = begins ? first : rest;
+    if (name < top.limit && !(begins && equal.includes(name))) top.add(name);
+  };
   for (let at = 0; at < postings.length; at++) {
     const posting = postings[at]!;
     const name = textOf(trigrams, posting);
-    // Most names are too far behind, and that is all that is asked of them.
-    if (name >= rest.limit && (name >= first.limit || !isBeginning(trigrams, posting))) continue;
-    if (isRepeated(posting)) continue;
-    if (!isBeginning(trigrams, posting)) rest.add(name);
-    else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
+    // Most names come too late, and need no other test.
+    if (name >= rest.limit && name >= first.limit) continue;
+    if (!isRepeated(posting)) take(name, isBeginning(trigrams, posting));
   }
-  for (let at = 0; at < repeated.length; at++) {
-    const name = repeated[at]! >>> 1;
-    if (repeated[at]! & 1) {
-      if (name < rest.limit) rest.add(name);
-    } else if (name < first.limit && !(hasEqual && equal.includes(name))) first.add(name);
-  }
+  for (const name of repeated) take(name >>> 1, (name & 1) === 0);
   const top: number[] = [];
-  for (let at = 0; at < equal.length && at < k; at++) top.push(equal[at]!);
-  for (const { numbers } of [first, rest]) {
+  for (const numbers of [equal, first.numbers, rest.numbers]) {
     for (let at = 0; at < numbers.length && top.length < k; at++) top.push(numbers[at]!);
   }
   return top;

@@ -95,37 +95,44 @@ export function keepByPart(
   block: Uint32Array,
   many: number,
 ): number {
-  const { postings } = trigrams;
-  const { to } = part;
   const shift = shiftOf(part.offset - offset);
   const firstEnd = makePosting(trigrams.texts.count, 0);
-  let next = part.at;
   let count = 0;
   for (let at = 0; at < many; at++) {
     const posting = block[at]!;
-    // Mostly both are in first chunks of texts, or both in further ones: numbers tell their order, without reading where texts begin.
     const wanted = posting + shift;
-    const least = posting < firstEnd ? 0 : firstEnd;
-    if (isSameChunk(posting, wanted)) {
-      for (let step = 0; step < LINEAR_STEPS && next < to; step++, next++) {
-        if (postings[next]! < least || postings[next]! >>> 1 >= wanted >>> 1) break;
-      }
-      if (next < to && isSamePosition(postings[next]!, wanted)) {
-        block[count++] = posting;
-        next++;
-        continue;
-      }
-      if (next < to && postings[next]! > wanted && (least > 0 || postings[next]! < firstEnd)) continue;
-    }
-    const position = positionOf(trigrams, posting) - offset + part.offset;
-    next = gallopTo(trigrams, next, to, position);
-    if (next < to && positionOf(trigrams, postings[next]!) === position) {
+    const near = isSameChunk(posting, wanted) ? stepTo(trigrams.postings, part, wanted, firstEnd) : undefined;
+    if (near ?? jumpTo(trigrams, part, positionOf(trigrams, posting) - offset + part.offset)) {
       block[count++] = posting;
-      next++;
+      part.at++;
     }
   }
-  part.at = next;
   return count;
+}
+
+/**
+ * Goes on to a posting by a few steps. Mostly both are in first chunks of texts, or both in further ones: numbers tell
+ * their order, without reading where texts begin.
+ *
+ * @param firstEnd above the postings of first chunks
+ * @returns whether it is there; undefined when that is not known
+ */
+function stepTo(postings: Uint32Array, part: Part, wanted: number, firstEnd: number): boolean | undefined {
+  const least = wanted < firstEnd ? 0 : firstEnd;
+  const end = Math.min(part.at + LINEAR_STEPS, part.to);
+  let next = part.at;
+  while (next < end && postings[next]! >= least && postings[next]! >>> 1 < wanted >>> 1) next++;
+  part.at = next;
+  if (next === part.to) return false;
+  const posting = postings[next]!;
+  if (isSamePosition(posting, wanted)) return true;
+  return posting > wanted && (least > 0 || posting < firstEnd) ? false : undefined;
+}
+
+/** Goes on to a position by galloping. @returns whether a posting is there */
+function jumpTo(trigrams: TrigramIndex, part: Part, position: number): boolean {
+  part.at = gallopTo(trigrams, part.at, part.to, position);
+  return part.at < part.to && positionOf(trigrams, trigrams.postings[part.at]!) === position;
 }
 
 /** The index of the first posting, from one on, that is not before a position, by galloping search. */

@@ -95,14 +95,7 @@ export class Scheduler<Result> {
   #runSlice(queue: KeyQueue<Result>, end: number): boolean {
     // Who has been running for longer makes room for those that wait.
     const givesWay = queue.running !== undefined && this.#queues.size > MOST_RUNNING;
-    if (queue.running?.job.caller.isGone()) {
-      const { job, work } = queue.running;
-      queue.running = undefined;
-      job.resolve(BUSY);
-      // What it holds can be used again.
-      attempt(job, () => work.return(undefined as never));
-      if (givesWay) return queue.waiting.length > 0;
-    }
+    if (dropGone(queue) && givesWay) return queue.waiting.length > 0;
     do {
       queue.running ??= beginNext(queue);
       if (queue.running === undefined) return false;
@@ -116,6 +109,17 @@ export class Scheduler<Result> {
     } while (this.#clock() < end);
     return queue.running !== undefined || queue.waiting.length > 0;
   }
+}
+
+/** Drops the running search if its caller is gone. @returns whether it was dropped */
+function dropGone<Result>(queue: KeyQueue<Result>): boolean {
+  if (!queue.running?.job.caller.isGone()) return false;
+  const { job, work } = queue.running;
+  queue.running = undefined;
+  job.resolve(BUSY);
+  // What it holds can be used again.
+  attempt(job, () => work.return(undefined as never));
+  return true;
 }
 
 /** Drops what waits for callers that are gone, so that it takes no place in a queue. */
