@@ -67,7 +67,7 @@ interface Asked {
   readonly caller: Caller;
 }
 
-/** Both searches of a generation, their cache, and those that wait. */
+/** Both searches of a generation, their cache, and the searches that wait. */
 class CachedSearches {
   readonly #find: UncachedSearch;
   readonly cache: ResultCache;

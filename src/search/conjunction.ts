@@ -177,7 +177,7 @@ function mergeFrequent(index: OpenWordIndex, terms: readonly Candidate[], freque
   return { text, parts: all.filter(({ term }) => text.includes(term)) };
 }
 
-/** The documents of a set that hold all parts of a text: those that hold the text, and of the others those that hold each part. */
+/** The documents of a set that hold all parts of a text: the holders of the text, and among the others the holders of each part. */
 function* narrowByMerged(
   index: OpenWordIndex,
   before: DocumentBitset,

@@ -3,9 +3,9 @@
  *
  * The posting list of a trigram is in order of what follows. So the postings of a term of up to nine code
  * units are a range of the list of its first trigram, found by halving, and those of one or two code units
- * are the lists of all trigrams with that prefix, which are neighbours. Of a longer term the rarest two of
- * its trigrams give candidates. Where the dictionary is one of bigrams, the same goes for terms of up to four
- * code units and for bigrams.
+ * are the lists of all trigrams with that prefix, which are neighbours. The rarest two trigrams of a longer
+ * term give candidates. Where the dictionary is one of bigrams, the same goes for terms of up to four code
+ * units and for bigrams.
  */
 
 import { endWhere, gallop, gallopWhere, lowerBound } from "../util/sorted.ts";
@@ -180,7 +180,7 @@ export function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
   return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];
 }
 
-/** Of a range of a trigram's list, the postings where one to three code units of a text follow the trigram. */
+/** The part of a range of a trigram's list where one to three code units of a text follow the trigram. */
 export function postingsFollowedBy(
   trigrams: TrigramIndex,
   [from, to]: Range,

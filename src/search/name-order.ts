@@ -81,7 +81,7 @@ function compareName({ units, starts }: Texts, rank: number, term: string): numb
   return 0;
 }
 
-/** The names that begin with a term are neighbours in their order; those that are the term come first. */
+/** The names that begin with a term are neighbours in their order; names equal to it come first. */
 export function findNameRange({ names, byName }: NameOrder, term: string): NameRange {
   const from = endWhere(0, byName.length, (at) => compareName(names, at, term) < 0);
   // Mostly there are few, or none.

@@ -3,7 +3,7 @@
  * description does; within a class by popularity.
  *
  * Nothing is sorted: documents are numbered by popularity, the first two classes are a range in the order of
- * names, and a flag tells the others apart. Of few documents each page is taken from their list, of many from
+ * names, and a flag tells the others apart. Each page of few documents is taken from their list, of many from
  * bitsets.
  */
 

@@ -48,7 +48,7 @@ export function createResultCache(maxBytes: number): ResultCache {
   function keep(key: string, results: ResultSet, { limit, offset }: PageOf): void {
     // A page from far behind is asked for once.
     if (maxBytes === 0 || !results.has(FIRST_RESULT)) return;
-    // Text of its own: a part of the bytes that were read with the request would keep all of those.
+    // Text of its own: a part of the bytes that were read with the request would keep all of these.
     cache.set(Buffer.from(key).toString(), { results, limit, offset });
   }
 

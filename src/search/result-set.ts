@@ -18,7 +18,7 @@ export interface ResultSet {
   page(page: PageOf): Rows;
 }
 
-/** So many of the best of many results are retained; pages behind them are rare. */
+/** So many of the best of many results are retained; later pages are rare. */
 export const RETAINED = 1024;
 
 /** So many of many results are retained at least, whatever the page. */
@@ -50,7 +50,7 @@ export class PartialResults implements ResultSet {
   readonly #rows: Rows;
   readonly total: number;
 
-  /** @param from how many results come before those that are known */
+  /** @param from how many results come before the known ones */
   constructor({ total, rows }: Found, from: number) {
     this.total = total;
     this.#from = from;
@@ -80,7 +80,7 @@ export class ListedResults extends PartialResults {
 
 export const NO_RESULTS = new ListedResults(new Uint32Array(0));
 
-/** Results of which the top-k are known. A page behind them takes a list of all, which must be few: it is made without a pause. */
+/** Results of which the top-k are known. A later page takes a list of all, which must be few: it is made without a pause. */
 export class TopResults implements ResultSet {
   readonly #top: Rows;
   readonly #list: () => ResultSet;
@@ -123,7 +123,7 @@ export interface RankClass {
   readonly butNot: Uint32Array | undefined;
 }
 
-/** Results in bitsets, but for those that come first. */
+/** Results in bitsets, but for the first ones. */
 export class BitsetResults implements ResultSet {
   readonly #first: Uint32Array;
   readonly #classes: readonly RankClass[];
@@ -188,7 +188,7 @@ export function toRows<Numbers extends Rows>(numbers: Numbers, rowOf: Uint32Arra
   return numbers;
 }
 
-/** Writes numbers until their class or the target ends. @returns the index behind the last */
+/** Writes numbers until their class or the target ends. @returns the index after the last */
 function takeBits({ bits, butNot }: RankClass, skip: number, target: Uint32Array, index: number): number {
   let left = skip;
   let to = index;

@@ -13,7 +13,7 @@ export interface SearchIndex {
   readonly worlds: WorldIndex;
 }
 
-/** Both searches as work that its caller runs, at once or in slices. Of what comes behind the page that is asked for less may be known. */
+/** Both searches as work that its caller runs, at once or in slices. Results after the requested page may be incomplete. */
 export interface Searches {
   users(term: string, page: PageOf): Work<ResultSet>;
   worlds(term: string, page: PageOf): Work<ResultSet>;

@@ -1,6 +1,6 @@
 /**
- * N-grams of one to three code units: trigrams are in order, so those that begin with an n-gram are
- * neighbours, and so are their posting lists.
+ * N-grams of one to three code units: trigrams are in order, so all that begin with an n-gram are neighbours,
+ * and so are their posting lists.
  */
 
 import { gallop } from "../util/sorted.ts";

@@ -1,8 +1,8 @@
 /**
  * What a single term is found in.
  *
- * The documents of most n-grams up to three code units are kept beforehand. Of other terms the postings of
- * their trigrams are located among all words; few make a list of words, many are read later, block by block.
+ * The documents of most n-grams up to three code units are kept beforehand. The postings of other terms are
+ * located among all words; few make a list of words, many are read later, block by block.
  */
 
 import type { BitsetLoan } from "./bitset.ts";

@@ -1,4 +1,4 @@
-/** Texts as plain numbers: their UTF-16 code units one behind the other, in shared memory. */
+/** Texts as plain numbers: their UTF-16 code units one after the other, in shared memory. */
 
 import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
@@ -16,7 +16,7 @@ export interface Texts {
   readonly count: number;
   /** Each text is followed by a {@link PAD}. */
   readonly units: Uint16Array;
-  /** Text n begins at `starts[n]`; there is one more, behind the last pad. */
+  /** Text n begins at `starts[n]`; there is one more, after the last pad. */
   readonly starts: Uint32Array;
 }
 

@@ -9,7 +9,7 @@ const ABOVE_ALL = 2 ** 30;
 /** Keeps the smallest numbers that it was given, ascending. Each must come but once, and be below 2^30. */
 export class TopK {
   readonly #k: number;
-  /** Those that are kept. An array of the engine's: a typed one of so few takes ten times as long to make. */
+  /** In order. An array of the engine's: a typed one of so few takes ten times as long to make. */
   readonly numbers: number[] = [];
   /** What is not below this is of no use. */
   limit: number;

@@ -8,7 +8,7 @@
  *     moo ──────────────▶   [ text, position, repeated? ] …
  *     oon ──────────────▶   …
  *
- * Lists lie one behind the other in order of their trigrams. So the postings of
+ * Lists lie one after the other in order of their trigrams. So the postings of
  * a longer substring are a range of the list of its first trigram, found by
  * halving, and those of a shorter one are the lists of all trigrams with that
  * prefix, which are neighbours. Neither takes an intersection of lists, which is
@@ -47,7 +47,7 @@ export interface TrigramIndex {
   readonly followers: Uint32Array;
   /** Posting lists are in order of so many code units, those of the trigram included. */
   readonly depth: number;
-  /** Of each chunk that is not the first of its text: the text, and the position of its first code unit. Numbered on from the last text. */
+  /** Text of each further chunk, and the position of its first code unit. Numbered on from the last text. */
   readonly chunkTexts: Uint32Array;
   readonly chunkStarts: Uint32Array;
 }

@@ -4,8 +4,8 @@
  * Folded names are indexed by their trigrams. The number of a name is its user's row, so ascending numbers
  * are list order.
  *
- * A search locates the postings of its term. Of few postings all names are counted while the top-k are taken;
- * a page after those takes a list of all. Very many are gathered in bitsets.
+ * A search locates the postings of its term. The names of few postings are counted while the top-k are taken;
+ * a later page takes a list of all. Very many are gathered in bitsets.
  */
 
 import type { PageOf } from "../store/generation.ts";
@@ -74,7 +74,7 @@ export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf):
     : yield* listPostings(trigrams, located, term);
   if (postings.length === 0) return NO_RESULTS;
   const equal = equalNames(trigrams, postings, term);
-  // Of a shorter term the trigrams do not tell which texts hold it twice.
+  // The trigrams of a shorter term do not tell which texts hold it twice.
   const repeated = term.length < GRAM ? undefined : repeatedNames(trigrams, postings);
   if (repeated === undefined) return new ListedResults(listNames(index, postings, equal));
   const total = postings.length - repeated.postings + repeated.names.length;

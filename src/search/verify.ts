@@ -111,8 +111,8 @@ export function keepByPart(
 }
 
 /**
- * Goes on to a posting by a few steps. Mostly both are in first chunks of texts, or both in further ones: numbers tell
- * their order, without reading where texts begin.
+ * Goes on to a posting by a few steps. Mostly both are in first chunks of texts, or both in further ones:
+ * numbers tell their order, without reading where texts begin.
  *
  * @param firstEnd above the postings of first chunks
  * @returns whether it is there; undefined when that is not known

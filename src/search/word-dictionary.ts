@@ -53,7 +53,7 @@ export class WordDictionary {
     }
   }
 
-  /** Writes a word behind those that are kept. @returns its hash */
+  /** Writes a word after the kept ones. @returns its hash */
   #add(text: string, from: number, to: number): number {
     checkLimit(this.#length + to - from + 1, this.#mostUnits, "characters of distinct words");
     while (this.#length + to - from >= this.#units.length)

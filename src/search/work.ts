@@ -1,4 +1,4 @@
-/** Work that can pause, so that whoever shares the thread is not kept waiting; the scheduler runs it in time slices. */
+/** Work that can pause, so that others on the thread are not kept waiting; the scheduler runs it in time slices. */
 
 /**
  * Work that can pause: it yields at the latest after two milliseconds, "long" once when it expects to be

@@ -130,7 +130,7 @@ class Candidates {
     return chosen.length > 0 ? chosen : lists.slice(0, 1).map(({ gram }) => gram);
   }
 
-  /** Of one n-gram it is the posting list itself if that is not longer than the limit. */
+  /** For one n-gram it is the posting list itself, unless that is longer than the limit. */
   #search(grams: string, limit: number): readonly number[] {
     return this.#index.search(grams, { suggest: true, limit }) as number[];
   }

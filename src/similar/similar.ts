@@ -178,7 +178,7 @@ function* findNear(names: SimilarNames, term: string, most: number, classOf: Cla
   return near.sort((a, b) => a.whole - b.whole);
 }
 
-/** Ranks the documents of near names, but for those that would hide the first ones. */
+/** Ranks the documents of near names, but for rows that would hide the first ones. */
 function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<number, number>): void {
   let rows = 0;
   let lastOfFirst = 0;

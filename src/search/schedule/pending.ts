@@ -15,10 +15,10 @@ export interface PendingSearches {
 
 const leaveNothing: Leave = () => {};
 
-/** No bound: for whoever is asked by others that keep one. */
+/** No bound: where the asking threads keep one. */
 export const UNBOUNDED: PendingSearches = { enter: () => leaveNothing };
 
-/** Of all searches that wait, how many may be of one key. */
+/** How many of the searches that wait may be of one key. */
 function mostOfKey(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }

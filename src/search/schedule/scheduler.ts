@@ -84,7 +84,7 @@ export class Scheduler<Result> {
     const mayBegin = this.#running < MOST_RUNNING;
     for (const queue of this.#queues.values()) {
       if (mayBegin || queue.running !== undefined) return queue;
-      // Those that wait for their first slice keep their order among themselves.
+      // Keys that wait for their first slice keep their order.
       this.#queues.delete(queue.key);
       this.#queues.set(queue.key, queue);
     }
@@ -93,7 +93,7 @@ export class Scheduler<Result> {
 
   /** Works for a key until a time, if there is so much to do. @returns whether anything is left */
   #runSlice(queue: KeyQueue<Result>, end: number): boolean {
-    // Who has been running for longer makes room for those that wait.
+    // A key that has been running makes room for keys that wait.
     const givesWay = queue.running !== undefined && this.#queues.size > MOST_RUNNING;
     if (dropGone(queue) && givesWay) return queue.waiting.length > 0;
     do {

@@ -1,4 +1,4 @@
-/** Who answers questions: takes batches of them, has them searched for, and answers in batches. */
+/** Answers questions of other threads: takes batches of them, has them searched for, and answers in batches. */
 
 import { setImmediate } from "node:timers";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
@@ -10,7 +10,7 @@ import type { SearchAnswer, SearchBatch, SearchRequest } from "./questions.ts";
 /** Where the answers come from. */
 export interface Answering {
   /**
-   * Does one search; undefined says that whoever asks is to do it.
+   * Does one search; undefined leaves it to the asking thread.
    *
    * @param sendAnswers to be called before the thread sleeps
    */
@@ -19,13 +19,13 @@ export interface Answering {
     caller: Caller,
     sendAnswers: () => void,
   ) => Found | Busy | undefined | Promise<Found | Busy | undefined>;
-  /** Gives answers to whoever asked. */
+  /** Gives answers to the asking thread. */
   readonly send: (answers: readonly SearchAnswer[]) => void;
-  /** Whether whoever asks is gone, and all that he asked with him; never when absent. */
+  /** Whether the asking thread is gone; never when absent. */
   readonly isGone?: () => boolean;
-  /** Called with a batch when nothing was under way. */
+  /** Called with a batch when no search was running. */
   readonly onBegin?: () => void;
-  /** Called behind each answer. */
+  /** Called after each answer. */
   readonly onAnswer?: (sendAnswers: () => void) => void;
 }
 
@@ -41,7 +41,7 @@ export function answerBatches({
   onBegin,
   onAnswer,
 }: Answering): (batch: SearchBatch) => void {
-  /** Those under way that nobody waits for any more are false. */
+  /** By number of a running search: whether somebody waits for it. */
   const isWanted = new Map<number, boolean>();
   /** Answers go out together: a message a search takes both threads as long as most searches. */
   let answers: SearchAnswer[] = [];
@@ -81,10 +81,9 @@ export function answerBatches({
 }
 
 /**
- * Answers what it is asked in a thread that searches for others: in slices that are fair between keys, and
- * sleeping between them.
+ * Answers in a thread that only searches: in slices that are fair between keys, and sleeping between them.
  *
- * @param send gives answers to whoever asked
+ * @param send gives answers to the asking thread
  * @returns what takes a batch
  */
 export function answerInSlices(

@@ -2,9 +2,9 @@
  * Inline search: on the thread that serves.
  *
  * Most searches take less time than it takes to ask another thread for them, so they are done inline, over
- * the shared index. Those that turn out to take longer are offloaded to the search thread. Lookups come
- * first: of each turn of the event loop searches get a time slice, and those that are left wait for the next
- * turn, in a fair queue. So many may wait, inline and offloaded together.
+ * the shared index. Longer ones are offloaded to the search thread. Lookups come first: searches get a time
+ * slice of each turn of the event loop, and the rest waits for the next turn, in a fair queue. So many may
+ * wait, inline and offloaded together.
  */
 
 import { setImmediate } from "node:timers";
@@ -35,7 +35,7 @@ interface Waiting extends Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Asks whoever does long searches for a page; undefined when there is nobody any more. */
+/** Asks the thread of long searches for a page; undefined when there is none any more. */
 export type AskForPage = (
   name: SearchName,
   term: string,
@@ -43,7 +43,7 @@ export type AskForPage = (
   caller: Caller,
 ) => Promise<Found | Busy | undefined>;
 
-/** What long searches find stays where it was found, but for so many rows; pages behind them are asked for one by one. */
+/** Long searches hand over the first so many rows; later pages are asked for one by one. */
 const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
 
 /**
@@ -175,7 +175,7 @@ export class FairQueue<Item> {
     else queue.push(item);
   }
 
-  /** Takes the next one; its key then comes behind all others. */
+  /** Takes the next one; its key then comes after all others. */
   shift(): Item | undefined {
     for (const [key, queue] of this.#queues) {
       const item = queue.shift()!;

@@ -2,8 +2,8 @@
  * Searches that were asked of another thread and are not answered yet.
  *
  * Questions go out in batches, what one turn of the event loop brings together: a message a search takes two
- * threads as long as an average search. So do the numbers of those whose callers are gone, which is looked at
- * by a timer: a listener for each would cost every request, also those that never wait.
+ * threads as long as an average search. So do the numbers of questions whose callers are gone. A timer looks
+ * for these: a listener for each would cost every request, also one that never waits.
  */
 
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
@@ -97,7 +97,7 @@ export class Questions {
     });
   }
 
-  /** Gives an answer to whoever waits for it. */
+  /** Gives an answer to its caller. */
   settle(answer: SearchAnswer): void {
     const question = this.#close(answer.number);
     if ("found" in answer) question?.resolve(answer.found);
@@ -121,7 +121,7 @@ export class Questions {
     }
   }
 
-  /** Gives all questions back unanswered: whoever asked does the search instead. */
+  /** Gives all questions back unanswered: the callers search instead. */
   giveBack(): void {
     for (const { request, resolve } of this.#open.values()) {
       this.#close(request.number);

@@ -1,4 +1,4 @@
-/** Searches for similar names, as the core knows them: what it asks for them, and the bound of those that wait. */
+/** Searches for similar names, as the core knows them: how it asks for them, and their bound. */
 
 import type { Observe } from "../../observe/events.ts";
 import type { CountSearch } from "../../observe/metrics/layout.ts";
