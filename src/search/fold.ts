@@ -107,77 +107,30 @@ const PART = 64;
 
 /** Combining marks, the two halfwidth letters that become some, and the only letters that combine with each other without end. */
 const MARK = /^[\p{M}\uff9e\uff9f\u{16d67}-\u{16d6a}]/u;
-const FIRST_MARK = 0x300;
+const FIRST_MARK = "\u0300";
 
-/**
- * The parts of a text that are folded one by one, mostly one: it is cut within sequences of too many marks.
- */
+/** The parts of a text that are folded one by one, mostly one: sequences of too many marks are cut. */
 export function foldingParts(text: string): string[] {
   const parts: string[] = [];
   let from = 0;
-  // A sequence of too many has code units at one of these positions, so most of a text is never read.
-  for (let at = MOST_MARKS; at < text.length; at += MOST_MARKS) {
-    if (markUnits(text, startOfCharacter(text, at)) === 0) continue;
-    const start = startOfMarks(text, at);
-    const ends = endsOfMarks(text, start);
-    at = Math.max(at, ends.at(-1)!);
-    if (ends.length <= MOST_MARKS) continue;
-    for (const cut of cutsWithin(text, start, ends)) {
-      parts.push(text.slice(from, cut));
-      from = cut;
+  /** Where each mark of the present sequence ends. */
+  let ends: number[] = [];
+  const endSequence = (): void => {
+    for (let mark = PART; mark < ends.length && ends.length > MOST_MARKS; mark += PART) {
+      parts.push(text.slice(from, ends[mark - 1]!));
+      from = ends[mark - 1]!;
     }
+    ends = [];
+  };
+  let at = 0;
+  for (const character of text) {
+    at += character.length;
+    if (character >= FIRST_MARK && MARK.test(character)) ends.push(at);
+    else if (ends.length > 0) endSequence();
   }
+  endSequence();
   parts.push(text.slice(from));
   return parts;
-}
-
-/** Where a sequence is cut: after every {@link PART} marks, or a little later where that changes nothing. */
-function cutsWithin(text: string, start: number, ends: readonly number[]): number[] {
-  const cuts: number[] = [];
-  let from = start > 0 ? startOfCharacter(text, start - 1) : 0;
-  for (let mark = PART; mark + 4 < ends.length; mark += PART) {
-    const positions = ends.slice(mark - 1, mark + 2);
-    const cut =
-      positions.find((position) => canBeCut(text, from, position, ends[mark + 4]!)) ?? positions[0]!;
-    cuts.push(cut);
-    from = cut;
-  }
-  return cuts;
-}
-
-function canBeCut(text: string, from: number, cut: number, to: number): boolean {
-  const parts = text.slice(from, cut).normalize("NFKC") + text.slice(cut, to).normalize("NFKC");
-  return parts === text.slice(from, to).normalize("NFKC");
-}
-
-function markUnits(text: string, at: number): number {
-  const character = text.codePointAt(at) ?? 0;
-  if (character < FIRST_MARK || !MARK.test(String.fromCodePoint(character))) return 0;
-  return character > 0xffff ? 2 : 1;
-}
-
-function startOfCharacter(text: string, at: number): number {
-  return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
-}
-
-function startOfMarks(text: string, at: number): number {
-  let start = startOfCharacter(text, at);
-  while (start > 0) {
-    const before = startOfCharacter(text, start - 1);
-    if (markUnits(text, before) === 0) break;
-    start = before;
-  }
-  return start;
-}
-
-function endsOfMarks(text: string, start: number): number[] {
-  const ends: number[] = [];
-  let at = start;
-  for (let units = markUnits(text, at); units > 0; units = markUnits(text, at)) {
-    at += units;
-    ends.push(at);
-  }
-  return ends;
 }
 
 /** How much of a query counts, in UTF-16 code units. */

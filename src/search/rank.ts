@@ -20,13 +20,13 @@ import {
 } from "./document-sets.ts";
 import { findNameRange, type NameOrder } from "./name-order.ts";
 import {
-  BitsetResults,
+  bitsetResults,
   NO_RESULTS,
   ownBytes,
   type RankClass,
   type ResultSet,
   retainPage,
-  TopResults,
+  topResults,
   toRows,
 } from "./result-set.ts";
 import { topOfCounter, topOfList } from "./top-documents.ts";
@@ -58,41 +58,21 @@ export function* rank(
   return yield* rankBits(documentBitsetOf(pair), nameOrder, asked, loan);
 }
 
-/** Ranks documents of a short list; without a pause. */
+/** Ranks documents of a short list, each page when it is asked for; without a pause. */
 export function rankList(entries: Uint32Array, nameOrder: NameOrder, term: string): ResultSet {
-  return entries.length === 0 ? NO_RESULTS : new LazyResults(entries, nameOrder, term);
-}
-
-/** Worlds in a list, of which each page is ranked when it is asked for, without a pause. */
-class LazyResults implements ResultSet {
-  readonly #entries: Uint32Array;
-  readonly #nameOrder: NameOrder;
-  readonly #term: string;
-
-  constructor(entries: Uint32Array, nameOrder: NameOrder, term: string) {
-    this.#entries = entries;
-    this.#nameOrder = nameOrder;
-    this.#term = term;
-  }
-
-  get total(): number {
-    return this.#entries.length;
-  }
-
-  get bytes(): number {
-    return ownBytes(this.#entries);
-  }
-
-  has(): boolean {
-    return true;
-  }
-
-  page({ limit, offset }: PageOf): Rows {
-    const end = Math.min(offset + limit, this.total);
-    if (offset >= end) return [];
-    const top = topOfList(this.#entries, end, this.#nameOrder, this.#term);
-    return toRows(offset === 0 ? top : top.slice(offset), this.#nameOrder.rows);
-  }
+  const total = entries.length;
+  if (total === 0) return NO_RESULTS;
+  return {
+    total,
+    bytes: ownBytes(entries),
+    has: () => true,
+    page({ limit, offset }) {
+      const end = Math.min(offset + limit, total);
+      if (offset >= end) return [];
+      const top = topOfList(entries, end, nameOrder, term);
+      return toRows(offset === 0 ? top : top.slice(offset), nameOrder.rows);
+    },
+  };
 }
 
 /** Fewer postings take less time to sort than to count in a bitset, which is walked over whole. */
@@ -116,7 +96,7 @@ export function rankWords(
   } finally {
     counter.clear();
   }
-  return new TopResults(
+  return topResults(
     total,
     top,
     total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
@@ -142,7 +122,7 @@ function* rankBits(
   } else if (end > from) beginning = yield* bitsOfRange(byName, from, end, loan);
   classes.push({ count: named - (end - from), bits: inName, butNot: beginning });
   classes.push({ count: size - named, bits: any, butNot: inName });
-  const results = new BitsetResults(byName.subarray(from, equalEnd), classes, rows);
+  const results = bitsetResults(byName.subarray(from, equalEnd), classes, rows);
   return retainPage(results, page, () => loan.keepAll());
 }
 

@@ -29,7 +29,7 @@ const LEAST_RETAINED = 64;
  * for.
  * @param keep is called when the bitsets go with the results
  */
-export function retainPage(results: BitsetResults, page: PageOf | undefined, keep: () => void): ResultSet {
+export function retainPage(results: ResultSet, page: PageOf | undefined, keep: () => void): ResultSet {
   const end = page === undefined ? Number.POSITIVE_INFINITY : page.offset + page.limit;
   if (end > RETAINED && (page === undefined || page.offset < results.total)) {
     keep();
@@ -80,40 +80,34 @@ export class ListedResults extends PartialResults {
 
 export const NO_RESULTS = new ListedResults(new Uint32Array(0));
 
-/** Results of which the top-k are known. A later page takes a list of all, which must be few: it is made without a pause. */
-export class TopResults implements ResultSet {
-  readonly #top: Rows;
-  readonly #list: () => ResultSet;
-  readonly #rowOf: Uint32Array | undefined;
-  #listed: ResultSet | undefined;
-  readonly total: number;
-  readonly bytes: number;
-
-  /**
-   * @param listBytes memory of the list, which counts from the beginning, and of its sources
-   * @param rowOf the row of each number; the number itself where there is none
-   */
-  constructor(total: number, top: Rows, listBytes: number, list: () => ResultSet, rowOf?: Uint32Array) {
-    this.total = total;
-    this.#top = top;
-    this.bytes = bytesOf(top) + listBytes;
-    this.#list = list;
-    this.#rowOf = rowOf;
-  }
-
-  has(): boolean {
-    return true;
-  }
-
-  page(page: PageOf): Rows {
-    const { length } = this.#top;
-    if (page.offset + page.limit <= length || length === this.total) {
-      const top = this.#top.slice(Math.min(page.offset, length), page.offset + page.limit);
-      return toRows(top, this.#rowOf);
-    }
-    this.#listed ??= this.#list();
-    return this.#listed.page(page);
-  }
+/**
+ * Results of which the top-k are known. A later page takes a list of all, which must be few: it is made without a pause.
+ *
+ * @param top numbers of the best, in order
+ * @param listBytes memory of the list, which counts from the beginning, and of its sources
+ * @param rowOf the row of each number; the number itself where there is none
+ */
+export function topResults(
+  total: number,
+  top: Rows,
+  listBytes: number,
+  list: () => ResultSet,
+  rowOf?: Uint32Array,
+): ResultSet {
+  const { length } = top;
+  let listed: ResultSet | undefined;
+  return {
+    total,
+    bytes: bytesOf(top) + listBytes,
+    has: () => true,
+    page(page) {
+      if (page.offset + page.limit <= length || length === total) {
+        return toRows(top.slice(Math.min(page.offset, length), page.offset + page.limit), rowOf);
+      }
+      listed ??= list();
+      return listed.page(page);
+    },
+  };
 }
 
 /** Numbers in ascending order: those of the first bitset that are not in the second. */
@@ -123,47 +117,33 @@ export interface RankClass {
   readonly butNot: Uint32Array | undefined;
 }
 
-/** Results in bitsets, but for the first ones. */
-export class BitsetResults implements ResultSet {
-  readonly #first: Uint32Array;
-  readonly #classes: readonly RankClass[];
-  readonly #rowOf: Uint32Array | undefined;
-  readonly total: number;
-
-  /** @param first numbers of the best results, in order @param rowOf as of {@link TopResults} */
-  constructor(first: Uint32Array, classes: readonly RankClass[], rowOf?: Uint32Array) {
-    this.#first = first;
-    this.#classes = classes;
-    this.#rowOf = rowOf;
-    this.total = classes.reduce((sum, { count }) => sum + count, first.length);
-  }
-
-  get bytes(): number {
-    const all = new Set(this.#classes.flatMap(({ bits, butNot }) => (butNot ? [bits, butNot] : [bits])));
-    return [...all].reduce((sum, bits) => sum + ownBytes(bits), ownBytes(this.#first));
-  }
-
-  has(): boolean {
-    return true;
-  }
-
-  page({ limit, offset }: PageOf): Uint32Array {
-    const from = Math.min(offset, this.total);
-    const rows = new Uint32Array(Math.min(limit, this.total - from));
-    let skip = from;
-    let index = 0;
-    for (; skip < this.#first.length && index < rows.length; skip++) rows[index++] = this.#first[skip]!;
-    skip -= Math.min(skip, this.#first.length);
-    for (const one of this.#classes) {
-      if (index === rows.length) break;
-      if (skip >= one.count) skip -= one.count;
-      else {
-        index = takeBits(one, skip, rows, index);
-        skip = 0;
+/** Results in bitsets, but for the first ones, which are numbers in order. @param rowOf as of {@link topResults} */
+export function bitsetResults(
+  first: Uint32Array,
+  classes: readonly RankClass[],
+  rowOf?: Uint32Array,
+): ResultSet {
+  const total = classes.reduce((sum, { count }) => sum + count, first.length);
+  const sets = new Set([first, ...classes.flatMap(({ bits, butNot }) => (butNot ? [bits, butNot] : [bits]))]);
+  return {
+    total,
+    bytes: [...sets].reduce((sum, numbers) => sum + ownBytes(numbers), 0),
+    has: () => true,
+    page({ limit, offset }) {
+      const from = Math.min(offset, total);
+      const rows = new Uint32Array(Math.min(limit, total - from));
+      const best = first.subarray(from, from + rows.length);
+      rows.set(best);
+      let index = best.length;
+      let skip = Math.max(from - first.length, 0);
+      for (const one of classes) {
+        if (index === rows.length) break;
+        if (skip < one.count) index = takeBits(one, skip, rows, index);
+        skip = Math.max(skip - one.count, 0);
       }
-    }
-    return toRows(rows, this.#rowOf);
-  }
+      return toRows(rows, rowOf);
+    },
+  };
 }
 
 /** Memory of numbers that are not a part of an index, which lies in shared memory. */

@@ -16,14 +16,14 @@ import { indexTrigrams } from "./index-trigrams.ts";
 import { type Located, locate, postingsAtEnd, postingsIn, sizeOfRange } from "./locate.ts";
 import { listPostings, PostingReader } from "./posting-reader.ts";
 import {
-  BitsetResults,
+  bitsetResults,
   ListedResults,
   NO_RESULTS,
   ownBytes,
   type RankClass,
   type ResultSet,
   retainPage,
-  TopResults,
+  topResults,
 } from "./result-set.ts";
 import { lengthOf, TextsBuilder } from "./texts.ts";
 import { TopK } from "./top-k.ts";
@@ -80,7 +80,7 @@ export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf):
   const total = postings.length - repeated.postings + repeated.names.length;
   const top = topNames(trigrams, postings, equal, repeated.names, Math.min(TOP, total));
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
-  return new TopResults(total, top, listBytes + ownBytes(postings), () => {
+  return topResults(total, top, listBytes + ownBytes(postings), () => {
     return new ListedResults(listNames(index, postings, equal));
   });
 }
@@ -272,7 +272,7 @@ function addEqual(
   }
 }
 
-function rankSets({ any, first, equal }: NameSets): BitsetResults {
+function rankSets({ any, first, equal }: NameSets): ResultSet {
   const equalCount = countBits(equal);
   const firstCount = countBits(first);
   const classes: RankClass[] = [
@@ -280,5 +280,5 @@ function rankSets({ any, first, equal }: NameSets): BitsetResults {
     { count: firstCount - equalCount, bits: first, butNot: equal },
     { count: countBits(any) - firstCount, bits: any, butNot: first },
   ];
-  return new BitsetResults(NO_NAMES, classes);
+  return bitsetResults(NO_NAMES, classes);
 }

@@ -23,23 +23,9 @@ function mostOfKey(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
+/** A bound for one thread. */
 export function createPendingSearches(most: number): PendingSearches {
-  const ofKey = new Map<number, number>();
-  let all = 0;
-  return {
-    enter(key) {
-      const same = ofKey.get(key) ?? 0;
-      if (all >= most || same >= mostOfKey(most)) return undefined;
-      all++;
-      ofKey.set(key, same + 1);
-      return () => {
-        all--;
-        const left = ofKey.get(key)! - 1;
-        if (left === 0) ofKey.delete(key);
-        else ofKey.set(key, left);
-      };
-    },
-  };
+  return sharePending(createSharedPending(most), 0);
 }
 
 /**
@@ -69,7 +55,9 @@ export function sharePending(cells: SharedPending, thread: number): PendingSearc
     return false;
   }
   return {
-    enter(key) {
+    enter(number) {
+      // A single thread may count for more keys; some then share a bound.
+      const key = number & keyMask;
       for (let at = 0; at < cells.length; at++) {
         if (Atomics.compareExchange(cells, at, 0, owner | key) !== 0) continue;
         const leave = (): void => {
