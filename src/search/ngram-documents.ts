@@ -24,7 +24,7 @@ import {
   type WeighedTrigrams,
   weighTrigrams,
 } from "./short-ngrams.ts";
-import { CHUNK, GRAM, NUMBER_SHIFT, type TrigramIndex, textOf } from "./trigrams.ts";
+import { GRAM, type TrigramIndex, textOf } from "./trigrams.ts";
 
 /** N-grams whose documents are kept, in shared memory. */
 export interface NgramDocuments {
@@ -181,56 +181,34 @@ function buildDense(
   const inName = sharedUint32(any.length);
   const sizes = sharedUint32(ngrams.length);
   const named = sharedUint32(ngrams.length);
-  const listed = new ListedWords(trigrams);
-  for (const [ngram, { from, to }] of ngrams.entries()) {
+  const bits = new Uint32Array(bitWords(trigrams.texts.count));
+  for (const [ngram, own] of ngrams.entries()) {
     const ownAny = any.subarray(ngram * words, (ngram + 1) * words);
     const ownInName = inName.subarray(ngram * words, (ngram + 1) * words);
-    listed.each(from, to, (word) => addToBits(entries, starts[word]!, starts[word + 1]!, ownAny, ownInName));
+    eachWord(trigrams, own, bits, (word) =>
+      addToBits(entries, starts[word]!, starts[word + 1]!, ownAny, ownInName),
+    );
     sizes[ngram] = countBits(ownAny);
     named[ngram] = countBits(ownInName);
   }
   return { keys, sizes, named, words, any, inName };
 }
 
-/** Goes through the words of a range of postings; a long one may come twice. */
-class ListedWords {
-  readonly #trigrams: TrigramIndex;
-  /** A bit for each word, and for each further chunk of a long one. */
-  readonly #bits: Uint32Array;
-
-  constructor(trigrams: TrigramIndex) {
-    this.#trigrams = trigrams;
-    this.#bits = new Uint32Array(bitWords(trigrams.texts.count + trigrams.chunkTexts.length));
+/** Goes through the words of a range of postings, each once and in order. @param bits empty, one for each word */
+function eachWord(
+  trigrams: TrigramIndex,
+  { from, to }: ShortNgram,
+  bits: Uint32Array,
+  take: (word: number) => void,
+): void {
+  for (let at = from; at < to; at++) {
+    const word = textOf(trigrams, trigrams.postings[at]!);
+    bits[word >>> 5]! |= 1 << word;
   }
-
-  /** Bits come in order, so that of long words what is next to each other in memory is read one after the other. */
-  each(from: number, to: number, take: (word: number) => void): void {
-    const { postings, texts, chunkTexts, chunkStarts } = this.#trigrams;
-    const bits = this.#bits;
-    for (let at = from; at < to; at++) {
-      const number = postings[at]! >>> NUMBER_SHIFT;
-      bits[number >>> 5]! |= 1 << number;
-    }
-    let next = 0;
-    for (let at = 0; at < bits.length; at++) {
-      for (let left = bits[at]!; left !== 0; left &= left - 1) {
-        const number = at * 32 + lowestBit(left);
-        if (number < next) continue;
-        if (number < texts.count) take(number);
-        else {
-          const word = chunkTexts[number - texts.count]!;
-          take(word);
-          // On to the first chunk of the next long word.
-          const unitsLeft = texts.starts[word + 1]! - 1 - chunkStarts[number - texts.count]!;
-          next = number + Math.ceil(unitsLeft / CHUNK);
-          if (next >>> 5 === at) continue;
-          at = (next >>> 5) - 1;
-          break;
-        }
-      }
-    }
-    bits.fill(0);
+  for (let at = 0; at < bits.length; at++) {
+    for (let left = bits[at]!; left !== 0; left &= left - 1) take(at * 32 + lowestBit(left));
   }
+  bits.fill(0);
 }
 
 function buildSparse(
@@ -290,28 +268,18 @@ export function renumberNgrams({ dense, sparse }: NgramDocuments, numbers: Renum
 }
 
 function renumberDense(dense: DenseNgrams, numbers: Renumbering): DenseNgrams {
-  const any = sharedUint32(dense.any.length);
-  const inName = sharedUint32(dense.inName.length);
-  for (let from = 0; from < any.length; from += dense.words) {
-    moveBits(dense.any, any, from, dense.words, numbers);
-    moveBits(dense.inName, inName, from, dense.words, numbers);
-  }
-  return { ...dense, any, inName };
-}
-
-function moveBits(
-  bits: Uint32Array,
-  target: Uint32Array,
-  from: number,
-  words: number,
-  numbers: Renumbering,
-): void {
-  for (let at = 0; at < words; at++) {
-    for (let word = bits[from + at]!; word !== 0; word &= word - 1) {
-      const number = numbers[at * 32 + lowestBit(word)]!;
-      target[from + (number >>> 5)]! |= 1 << number;
+  const move = (bits: Uint32Array): Uint32Array => {
+    const moved = sharedUint32(bits.length);
+    for (let at = 0; at < bits.length; at++) {
+      const inBitset = at % dense.words;
+      for (let word = bits[at]!; word !== 0; word &= word - 1) {
+        const number = numbers[inBitset * 32 + lowestBit(word)]!;
+        moved[at - inBitset + (number >>> 5)]! |= 1 << number;
+      }
     }
-  }
+    return moved;
+  };
+  return { ...dense, any: move(dense.any), inName: move(dense.inName) };
 }
 
 function renumberSparse({ keys, starts, entries }: SparseNgrams, numbers: Renumbering): SparseNgrams {
