@@ -1,22 +1,29 @@
-/** The access log: what its lines say, what they never say, and the id that goes with an answer. */
+/**
+ * The access log: what its lines say, what they never say, the ids that go with an answer, and where
+ * requests come from.
+ */
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
-import { readClients } from "../src/model/client-address.ts";
+import { networkOf } from "../src/auth/notices.ts";
+import { createFetchHandler } from "../src/http/fetch.ts";
+import { Fields } from "../src/http/head.ts";
+import { problemWithProxy, readClients } from "../src/model/client-address.ts";
 import type { Ask, Reply } from "../src/model/message.ts";
+import { requestIdOf, traceOf } from "../src/model/request-ids.ts";
 import { AccessLog, loggedPath } from "../src/observe/access-log.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
-import { cleanUp, serve, type TestServer, TOKENS } from "./support/http-server.ts";
-import { until } from "./support/process.ts";
+import { openState } from "../src/server/open.ts";
+import { BASE, cleanUp, serve, type TestServer, TOKENS, testOptions } from "./support/http-server.ts";
+import { get, until } from "./support/process.ts";
 
 after(cleanUp);
 
 type Access = Extract<Observation, { kind: "request" }>;
 
 const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
-const BASE = "/api/public/v1";
 
 function accesses({ observations }: TestServer): Access[] {
   return observations.filter((observation) => observation.kind === "request");
@@ -113,14 +120,6 @@ describe("the access log", () => {
       assert.equal(text.split(`\r\nX-Request-Id: ${line.id}\r\n`).length, 2, text);
       assert.deepEqual([line.fault, line.status, line.client], [fault, status, "127.0.0.1"]);
     }
-    await server.stop();
-  });
-
-  it("is nothing, and no header, while it is off", async () => {
-    const server = await serve();
-    assert.doesNotMatch(await ask(server.port, `${BASE}/stats`, TOKENS.cli), /^X-Request-Id:/im);
-    await exchange(server.port, "GET / HTTP/1.1\r\n\r\n");
-    assert.equal(accesses(server).length, 0);
     await server.stop();
   });
 
@@ -225,10 +224,229 @@ describe("a logged path", () => {
     assert.ok(long.length < 2000);
     assert.equal(loggedPath("/a%2Fb/C", "", PREFIXES), "/a%2Fb/C");
   });
+});
 
-  it("keeps what is no token", () => {
-    const id = "/api/public/v1/worlds/00000000-0000-4000-8000-000000000001";
-    assert.equal(loggedPath(`${id}?q=1`, "/worlds/:id", PREFIXES), id);
-    assert.equal(loggedPath("/x/svcx_abc/y", "", PREFIXES), "/x/svcx_***/y");
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+const PARENT = "00f067aa0ba902b7";
+
+/** Headers with a value that a web-standard object would refuse or trim. */
+function headersOf(values: Readonly<Record<string, string>>): Pick<Headers, "get"> {
+  return { get: (name) => values[name] ?? null };
+}
+
+describe("an X-Request-Id", () => {
+  const idOf = (requestId: string): string | undefined =>
+    requestIdOf(headersOf({ "x-request-id": requestId }), PREFIXES);
+
+  it("is taken when it is a short word of harmless characters", () => {
+    for (const id of [
+      "a",
+      "f058ebd6-02f7-4d3f-942e-904344e8cde5",
+      "Root=1-67891233-abc/7:a+b=~@.",
+      "x".repeat(128),
+    ]) {
+      assert.equal(idOf(id), id);
+    }
   });
+
+  it("is not taken when it is long, odd, two, or may be a token", () => {
+    const refused = ["", "x".repeat(129), "a b", "a, b", "é", "a\tb", '"a"', "<b>", "svc_sk_1", "a-svcx_1"];
+    for (const id of refused) assert.equal(idOf(id), undefined, id);
+  });
+});
+
+describe("a traceparent", () => {
+  const traceFrom = (traceparent: string) => traceOf(headersOf({ traceparent }));
+  const whole = `00-${TRACE}-${PARENT}-01`;
+
+  it("is taken as W3C says, of later versions, too", () => {
+    for (const value of [whole, `cc-${TRACE}-${PARENT}-00`, `cc-${TRACE}-${PARENT}-00-what`]) {
+      assert.deepEqual(traceFrom(value), { traceId: TRACE, parentId: PARENT });
+    }
+  });
+
+  it("is not taken otherwise", () => {
+    const refused = [
+      "",
+      `ff-${TRACE}-${PARENT}-01`,
+      `${whole}-more`,
+      `${whole}x`,
+      ` ${whole}`,
+      whole.toUpperCase(),
+      `00-${"0".repeat(32)}-${PARENT}-01`,
+      `00-${TRACE}-${"0".repeat(16)}-01`,
+      `00-${TRACE}-${PARENT}-0`,
+      `${whole}, ${whole}`,
+      `cc-${TRACE}-${PARENT}-00-${"x".repeat(500)}`,
+    ];
+    for (const value of refused) assert.equal(traceFrom(value), undefined, value);
+  });
+});
+
+it("ids are found alike in raw and in web-standard headers, sent twice, too", () => {
+  const lists = [
+    [],
+    ["X-Request-ID", "a", "TraceParent", "b"],
+    ["x-request-id", "a", "x-request-id", "b", "traceparent", "c", "Traceparent", "d", "Traceparenz", "e"],
+  ];
+  for (const raw of lists) {
+    const headers = new Headers();
+    for (let at = 0; at < raw.length; at += 2) headers.append(raw[at]!, raw[at + 1]!);
+    const lines = raw.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
+    const fields = new Fields(`${lines}\r\n`);
+    for (const name of ["x-request-id", "traceparent"]) assert.equal(fields.get(name), headers.get(name));
+  }
+});
+
+describe("the access log", () => {
+  const targets: [target: string, token: string | undefined][] = [
+    [`${BASE}/stats`, TOKENS.cli],
+    [`${BASE}/worlds?limit=3`, TOKENS.api],
+    [`${BASE}/worlds/none`, TOKENS.api],
+    [`${BASE}/users/search?q=User`, TOKENS.api],
+    [`${BASE}/stats`, undefined],
+    ["/nowhere", undefined],
+  ];
+  const authorization = (token: string | undefined): Record<string, string> =>
+    token === undefined ? {} : { Authorization: `Bearer ${token}` };
+
+  it("has the request's own ids, and its answer has them back, each its own, through every door", async () => {
+    const wire = await serve({ accessLog: true });
+    const observations: Observation[] = [];
+    const opened = await openState({ ...(await testOptions({ accessLog: true }, observations)) });
+    const handler = createFetchHandler(opened.state);
+    const doors = [
+      {
+        lines: wire.observations,
+        ask: async (target: string, headers: Record<string, string>) =>
+          (await get(`http://127.0.0.1:${wire.port}${target}`, { headers })).headers["x-request-id"],
+      },
+      {
+        lines: observations,
+        ask: async (target: string, headers: Record<string, string>) =>
+          (await handler(new Request(`http://any${target}`, { headers }))).headers.get("x-request-id"),
+      },
+    ];
+    for (const { lines, ask } of doors) {
+      const of = (id: string): Access =>
+        (lines as readonly Observation[])
+          .filter((one) => one.kind === "request")
+          .find((one) => one.id === id)!;
+      let number = 0;
+      for (const [target, token] of [...targets, ...targets]) {
+        const own = `own-${++number}`;
+        const traceparent = `00-${TRACE}-${PARENT}-01`;
+        const headers = { ...authorization(token), "X-Request-Id": own, traceparent };
+        assert.equal(await ask(target, headers), own, target);
+        assert.deepEqual([of(own).traceId, of(own).parentId], [TRACE, PARENT]);
+        const made = String(await ask(target, { ...authorization(token), "X-Request-Id": "svc_sk_canary" }));
+        assert.match(made, /^[0-9a-f]{8}-[0-9a-z]+$/);
+        assert.equal("traceId" in of(made), false);
+      }
+      assert.doesNotMatch(JSON.stringify(lines), /canary/);
+    }
+    opened.stop();
+    opened.close();
+    await wire.stop();
+  });
+
+  it("has them of a request that is refused for its form, too", async () => {
+    const server = await serve({ accessLog: true });
+    const url = `http://127.0.0.1:${server.port}${BASE}/stats`;
+    const { status, headers } = await get(url, {
+      headers: { "Content-Length": "1", "X-Request-Id": "mine" },
+    });
+    assert.deepEqual([status, headers["x-request-id"]], [400, "mine"]);
+    await server.stop();
+  });
+
+  it("is without effect on answers while it is off", async () => {
+    const server = await serve();
+    const url = `http://127.0.0.1:${server.port}${BASE}/stats`;
+    const { headers } = await get(url, { token: TOKENS.cli, headers: { "X-Request-Id": "mine" } });
+    assert.equal("x-request-id" in headers, false);
+    await server.stop();
+  });
+});
+
+/** The client of a request of a peer, whose `X-Forwarded-For` is that text. */
+function clientOf(
+  proxies: string,
+  remoteAddress: string | undefined,
+  forwarded?: string,
+): string | undefined {
+  const headers = { get: (name: string) => (name === "x-forwarded-for" ? (forwarded ?? null) : null) };
+  return readClients(proxies.split(","))({ peer: { remoteAddress }, headers });
+}
+
+describe("a list of proxies", () => {
+  it("has addresses, ranges and loopback", () => {
+    for (const proxy of ["10.0.0.1", "10.0.0.0/8", "0.0.0.0/0", "::1", "fd00::/8", "::ffff:10.0.0.0/104"])
+      assert.equal(problemWithProxy(proxy), undefined, proxy);
+    for (const proxy of [
+      ..."10.0.0 10.0.0.256 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/-1 ::1/129 fe80::1%eth0 [::1] ::g".split(
+        " ",
+      ),
+      ..."localhost Loopback loopback/8 10.0.0.0/8/8 127.0.0.1:80 *".split(" "),
+    ])
+      assert.match(String(problemWithProxy(proxy)), /^must be an address, a range/, proxy);
+  });
+});
+
+describe("the client of a request", () => {
+  it("is the peer, unless that is a proxy that is trusted", () => {
+    assert.equal(clientOf("10.0.0.0/8", "11.0.0.1", "1.2.3.4"), "11.0.0.1");
+    assert.equal(readClients([])({ peer: { remoteAddress: "127.0.0.1" } }), "127.0.0.1");
+    assert.equal(clientOf("loopback", undefined, "1.2.3.4"), undefined);
+    assert.equal(clientOf("10.0.0.0/8", "10.9.9.9", "1.2.3.4"), "1.2.3.4");
+    assert.equal(clientOf("10.0.0.0/8", "::ffff:10.9.9.9", "1.2.3.4"), "1.2.3.4");
+    assert.equal(clientOf("::ffff:10.0.0.0/104", "10.9.9.9", "1.2.3.4"), "1.2.3.4");
+    assert.equal(clientOf("fe80::/10", "fe80::1%eth0", "1.2.3.4"), "1.2.3.4");
+    for (const peer of ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
+      assert.equal(clientOf("loopback", peer, "2001:db8::1"), "2001:db8::1");
+  });
+
+  it("is the last address that is not itself a trusted proxy's", () => {
+    const behind = (forwarded?: string): string | undefined =>
+      clientOf("loopback,10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded);
+    assert.equal(behind("6.6.6.6, 1.2.3.4"), "1.2.3.4");
+    assert.equal(behind("6.6.6.6,1.2.3.4 ,\t10.1.1.1,fd00::1, ::ffff:10.3.3.3,[fd00::2]:80"), "1.2.3.4");
+    assert.equal(behind("1.2.3.4:5678"), "1.2.3.4");
+    assert.equal(behind("[2001:DB8::1]:443"), "2001:db8::1");
+    assert.equal(behind("[2001:db8::1]"), "2001:db8::1");
+    assert.equal(behind("::ffff:1.2.3.4"), "1.2.3.4");
+    assert.equal(behind("10.1.1.1, 10.2.2.2"), "10.0.0.1");
+  });
+
+  it("is not taken from what is malformed", () => {
+    const behind = (forwarded: string): string | undefined => clientOf("10.0.0.1", "10.0.0.1", forwarded);
+    for (const forwarded of ["", ",", " , ,", "unknown", "1.2.3", "1.2.3.4.5", "1.2.3.4:", "[1::2", "::1%lo"])
+      assert.equal(behind(forwarded), "10.0.0.1", forwarded);
+    assert.equal(behind('1.2.3.4, unknown, "5.6.7.8", _hidden,'), "1.2.3.4");
+    assert.equal(behind(`${"10.0.0.1,".repeat(20_000)}`), "10.0.0.1");
+  });
+});
+
+for (const kind of ["direct", "node"] as const) {
+  it(`stands in lines and notices, all lines of the header together (--http ${kind})`, async () => {
+    const settings = { accessLog: true, trustedProxies: ["loopback"], http: { kind } };
+    const { port, observations, stop } = await serve(settings);
+    const url = `http://127.0.0.1:${port}${BASE}/stats`;
+    const headers = { "X-Forwarded-For": ["6.6.6.6, 192.0.2.7", "127.0.0.2"] as unknown as string };
+    await get(url, { token: TOKENS.cli, headers });
+    for (let times = 0; times < 12; times++) await get(url, { token: "svc_sk_wrong", headers });
+    const clients = await until(() => {
+      const told = observations.flatMap((one) =>
+        one.kind === "request" || one.kind === "bad-tokens" ? [`${one.kind} ${one.client}`] : [],
+      );
+      return told.length >= 14 ? told : undefined;
+    }, "lines and a notice");
+    assert.deepEqual([...new Set(clients)].sort(), ["bad-tokens 192.0.2.7", "request 192.0.2.7"]);
+    await stop();
+  });
+}
+
+it("is one of IPv6 that a notice takes for its network", () => {
+  assert.equal(networkOf(clientOf("loopback", "::1", "2001:DB8:1:2:3::4")!), "2001:db8:1:2::/64");
 });

@@ -192,25 +192,6 @@ describe("the client is given", () => {
     assert.throws(() => createClient({} as never), /^TypeError: baseUrl: must be an HTTP URL$/);
   });
 
-  it("a base URL in any of its forms", async () => {
-    const urls: string[] = [];
-    const fetch = (async (url: string) => {
-      urls.push(url);
-      return Response.json(STATS);
-    }) as typeof globalThis.fetch;
-    for (const baseUrl of [
-      " http://a.b ",
-      "http://a.b/x//",
-      "http://a.b/x/api/public/v1/",
-      new URL("http://a.b/?q#h"),
-    ])
-      await createClient({ baseUrl, token: TOKEN, fetch }).stats();
-    assert.deepEqual(
-      urls,
-      ["", "/x", "/x", ""].map((path) => `http://a.b${path}/api/public/v1/stats`),
-    );
-  });
-
   it("ids that would lead elsewhere", async (t) => {
     const { client, asked } = await faulty(t, [reply(404, { error: "World not found" })]);
     for (const id of ["", ".", ".."]) {
@@ -393,33 +374,6 @@ describe("each reply", () => {
       }
     }
   });
-
-  it("is read to its end also where that throws, so that its connection is free", async () => {
-    const response = Response.json(STATS);
-    const client = createClient({
-      baseUrl: "http://127.0.0.1",
-      token: TOKEN,
-      fetch: async () => response,
-      onResponse: () => Promise.reject(new Error("mine")),
-    });
-    await assert.rejects(client.stats(), /^Error: mine$/);
-    assert.ok(response.bodyUsed);
-  });
-
-  it("waits for a promise that showing it gives, until it is aborted", async (t) => {
-    let isDone = false;
-    const { client } = await faulty(t, [good], {
-      onResponse: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        isDone = true;
-      },
-    });
-    await client.stats();
-    assert.ok(isDone);
-    const other = await faulty(t, [good], { onResponse: () => new Promise(() => {}) });
-    const signal = AbortSignal.timeout(30);
-    await assert.rejects(other.client.stats({ signal }), (error) => error === signal.reason);
-  });
 });
 
 describe("an abort", { concurrency: true }, () => {
@@ -489,28 +443,6 @@ describe("the client waits", { concurrency: true }, () => {
     await assert.rejects(client.stats(), RateLimitError);
     assert.equal(asked.length, 4);
   });
-
-  it("and ends at once when it is aborted", async (t) => {
-    const reason = new Error("enough");
-    const steps = [
-      reply(429, { error: "Rate limit exceeded" }, { "retry-after": "50" }),
-      reply(503, { error: "Server is busy" }, { "retry-after": "50" }),
-      () => {},
-      ((response) => response.writeHead(200, { "content-length": "100" }).write("{")) satisfies Step,
-    ];
-    const run = async (step: Step): Promise<void> => {
-      const { client, asked } = await faulty(t, [step]);
-      const controller = new AbortController();
-      const call = client.worlds.list({ signal: controller.signal });
-      call.catch(() => {});
-      while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      setTimeout(() => controller.abort(reason), 20);
-      await assert.rejects(call, (error) => error === reason);
-      await assert.rejects(client.stats({ signal: AbortSignal.abort(reason) }), (error) => error === reason);
-      assert.equal(asked.length, 1);
-    };
-    await Promise.all(steps.map(run));
-  });
 });
 
 describe("the client tries again", { concurrency: true }, () => {
@@ -553,20 +485,6 @@ describe("the client tries again", { concurrency: true }, () => {
     const busy = await faulty(t, [reply(503, "", { "retry-after": "1" })], { maxWaitMs: 0 });
     await assert.rejects(busy.client.stats(), ApiError);
     assert.equal(busy.asked.length, 1);
-  });
-
-  it("and not where it is no use", async (t) => {
-    for (const step of [
-      reply(200, "<html></html>"),
-      reply(200, "null"),
-      reply(200, {}),
-      reply(200, ""),
-      reply(418, ""),
-    ]) {
-      const { client, asked } = await faulty(t, [step]);
-      await assert.rejects(client.stats(), ApiError);
-      assert.equal(asked.length, 1);
-    }
   });
 
   it("and says no word of the token, whatever is thrown", async () => {
@@ -676,68 +594,12 @@ describe("an iteration", () => {
     await assert.rejects(collect(items), SnapshotChangedError);
   });
 
-  it("is taken up again at an offset", async (t) => {
-    let requests = 0;
-    const serve = pages(120, () => '"a"');
-    const refuse = reply(429, { error: "Rate limit exceeded" }, { "retry-after": "3600" });
-    const { client, asked } = await faulty(t, [
-      (response, request) => (++requests % 2 === 0 ? refuse : serve)(response, request),
-    ]);
-    const ids: string[] = [];
-    let rounds = 0;
-    for (let isWhole = false; !isWhole; rounds++) {
-      try {
-        for await (const { id } of client.worlds.list.all({ offset: ids.length })) ids.push(id);
-        isWhole = true;
-      } catch (error) {
-        assert.ok(error instanceof RateLimitError);
-      }
-    }
-    assert.deepEqual(
-      ids,
-      Array.from({ length: 120 }, (_, at) => `"a":${at}`),
-    );
-    assert.equal(rounds, 3);
-    assert.deepEqual(
-      asked.map((line) => line.replace(/^.*offset=(\d+)\S*/, "$1")),
-      ["0", '50 "a"', "50", '100 "a"', "100"],
-    );
-  });
-
-  it("begins again at its own offset", async (t) => {
-    const { client } = await faulty(t, [pages(100, (at) => (at === 0 ? '"a"' : '"b"'))]);
-    const items = await collect(client.worlds.list.all({ offset: 30, limit: 40, onChange: "restart" }));
-    assert.deepEqual([items.length, items[0]!.id], [70, '"b":30']);
-  });
-
-  it("that is left waits for nothing more", async (t) => {
-    const { client, asked } = await faulty(t, [
-      pages(100, () => '"a"'),
-      reply(429, { error: "Rate limit exceeded" }, { "retry-after": "1" }),
-    ]);
-    for await (const _ of client.worlds.list.all()) {
-      while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      break;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    assert.equal(asked.length, 2);
-  });
-
   it("does not take a server's word that ignores If-Match", async (t) => {
     const steps = ['"a"', '"b"'].map((etag) =>
       reply(200, { data: [{ id: etag }], pagination: { total: 2, limit: 1, offset: 0 } }, { etag }),
     );
     const { client } = await faulty(t, steps);
     await assert.rejects(collect(client.worlds.list.all({ limit: 1 })), SnapshotChangedError);
-  });
-
-  it("goes without where the server names none that can be asked for", async (t) => {
-    for (const name of [undefined, 'W/"a"']) {
-      const { client, asked } = await faulty(t, [pages(60, () => name)]);
-      assert.equal((await collect(client.worlds.list.all())).length, 60);
-      assert.ok(asked.every((line) => !line.includes(" ")));
-    }
   });
 
   it("ends when the data change, having given what it had", async (t) => {

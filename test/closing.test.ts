@@ -7,7 +7,7 @@ import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, serveOpen, type TestOptions, TOKENS } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
 import { until } from "./support/process.ts";
-import { closeWires, dial, header, lastWord, requestHead } from "./support/raw.ts";
+import { closeWires, dial, header, requestHead } from "./support/raw.ts";
 
 const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
 /** Less than what one read takes. */
@@ -134,15 +134,6 @@ describe("behind an answer that ends its connection", () => {
     await within(stopped, "the stop");
     assert.equal(made, MANY + 1);
   });
-
-  test("a body of 8 MB arrives behind its refusal, and so does the answer", async () => {
-    const { port } = main;
-    const length = 8 << 20;
-    const head = requestHead("/", [`Content-Length: ${length}`]);
-    const response = await lastWord(port, Buffer.concat([Buffer.from(head), Buffer.alloc(length, SMALL)]));
-    assert.equal(response.status, 400);
-    assert.equal(made, 0);
-  });
 });
 
 /** Searches that wait until the test lets them finish. */
@@ -253,67 +244,5 @@ describe("what a peer can make pending", () => {
     for (let at = 0; at < 105; at++) assert.equal((await wire.response()).status, 404);
     wire.end();
     await wire.closed();
-  });
-});
-
-const UPGRADE = requestHead("/", ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"]);
-
-describe("behind an Upgrade that is ignored", () => {
-  let gone = 0;
-  for (const [what, { first, method = "GET", status, options }] of Object.entries(CLOSING)) {
-    if (options !== undefined) continue;
-    test(`and in front of another: ${what}`, async () => {
-      gone++;
-      const wire = await dial(main.port);
-      void wire.send(UPGRADE + first + UPGRADE + SMALL);
-      assert.equal((await wire.response()).status, 404);
-      assert.equal((await wire.response(method)).status, status);
-      // An error that nobody listens to, as of a peer that resets, would end the process.
-      for (const socket of main.sockets()) assert.ok(socket.listenerCount("error") > 0);
-      await wire.closed();
-    });
-  }
-
-  test("all ways to close were tried", () => assert.ok(gone >= 12));
-
-  const BAD: readonly (readonly [what: string, bytes: string, status: number])[] = [
-    ["a method that is none", "GE@T / HTTP/1.1\r\nHost: x\r\n\r\n", 400],
-    ["a header that is none", "GET / HTTP/1.1\r\nHost: x\r\nA b\r\n\r\n", 400],
-    ["a head of 17 KB", requestHead("/", [`x: ${"x".repeat(17_000)}`]), 431],
-  ];
-  for (const [what, bytes, status] of BAD) {
-    for (const [where, before, answers] of [
-      ["an Upgrade", UPGRADE, 1],
-      ["a full pipeline", SMALL.repeat(40), 40],
-    ] as const) {
-      test(`${what} behind ${where} is refused, in one write and byte by byte`, async () => {
-        for (const inPieces of [false, true]) {
-          const wire = await dial(main.port);
-          if (!inPieces) void wire.send(before + bytes);
-          else {
-            void wire.send(before + bytes.slice(0, 5));
-            await new Promise((resolve) => setTimeout(resolve, 20));
-            for (let at = 5; at < bytes.length; at += 3000) {
-              void wire.send(bytes.slice(at, at + 3000));
-              await new Promise((resolve) => setImmediate(resolve));
-            }
-          }
-          for (let at = 0; at < answers; at++) assert.equal((await wire.response()).status, 404);
-          assert.equal((await wire.response()).status, status);
-          await wire.closed();
-        }
-      });
-    }
-  }
-
-  test("half a head and the end of a peer is refused", async () => {
-    for (const half of ["G", "GET / HTTP/1.1\r\nHost"]) {
-      const wire = await dial(main.port);
-      void wire.send(UPGRADE + half);
-      wire.end();
-      assert.equal((await wire.response()).status, 404);
-      assert.equal((await wire.response()).status, 400);
-      await wire.closed();
-    }
   });
 });

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import {
-  chmodSync,
   existsSync,
   lstatSync,
   readdirSync,
@@ -95,40 +94,16 @@ describe("commands", { concurrency: 3 }, () => {
       [["keys", "disable", "--keys", keys], /missing/],
       [["check", "a", "b"], /"b"/],
       [["serve", "--snapshot", snapshot], /--keys/],
-      [["serve", "--snapshot", "", "--keys", keys], /--snapshot/],
-      [["serve", "--snapshot"], /--snapshot/],
       [[...serving, "more"], /"more"/],
-      [[...serving, "--port=-1"], /--port/],
-      [[...serving, "--port", "1e3"], /--port/],
-      [[...serving, "--port="], /--port/],
       [[...serving, "--rate-limit", "0"], /--rate-limit/],
       [[...serving, "--rate-window", "1.5"], /--rate-window/],
-      [[...serving, "--rate-window", "0"], /--rate-window/],
       [[...serving, "--cors", "maybe"], /--cors: must be on or off/],
       [[...serving, "--watch=-1"], /--watch/],
-      [[...serving, "--watch", "Infinity"], /--watch/],
       [[...serving, "--access-log=maybe"], /access-log/],
-      [[...serving, "--api-key-prefix", "svcx_"], /prefix/],
-      [[...serving, "--api-key-prefix", "svcx_x"], /prefix/],
-      [[...serving, "--cli-token-prefix", "a b"], /prefix/],
-      [[...creating, "--cli-token-prefix", "svc_sk_more"], /prefix/],
-      [serving, /prefix/, { ORRERY_CLI_TOKEN_PREFIX: "svc" }],
-      [serving, /ORRERY_ACCESS_LOG/, { ORRERY_ACCESS_LOG: "perhaps" }],
       [serving, /ORRERY_LOG_LEVEL/, { ORRERY_LOG_LEVEL: "loud" }],
-      [serving.slice(0, -2), /ORRERY_PORT/, { ORRERY_PORT: "x" }],
       [["keys", "create", "--keys", newKeys], /--name/],
       [["keys", "create", "--name", "n"], /--keys/],
-      [["keys", "create", "--keys", newKeys, "--name", ""], /--name/],
-      [[...creating, "--kind", "admin"], /--kind/],
-      [[...creating, "--limit", "0"], /--limit/],
-      [[...creating, "--limit", "9007199254740992"], /--limit/],
-      [[...creating, "--expires", "90"], /--expires/],
-      [[...creating, "--expires", "1.5d"], /--expires/],
-      [[...creating, "--expires=-1d"], /--expires/],
-      [[...creating, "--expires", "99999999999d"], /--expires/],
-      [[...creating, "--expires", "2027-02-31T00:00:00Z"], /--expires/],
       [["keys", "delete", "a", "b", "--keys", keys], /"b"/],
-      [["keys", "list"], /--keys/],
       [["check"], /missing/],
       [["check", snapshot, "--max-snapshot-bytes", "0"], /--max-snapshot-bytes/],
       [["generate"], /--out/],
@@ -257,94 +232,49 @@ describe("commands", { concurrency: 3 }, () => {
   test("keys: made, listed, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
     const folder = temporaryFolder(t);
     const keys = join(folder, "keys.json");
-    interface Made {
-      readonly token: string;
-      readonly record: KeyRecord;
-      /** Whether a time is so many milliseconds after that at which the key was made. */
-      readonly isAfter: (time: string | null, ms: number) => boolean;
-    }
-    const create = async (...args: string[]): Promise<Made> => {
-      const began = Date.now();
+    const create = async (...args: string[]): Promise<{ token: string; record: KeyRecord }> => {
       const { stdout, stderr } = await runWell(["keys", "create", "--keys", keys, ...args]);
       assert.match(stdout, /^[!-~]+\n$/, "the token, alone");
       const token = stdout.trim();
       const record = readKeys(keys).at(-1)!;
       assert.equal(record.sha256, hashToken(token));
       assert.equal(statSync(keys).mode & 0o777, 0o600);
-      assert.ok(!readFileSync(keys, "utf8").includes(token.slice(8)), "no token is stored");
-      assert.ok(!stderr.includes(token.slice(8)));
-      const ended = Date.now();
-      const isAfter = (time: string | null, ms: number): boolean => {
-        const made = Date.parse(time ?? "") - ms;
-        return made >= began && made <= ended;
-      };
-      return { token, record, isAfter };
+      for (const text of [readFileSync(keys, "utf8"), stderr]) assert.ok(!text.includes(token.slice(8)));
+      return { token, record };
     };
+    const began = Date.now();
     const first = await create("--name", "first");
     assert.match(first.token, /^svc_sk_[\w-]{32,}$/);
     const { id: firstId, sha256: _, createdAt, ...rest } = first.record;
-    assert.deepEqual(rest, {
-      kind: "api",
-      name: "first",
-      scopes: ["read:worlds", "read:users", "read:instances"],
-      limit: null,
-      active: true,
-      expiresAt: null,
-    });
-    assert.ok(first.isAfter(createdAt, 0), createdAt);
-
-    chmodSync(keys, 0o644);
-    const file = JSON.parse(readFileSync(keys, "utf8")) as { keys: object[] };
-    writeFileSync(keys, JSON.stringify({ note: "ours", keys: [{ ...file.keys[0], owner: "ops" }] }));
-
-    const cli = await create("--name", "tool", "--kind", "cli", "--expires", "90d");
+    assert.ok(Date.parse(createdAt) >= began && Date.parse(createdAt) <= Date.now());
+    const scopes = ["read:worlds", "read:users", "read:instances"];
+    const nothingElse = { limit: null, active: true, expiresAt: null };
+    assert.deepEqual(rest, { kind: "api", name: "first", scopes, ...nothingElse });
+    const cli = await create("--name", "名前", "--kind", "cli", "--expires", "2031-01-01T09:00+09:00");
     assert.match(cli.token, /^svcx_[\w-]{32,}$/);
-    assert.ok(cli.isAfter(cli.record.expiresAt, 90 * 86_400_000), cli.record.expiresAt!);
-    const kept = JSON.parse(readFileSync(keys, "utf8")) as { note: string; keys: { owner?: string }[] };
-    assert.deepEqual([kept.note, kept.keys[0]!.owner], ["ours", "ops"], "what is not ours is kept");
-
-    const narrow = await create(
-      ...["--name", "narrow", "--scope", "read:users", "--scope", "read:worlds", "--scope", "read:users"],
-      ...["--limit", "5", "--expires", "30m", "--api-key-prefix", "acme_"],
-    );
+    assert.equal(cli.record.expiresAt, "2031-01-01T00:00:00.000Z");
+    const narrow = await create("--name", "narrow", "--limit", "5", "--api-key-prefix", "acme_");
     assert.match(narrow.token, /^acme_/);
-    assert.deepEqual(narrow.record.scopes, ["read:users", "read:worlds"]);
     assert.equal(narrow.record.limit, 5);
-    assert.ok(narrow.isAfter(narrow.record.expiresAt, 30 * 60_000), narrow.record.expiresAt!);
 
-    const dated = await create("--name", "名前", "--expires", "2031-01-01T09:00+09:00");
-    assert.equal(dated.record.expiresAt, "2031-01-01T00:00:00.000Z");
-    assert.equal(dated.record.name, "名前");
-
-    const list = async (): Promise<string> => (await runWell(["keys", "list", "--keys", keys])).stdout;
-    const all = await list();
-    for (const { record, token } of [first, cli, narrow, dated]) {
-      assert.equal(all.split("\n").filter((line) => line.includes(record.id)).length, 1);
-      assert.ok(all.includes(record.name));
+    const all = (await runWell(["keys", "list", "--keys", keys])).stdout;
+    for (const { record, token } of [first, cli, narrow]) {
+      const [line, ...others] = all.split("\n").filter((text) => text.includes(record.id));
+      assert.ok(line!.includes(record.name) && line!.includes("active") && others.length === 0);
       assert.ok(!all.includes(record.sha256) && !all.includes(token.slice(8)));
     }
-    const stateOf = (text: string): string =>
-      text
-        .split("\n")
-        .find((line) => line.includes(firstId))!
-        .includes("disabled")
-        ? "disabled"
-        : "active";
-    assert.equal(stateOf(all), "active");
-
     for (const [word, active] of [
       ["disable", false],
       ["disable", false],
       ["enable", true],
     ] as const) {
-      const { stdout } = await runWell(["keys", word, firstId, "--keys", keys]);
-      assert.equal(stdout, "");
+      assert.equal((await runWell(["keys", word, firstId, "--keys", keys])).stdout, "");
       assert.equal(readKeys(keys)[0]!.active, active);
     }
     await runWell(["keys", "delete", firstId, "--keys", keys]);
     assert.deepEqual(
-      readKeys(keys).map((record) => record.id),
-      [cli, narrow, dated].map(({ record }) => record.id),
+      readKeys(keys).map(({ id }) => id),
+      [cli.record.id, narrow.record.id],
     );
     assert.equal((await run(["keys", "delete", firstId, "--keys", keys])).status, 1);
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
@@ -479,4 +409,28 @@ describe("commands", { concurrency: 3 }, () => {
       [],
     );
   });
+});
+
+test("help of a command is its --help", async () => {
+  for (const words of [["serve"], ["keys"], ["keys", "create"]]) {
+    const [help, flag] = await Promise.all([run(["help", ...words]), run([...words, "--help"])]);
+    assert.deepEqual([help.status, help.stderr, help.stdout], [0, "", flag.stdout]);
+    assert.match(help.stdout, new RegExp(`^Usage: orrery ${words.join(" ")}`, "m"));
+  }
+});
+
+test("a command that there is not is named with the one that may be meant", async () => {
+  const cases: [words: string[], says: string][] = [
+    [["sevre"], 'there is no command "sevre"; did you mean "serve"?'],
+    [["help", "chek"], 'there is no command "chek"; did you mean "check"?'],
+    [["key", "list"], 'there is no command "key"; did you mean "keys"?'],
+    [["keys", "delet", "x"], 'there is no command "keys delet"; did you mean "keys delete"?'],
+    [["frobnicate"], 'there is no command "frobnicate"'],
+  ];
+  await Promise.all(
+    cases.map(async ([words, says]) => {
+      const { status, stdout, stderr } = await run(words);
+      assert.deepEqual([status, stdout, stderr], [2, "", `orrery: ${says} (see orrery --help)\n`]);
+    }),
+  );
 });

@@ -21,15 +21,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { crc32 } from "node:zlib";
 import { type CountsKeeper, keepCounts } from "../src/auth/keep-counts.ts";
-import {
-  type Counters,
-  countRequest,
-  createCounters,
-  createSharedCounters,
-  slotOf,
-  usageOf,
-  windowAt,
-} from "../src/auth/limit.ts";
+import { type Counters, countRequest, createCounters, slotOf, usageOf, windowAt } from "../src/auth/limit.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { until } from "./support/process.ts";
 
@@ -113,13 +105,6 @@ describe("a file of counts", () => {
     assert.deepEqual(second.observations, [{ kind: "state-restored", file, keys: IDS.length, reset }]);
   });
 
-  it("keeps counts of keys that are not there at the moment", async () => {
-    const file = newFile();
-    await saved(file, { gone: 7, key_1: 1 });
-    const second = await open(file, () => NOW, ["key_1"]);
-    assert.equal(second.used("gone"), 7);
-  });
-
   it("is written again while counts grow or the file is gone, and only then", async () => {
     const file = newFile();
     const server = await open(file);
@@ -164,16 +149,6 @@ describe("a file of counts", () => {
       [false, true, true, true],
     );
     for (const name of [...names.slice(1), young]) rmSync(name);
-  });
-
-  it("works with the counters of threads", async () => {
-    const file = newFile();
-    await saved(file, { key_1: 5 });
-    const counters = createSharedCounters(HOUR);
-    slotOf(counters, "key_1");
-    await keepCounts({ file, counters, observe: () => {}, now: () => NOW });
-    assert.equal(countRequest(counters, 0, 6, NOW).remaining, 0);
-    assert.equal(countRequest(counters, 0, 6, NOW).passed, false);
   });
 
   it("holds ids alone of what is known of keys", async () => {

@@ -20,7 +20,6 @@ import {
   isBehind,
   recall,
   remember,
-  span,
 } from "../src/admin/dashboard/history.ts";
 
 /** With a space that breaks lines, for reading. */
@@ -80,18 +79,6 @@ describe("figures", () => {
 });
 
 describe("the history of charts", () => {
-  it("holds ten minutes", () => {
-    const history = createHistory();
-    for (let at = 0; at <= 2000; at += 2) remember(history, 1e9 + at, { some: at });
-    assert.equal(history.moments.length, 301);
-    assert.deepEqual(span(history), [1e9 + 1400, 1e9 + 2000]);
-    assert.deepEqual(column(history, "some").slice(0, 2), [1400, 1402]);
-    assert.equal(
-      column(history, "other").every((figure) => figure === null),
-      true,
-    );
-  });
-
   it("has a gap where nothing is known", () => {
     const history = createHistory();
     forgetNow(history, 99);
@@ -115,14 +102,5 @@ describe("the history of charts", () => {
     assert.ok(isBehind(history, 125));
     for (const at of [100, 105, 110, 115]) recall(history, at, { some: -at });
     assert.deepEqual(column(history, "some"), [100, 105, 108, -110, -115]);
-  });
-
-  it("begins anew by a clock that went back, and stays bounded by one that stands nearly still", () => {
-    const history = createHistory();
-    remember(history, 1000, { some: 1 });
-    remember(history, 900, { some: 2 });
-    assert.deepEqual(column(history, "some"), [2]);
-    for (let at = 0; at < 5000; at++) remember(history, 901 + at / 1000, { some: at });
-    assert.equal(history.moments.length, 2000);
   });
 });

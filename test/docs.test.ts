@@ -7,7 +7,6 @@ import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
-import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
 import { PROGRAM } from "../src/features.ts";
@@ -131,20 +130,6 @@ describe("the documents", () => {
     const { status, stderr } = spawnSync("bash", ["-n"], { input: scripts.join(""), encoding: "utf8" });
     assert.equal(status, 0, stderr);
   });
-
-  it("are taken apart into commands as a shell would", () => {
-    const script = `(umask 077; orrery keys create --name "a b" > 'x y') # orrery none
-a=1 \\
-  b | orrery check "$(c)" && orrery diff a \\
-  b 2>> log`;
-    assert.deepEqual(commandsOf(script), [
-      ["umask", "077"],
-      ["orrery", "keys", "create", "--name", "a b"],
-      ["a=1", "b"],
-      ["orrery", "check", "$(c)"],
-      ["orrery", "diff", "a", "b"],
-    ]);
-  });
 });
 
 describe("flags and variables", () => {
@@ -201,40 +186,6 @@ describe("flags and variables", () => {
 });
 
 describe("the OpenAPI document", () => {
-  const text = JSON.stringify(createOpenApi(ROUTES));
-
-  it("has every route, parameter and error", () => {
-    const document = JSON.parse(text) as {
-      components: { responses: object };
-      paths: Record<
-        string,
-        { get: { operationId: string; parameters: { name: string; in: string }[]; responses: object } }
-      >;
-    };
-    assert.equal(Object.keys(document.paths).length, ROUTES.length);
-    for (const route of ROUTES) {
-      const operation = document.paths[route.path.replace(":id", "{id}")]!.get;
-      assert.equal(operation.operationId, route.name);
-      const query = operation.parameters.filter((parameter) => parameter.in === "query");
-      assert.deepEqual(
-        query.map((parameter) => parameter.name),
-        route.parameters,
-      );
-      const told = JSON.stringify([operation.responses, document.components.responses]);
-      const faults = [...route.faults, "rateLimited", "snapshotChanged"] as const;
-      for (const name of faults) {
-        assert.ok(told.includes(JSON.stringify(FAULTS[name].message).slice(1, -1)), `${route.path} ${name}`);
-      }
-    }
-  });
-
-  it("refers only to what it has", () => {
-    const { components } = JSON.parse(text) as { components: Record<string, object> };
-    const refs = [...text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)];
-    assert.ok(refs.length > 100);
-    for (const [ref, kind, name] of refs) assert.ok(name! in components[kind!]!, ref);
-  });
-
   it("shows replies as the sample's server gives them", async () => {
     assert.equal(readFileSync(EXAMPLES_FILE, "utf8"), await makeExamples(), "run `npm run docs`");
   });

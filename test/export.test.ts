@@ -64,20 +64,6 @@ describe("a URL of PostgreSQL", () => {
     assert.deepEqual(readPostgresUrl("postgresql://u@/d?host=/run").secrets, []);
   });
 
-  it("gives sslmode the meaning that it has to psql, unless told otherwise", () => {
-    const of = (text: string): string => readPostgresUrl(text).connectionString;
-    assert.equal(
-      of("postgres://h/d?sslmode=require#x"),
-      "postgres://h/d?sslmode=require&uselibpqcompat=true",
-    );
-    for (const text of [
-      "postgres://h/d",
-      "postgres://h?sslmode=no-verify",
-      "postgres://h?sslmode=require&uselibpqcompat=false",
-    ])
-      assert.equal(of(text), text);
-  });
-
   it("is refused without a word of it where a part of the password would be taken for something else", () => {
     for (const text of [
       "postgres://u:can/ary@h/d",

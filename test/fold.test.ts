@@ -1,4 +1,4 @@
-/** Folding: by its plain definition, and in time that grows with the text. */
+/** Folding: by its plain definition, character by character, and in time that grows with the text. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,6 +13,7 @@ const MARKS = [
   ..."\u1037\u135f\u17d2\u1a60\u1ab0\u20d0\u20d2\u302a\u302e\u3099\u309a\ufb1e\ufe20",
   ...["\u{101fd}", "\u{110ba}", "\u{1d165}", "\u{1d16d}", "\u{1d17b}", "\u{1d242}", "\u{1e8d0}", "\u{1e94a}"],
 ];
+
 /** What comes between: letters with a case, or a form of their own, or which take marks or jamo up. */
 const OTHERS = [
   ..."aeszZßÅÉıİſΣσςΐЙ か가각\u1100\u1161\u11a8ﾊｶ\uff9e\uff9f\u0e33\u0eb3\u0dd9\u0dcf\u09c7ｅﬁ㌀\ufdfa\ufb2c\u1e9b\u212b.'\u00ad",
@@ -31,6 +32,7 @@ const marks = (most: number) =>
           Array.from({ length: count }, (_, at) => some[(at * 7 + (at >>> 4)) % some.length]).join(""),
         ),
     );
+
 const others = fc
   .array(fc.constantFrom(...OTHERS), { minLength: 1, maxLength: 20 })
   .map((some) => some.join(""));
@@ -93,18 +95,49 @@ test("letters that combine with each other without end are folded by the plain d
 });
 
 test("many marks take time in proportion to their number", () => {
-  const patterns = [
-    "\u0300\u0323",
-    "\u05b0\u05bc\u05c1",
-    "\u0651\u064b",
-    "\u{1d165}\u{1d16d}\u{1d17b}",
-    "\uff9e\u0300",
-  ];
+  const patterns = ["\u0300\u0323", "\u05b0\u05bc\u05c1", "\u0651\u064b", "\u{1d165}\u{1d16d}\u{1d17b}"];
   patterns.push("\u0f71\u0f72\u0f74", "\u0344", "\u{1611e}", "\u{16d67}", MARKS.join(""));
   for (const pattern of patterns) {
     const text = `e${pattern.repeat(65_536 / Buffer.byteLength(pattern))}`;
     const longest = Math.max(...foldingParts(text).map(({ length }) => length));
     assert.ok(longest <= 2 * MOST_MARKS, `a part of ${longest} units`);
     assert.equal(fold(text), foldingParts(text).map(modelFold).join(""));
+  }
+});
+
+const LAST = 0x1ffff;
+
+const SURROGATES = 0xd800;
+
+const BEHIND_SURROGATES = 0xe000;
+
+const UNASSIGNED = /^[\p{Cn}\p{Co}]$/u;
+
+test("every character is folded as in a whole text, whatever stands around it", () => {
+  for (let point = 0; point <= LAST; point++) {
+    if (point === SURROGATES) point = BEHIND_SURROGATES;
+    const character = String.fromCodePoint(point);
+    if (UNASSIGNED.test(character)) continue;
+    // Each of these takes up what composes with it, or is taken up: a letter, an open syllable, a kana, a mark.
+    const text = `a${character}${character}가${character}か${character}é${character}Σ`;
+    assert.equal(fold(text), modelFold(text), point.toString(16));
+  }
+});
+
+test("texts of any characters are folded as a whole text is", () => {
+  const any = fc.integer({ min: 0, max: LAST }).map((point) => String.fromCodePoint(point));
+  const near = fc.constantFrom(..."aZéÉßſΣσςйЙİıか\u3099ﾊﾞ가\u1161\u11a8ﬁ㌀𝕬🐀\u200d\ufe0f\u0301Ω\u212b");
+  const texts = fc.string({ unit: fc.oneof(any, near, near), maxLength: 30 });
+  fc.assert(
+    fc.property(texts, (text) => {
+      assert.equal(fold(text), modelFold(text));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("half of a surrogate pair is folded as a whole text is", () => {
+  for (const text of ["a\ud83d", "\udc00É", "\ud83dÉ\udc00", "\ud83d\ud83d\udc00"]) {
+    assert.equal(fold(text), modelFold(text));
   }
 });

@@ -89,13 +89,6 @@ test("without pages all but the API is the host's", async (t) => {
   });
 });
 
-test("requests of one connection go to the host and to the API in turn", async (t) => {
-  const orrery = await open(t);
-  const origin = await serve(t, host(orrery.handle));
-  const paths = [`${API}/stats`, "/a", `${API}/worlds`, "/b", "/c", `${API}/stats?again`];
-  assert.deepEqual(Object.values(await statusesOf(origin, paths)), [200, 418, 200, 418, 418, 200]);
-});
-
 test("a replica that was closed still leaves a host what is the host's", async (t) => {
   const orrery = await open(t);
   const origin = await serve(t, host(orrery.handle));

@@ -191,24 +191,7 @@ function compareNext(text: string, head: Head): void {
 const SPECIAL = "\0\x01\t\n\v\f\r\x1f !\"#%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~\x7f\x80\xa0\xff";
 
 const PIECES = [
-  ...[
-    "\r",
-    "\n",
-    "\r\n",
-    "\r\n\r\n",
-    "\r\n ",
-    "\n\n",
-    " \r\n",
-    "\t\r\n",
-    " ",
-    "\t",
-    "\0",
-    ":",
-    " :",
-    ",",
-    "\x7f",
-    "\xff",
-  ],
+  ...["\r", "\n", "\r\n", "\r\n\r\n", "\r\n ", " \r\n", " ", "\t", "\0", ":", " :", ",", "\x7f", "\xff"],
   ...["Content-Length: 0\r\n", "Content-Length: 5\r\n", "Content-Length:\r\n", "Content-Length: +5\r\n"],
   ...[
     "Content-Length: 0\t\r\n",
@@ -233,28 +216,9 @@ const PIECES = [
     "Connection: keep-alive, close\r\n",
     "Connection: upgrade\r\n",
   ],
-  ...[
-    "Upgrade: x\r\n",
-    "Host: b\r\n",
-    "Expect: 100-continue\r\n",
-    "Expect: x\r\n",
-    "a: b\r\n",
-    "a:\r\n",
-    "Proxy-Connection: close\r\n",
-  ],
+  ...["Upgrade: x\r\n", "Host: b\r\n", "Expect: x\r\n", "a: b\r\n", "Proxy-Connection: close\r\n"],
   ...["HTTP/1.0", "HTTP/1.1", "HTTP/1.2", "HTTP/0.9", "HTTP/2.0", "http/1.1", "RTSP/1.0", "ICE/1.0"],
-  ...[
-    "GET ",
-    "POST ",
-    "HEAD ",
-    "OPTIONS ",
-    "CONNECT ",
-    "SOURCE ",
-    "QUERY ",
-    "ANNOUNCE ",
-    "PRI ",
-    "PRI * HTTP/2.0\r\n\r\n",
-  ],
+  ...["GET ", "POST ", "HEAD ", "OPTIONS ", "CONNECT ", "SOURCE ", "PRI ", "PRI * HTTP/2.0\r\n\r\n"],
   ...["http://a/", "http://u:p@[::1]:8/", "ftp://", "*", "/", "//", "?", "#", "@", "%zz"],
 ];
 
@@ -468,16 +432,6 @@ describe("rules", () => {
     });
   }
 
-  test("every byte that is not visible ASCII is refused in a target, in each of its forms", () => {
-    for (let code = 0; code < 256; code++) {
-      const isVisible = code > 0x20 && code < 0x7f;
-      for (const target of [`/a${String.fromCharCode(code)}b`, `http://a/${String.fromCharCode(code)}`]) {
-        const isTaken = typeof read(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`) !== "string";
-        assert.equal(isTaken, isVisible, JSON.stringify(target));
-      }
-    }
-  });
-
   test("control bytes but the tab are refused in a value, and nothing but tokens is a name", () => {
     for (let code = 0; code < 256; code++) {
       const one = String.fromCharCode(code);
@@ -490,80 +444,10 @@ describe("rules", () => {
     }
   });
 
-  test("only digits are a length", () => {
-    for (const length of [
-      "",
-      " ",
-      "+1",
-      "-1",
-      "-0",
-      "0x1",
-      "1.0",
-      "1e3",
-      "1 1",
-      "1,1",
-      "1, 1",
-      "a",
-      "٣",
-      "\v1",
-    ]) {
-      assert.equal(
-        refusalOf(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`),
-        "badRequest",
-        length,
-      );
-    }
-    for (const length of ["0", "0\t", "\t 0 \t", "00"]) {
-      assert.equal(withFields(`Content-Length:${length}`).fields.hasBody, false, length);
-    }
-    assert.equal(headOf("POST / HTTP/1.1", "Host: a", "Content-Length: 007").fields.hasBody, true);
-  });
-
-  test("a length beside another, equal ones too, or beside a coding", () => {
-    for (const [one, two] of [
-      ["Content-Length: 0", "content-LENGTH: 0"],
-      ["Content-Length: 5", "Content-Length: 6"],
-      ["Content-Length: 0", "Transfer-Encoding: chunked"],
-      ["Content-Length: 0", "Transfer-Encoding:"],
-    ]) {
-      assert.equal(refusalOf(`POST / HTTP/1.1\r\nHost: a\r\n${one}\r\n${two}\r\n\r\n`), "badRequest");
-      assert.equal(refusalOf(`POST / HTTP/1.1\r\n${two}\r\nHost: a\r\n${one}\r\n\r\n`), "badRequest");
-    }
-  });
-
-  test("protocols", () => {
-    for (const version of [
-      "HTTP/1.2",
-      "HTTP/2.0",
-      "HTTP/0.9",
-      "HTTP/1.10",
-      "HTTP/01.1",
-      "HTTP/1",
-      "HTTP/1.1 ",
-      "http/1.1",
-      "Http/1.1",
-      "RTSP/1.0",
-      "ICE/1.0",
-      "HTTPS/1.1",
-      "HTTP 1.1",
-      "",
-    ]) {
-      assert.equal(refusalOf(`GET / ${version}\r\nHost: a\r\n\r\n`), "badRequest", version);
-    }
-  });
-
   test("staying open: `close` wins in any spelling, HTTP/1.0 must ask for it", () => {
     const isOpen = (version: string, ...connection: string[]): boolean =>
       staysOpen(headOf(`GET / ${version}`, "Host: a", ...connection.map((value) => `Connection: ${value}`)));
-    for (const close of [
-      "close",
-      "CLOSE",
-      "close\t,\tx",
-      "x\t,\tclose\t",
-      ",close,",
-      "keep-alive, close",
-      "close,keep-alive",
-    ]) {
+    for (const close of ["close", "CLOSE", "close\t,\tx", "x\t,\tclose\t", ",close,", "keep-alive, close"]) {
       assert.equal(isOpen("HTTP/1.1", close), false, close);
       assert.equal(isOpen("HTTP/1.0", close), false, close);
     }
@@ -599,15 +483,6 @@ describe("rules", () => {
     assert.equal(fields.get("host"), "a");
     assert.equal(fields.get("x"), null);
     assert.equal(fields.count, 6);
-  });
-
-  test("names that differ from a known one in one bit are others", () => {
-    for (const name of ["hoSt", "Host"]) assert.equal(headOf("GET / HTTP/1.1", `${name}: a`).fields.hosts, 1);
-    for (const name of ["connec\x54ion", "if\x2dmatch"])
-      assert.notEqual(withFields(`${name}: close`).fields.get(name.toLowerCase()), null);
-    // "-" is 0x2d, and CR is the byte that lacks its bit; "." differs in two.
-    assert.equal(withFields("Content.Length: 5").fields.hasBody, false);
-    assert.equal(withFields("Transfer_Encoding: chunked").fields.hasBody, false);
   });
 
   test("the size of a head is that of its bytes, the empty line too", () => {

@@ -361,26 +361,6 @@ describe("a beginning of a request", () => {
       }
     });
   }
-
-  test("a CR alone is a beginning", async () => {
-    const wire = await dial(server.port);
-    void wire.send("\r");
-    wire.end();
-    assert.equal((await wire.response()).status, 400);
-    await wire.closed();
-    assert.equal((await lastWord(hasty.port, "\r")).status, 408);
-  });
-
-  test("whole, then FIN: its answer is the last", async () => {
-    const response = await repliesTo([REQUEST], [REQUEST]);
-    const wire = await dial(server.port);
-    void wire.send(REQUEST);
-    wire.end();
-    const last = await wire.response();
-    assert.equal(last.status, 200);
-    assert.equal(last.body, response[0]!.slice(-last.body.length));
-    await wire.closed();
-  });
 });
 
 describe("the size of a head", () => {

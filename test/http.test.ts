@@ -13,12 +13,13 @@ import {
   isStats,
   main,
   OK,
+  rateOf,
   SEARCH,
   STATS,
 } from "./support/hostile.ts";
-import { BASE, exceptOverNodeHttp, HIDDEN_WORLD, USER, WORLD } from "./support/http-server.ts";
+import { BASE, exceptOverNodeHttp, FEW, serve, TOKENS, USER, WORLD } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
-import { dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
+import { dial, errorOf, header, headerValues, lastWord, requestHead } from "./support/raw.ts";
 import { MALFORMED } from "./support/requests.ts";
 
 /** Over node:http the connection may be reset while the peer goes on sending after the answer that ends it. */
@@ -66,16 +67,6 @@ describe("malformed requests", AT_ONCE, () => {
       isBadRequest(await wire.response());
       await wire.closed();
     });
-
-    test(`half a request, then FIN, behind good ones: ${JSON.stringify(half.slice(-12))}`, async () => {
-      const wire = await dial(main.port);
-      void wire.send(good(SEARCH) + good(STATS) + half);
-      wire.end();
-      assert.equal((await wire.response()).status, 200);
-      isStats(await wire.response());
-      isBadRequest(await wire.response());
-      await wire.closed();
-    });
   }
 
   test("HTTP/0.9: nothing but a line", async () => {
@@ -86,34 +77,12 @@ describe("malformed requests", AT_ONCE, () => {
     await wire.closed();
   });
 
-  test("FIN without a byte is no error", async () => {
-    const wire = await dial(main.port);
-    wire.end();
-    await wire.closed();
-  });
-
-  test("blank lines before a request are no error", async () => {
-    const wire = await dial(main.port);
-    void wire.send(`\r\n\r\n${good(STATS)}\r\n${good(STATS)}`);
-    isStats(await wire.response());
-    isStats(await wire.response());
-    wire.end();
-    await wire.closed();
-  });
-
   test("a request in pieces of one byte is no error", async () => {
     const wire = await dial(main.port);
     for (const byte of good(STATS)) await wire.send(byte);
     isStats(await wire.response());
     wire.end();
     await wire.closed();
-  });
-
-  test("of a HEAD the 400 has no body", async () => {
-    const bytes = `HEAD ${STATS} HTTP/1.1\r\n${AUTH}\r\n`;
-    const response = await lastWord(main.port, bytes, "HEAD");
-    assert.equal(response.status, 400);
-    assert.equal(header(response, "Connection"), "close");
   });
 });
 
@@ -165,14 +134,6 @@ describe("size of the head", AT_ONCE, () => {
   test("2,000 short headers: 431, and none is dropped silently", async () => {
     const bytes = requestHead(STATS, [...Array.from({ length: 2000 }, () => "a:"), bearer("cli")]);
     isBareRefusal(await lastWord(main.port, bytes), 431, TOO_LARGE);
-  });
-
-  test("a URL of 8 KiB works", async () => {
-    const start = `${BASE}/worlds/search?q=world&x=`;
-    const target = start + "y".repeat(8192 - start.length);
-    const response = await ask(target, [bearer("cli")]);
-    assert.equal(response.status, 200);
-    assert.equal(JSON.parse(response.body).pagination.total, 60);
   });
 
   test("a head of 15 KiB works", async () => {
@@ -255,13 +216,6 @@ describe("bodies", AT_ONCE, () => {
     assert.equal(response.status, 405);
   });
 
-  test("POST, PUT and DELETE without a body leave the connection open", async () => {
-    for (const method of ["POST", "PUT", "DELETE", "PATCH", "PROPFIND"]) {
-      assert.equal((await ask(STATS, [], method)).status, 405);
-      assert.equal((await ask("/nowhere", [], method)).status, 404);
-    }
-  });
-
   test("a body behind good requests: all answered in order, then the end", async () => {
     const wire = await dial(main.port);
     const post = requestHead(STATS, ["Content-Length: 5"], "POST");
@@ -307,89 +261,6 @@ describe("Expect", AT_ONCE, () => {
 });
 
 describe("targets", AT_ONCE, () => {
-  for (const target of [
-    `http://anything${STATS}`,
-    `HTTP://anything:99${STATS}?x=1`,
-    `https://user:word@[::1]:8${STATS}`,
-    `${STATS}?`,
-    `${STATS}?limit=5&limit=6#x`,
-  ]) {
-    test(`${target} is served as its path`, async () => {
-      isStats(await ask(target, [bearer("cli")]));
-    });
-  }
-
-  for (const target of [
-    "/",
-    "//",
-    "///x",
-    "//[",
-    "/%",
-    "/\\",
-    "/__proto__",
-    "/api/public/v1",
-    `${BASE}/`,
-    `${STATS}/`,
-    `/${STATS}`,
-    `//evil.test${STATS}`,
-    `/API/public/v1/stats`,
-    `${BASE}/Stats`,
-    `${BASE}/st%61ts`,
-    `${BASE}/./stats`,
-    `${BASE}/../v1/stats`,
-    `${BASE}//stats`,
-    `${STATS}#x`,
-    `${STATS};x`,
-    `${BASE}/worlds/`,
-    `${BASE}/worlds//stats`,
-    `${BASE}/worlds/%2e%2e/users/1`,
-    `${BASE}/worlds/../users/${USER}`,
-    `${BASE}/constructor`,
-    `${BASE}/toString`,
-    "http://anything",
-    "http://[",
-    "http:///",
-    `http://anything/${STATS}`,
-    `ftp://anything${STATS}`,
-  ]) {
-    test(`${target} is no path`, async () => {
-      const response = await ask(target, [bearer("cli")]);
-      assert.equal(response.status, 404);
-      assert.equal(errorOf(response), "Not found");
-    });
-  }
-
-  const MISSING = {
-    worlds: "World not found",
-    users: "User not found",
-    instances: "Instance not found",
-  };
-  for (const id of [
-    "__proto__",
-    "constructor",
-    "hasOwnProperty",
-    "%zz",
-    "%2e%2e",
-    "..",
-    ".",
-    "0",
-    HIDDEN_WORLD,
-    "%00",
-    "x".repeat(4000),
-  ]) {
-    test(`${id.slice(0, 20)} is nobody's id`, async () => {
-      for (const [table, message] of Object.entries(MISSING)) {
-        const response = await ask(`${BASE}/${table}/${id}`, [bearer("api")]);
-        assert.equal(response.status, 404);
-        assert.equal(errorOf(response), message);
-      }
-      for (const path of [`worlds/${id}/stats`, `worlds/${id}/instances`]) {
-        assert.equal(errorOf(await ask(`${BASE}/${path}`, [bearer("api")])), "World not found");
-      }
-      assert.equal(errorOf(await ask(`${BASE}/users/${id}/worlds`, [bearer("api")])), "User not found");
-    });
-  }
-
   test("bytes above ASCII in a target are no way in", async () => {
     for (const text of ["\xff", "\xc3\xa4", "\x80"]) {
       const wire = await dial(main.port);
@@ -413,5 +284,57 @@ describe("targets", AT_ONCE, () => {
     assert.deepEqual(JSON.parse(response.body).pagination, { total: 60, limit: 2, offset: 0 });
     const nobody = await ask(STATS, ["__proto__: x", "constructor: x"]);
     assert.equal(errorOf(nobody), "Authentication required");
+  });
+});
+
+describe("headers that matter", AT_ONCE, () => {
+  test("names in any case", async () => {
+    isStats(await ask(STATS, [`aUTHORIZATION: Bearer ${TOKENS.cli}`, "hOsT: x"]));
+    const known = [`AUTHORIZATION:Bearer ${TOKENS.cli}`, `IF-NONE-MATCH:\t${main.etag}  `];
+    assert.equal((await ask(STATS, known)).status, 304);
+    const other = [bearer("cli"), 'if-MATCH: "other"'];
+    assert.equal((await ask(STATS, other)).status, 412);
+  });
+
+  test("an empty Host is a Host, and HTTP/1.0 needs none", async () => {
+    isStats(await ask(STATS, [bearer("cli"), "Host:"]));
+    isStats(await lastWord(main.port, `GET ${STATS} HTTP/1.0\r\n${AUTH}\r\n`));
+  });
+});
+
+describe("methods, CORS and the limit", AT_ONCE, () => {
+  test("OPTIONS *: no such path", async () => {
+    assert.equal((await ask("*", [], "OPTIONS")).status, 404);
+  });
+
+  test("the reference says the limit and window of this server", async () => {
+    const server = await serve({ rateLimit: 1234, rateWindow: 86_400, docs: true });
+    for (const path of ["/docs", "/openapi.json"]) {
+      const reply = await fetch(`http://127.0.0.1:${server.port}${path}`);
+      assert.match(await reply.text(), /1,234 a day where nothing else was agreed/);
+    }
+  });
+
+  test("every status of an authenticated key counts, and of many at once exactly the limit pass", async () => {
+    // What does not count comes first.
+    await ask("/nowhere", [bearer("few")]);
+    await ask(STATS, [bearer("few")], "POST");
+    await ask(STATS, [bearer("few")], "OPTIONS");
+    const first = await ask(STATS, [bearer("few"), "If-None-Match: *"]);
+    assert.equal(first.status, 304);
+    assert.deepEqual(rateOf(first).slice(0, 2), [String(FEW), String(FEW - 1)]);
+    const all = await Promise.all(
+      Array.from({ length: 40 }, (_, at) =>
+        ask(at % 2 ? SEARCH : STATS, [bearer("few")], at % 3 ? "GET" : "HEAD"),
+      ),
+    );
+    const passed = all.filter(({ status }) => status === 200);
+    assert.equal(passed.length, FEW - 1);
+    assert.equal(all.filter(({ status }) => status === 429).length, 40 - passed.length);
+    const left = passed.map((response) => header(response, "X-RateLimit-Remaining")).toSorted();
+    assert.deepEqual(left, ["0", "1", "2", "3"]);
+    for (const response of all) {
+      assert.equal(headerValues(response, "Retry-After").length, response.status === 429 ? 1 : 0);
+    }
   });
 });

@@ -8,24 +8,28 @@ import { after, before, describe, it, test } from "node:test";
 import { createCounters } from "../src/auth/limit.ts";
 import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import type { Observation } from "../src/observe/events.ts";
+import { type Observation, observeNothing } from "../src/observe/events.ts";
 import { indexTrigrams } from "../src/search/index-trigrams.ts";
-import type { Loader } from "../src/server/load/loader.ts";
+import type { Loader, LoaderOptions } from "../src/server/load/loader.ts";
 import { createLocalLoader, indexLoaded } from "../src/server/load/local-loader.ts";
 import { SnapshotKeeper, type SnapshotOptions } from "../src/server/load/snapshots.ts";
 import { fingerprintOf } from "../src/snapshot/files.ts";
 import { GrowingPauses } from "../src/util/process/pauses.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { PATIENCE_MS } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orrery-keeping-"));
+
 const snapshot = join(folder, "snapshot");
+
 const other = join(folder, "other");
 
 before(async () => {
   await generateSnapshot({ out: snapshot, users: 20, worlds: 10, instances: 3, seed: 1, gzip: false });
   await generateSnapshot({ out: other, users: 20, worlds: 10, instances: 3, seed: 2, gzip: false });
 });
+
 after(() => rmSync(folder, { recursive: true }));
 
 /** Runs what is due, and what follows from it. */
@@ -351,4 +355,28 @@ describe("keys", () => {
     isBroken = false;
     await until(() => taken.at(-1) === 3, "the third key");
   });
+});
+
+test("progress is told at the start and not in a reload, when it would wake the serving thread for nobody", async (t) => {
+  const folder = temporaryFolder(t);
+  const snapshot = (seed: number): string => join(folder, String(seed));
+  for (const seed of [1, 2])
+    await generateSnapshot({ out: snapshot(seed), users: 5, worlds: 3, instances: 1, seed, gzip: false });
+  const loads: LoaderOptions[] = [];
+  const real = createLocalLoader(0);
+  const load: Loader = (where, options) => {
+    loads.push(options);
+    return real(where, options);
+  };
+  const keeper = await SnapshotKeeper.open(
+    { folder: snapshot(1), load, allowShrink: true, onProgress: () => {}, observe: observeNothing },
+    () => {},
+  );
+  t.after(() => keeper.close());
+  cpSync(snapshot(2), snapshot(1), { recursive: true });
+  await keeper.reload();
+  assert.deepEqual(
+    loads.map(({ onProgress }) => onProgress !== undefined),
+    [true, false],
+  );
 });

@@ -1,7 +1,7 @@
 /** What a load takes over from the one before: which files it opens, which parts are the same, and what is refused all the same. */
 
 import assert from "node:assert/strict";
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, test } from "node:test";
 import { ROW_FILES, type RowFile } from "../src/model/model.ts";
@@ -242,51 +242,6 @@ describe("a load behind another", () => {
     const problems = problemsOf(await loadSnapshot(folder, { before, maxBytes: size - 1 }));
     assert.deepEqual(problems, problemsOf(await loadSnapshot(folder, { maxBytes: size - 1 })));
     assert.match(problems[0]!, /^instances\.ndjson: the snapshot is larger than --max-snapshot-bytes allows/);
-  });
-
-  test("takes over nothing of another form of a file, and sees one that came twice", async (t) => {
-    const folder = place(t);
-    const before = mustLoad(await loadSnapshot(folder));
-    writeFileSync(join(folder, "users.ndjson.gz"), "");
-    assert.deepEqual(
-      problemsOf(await loadSnapshot(folder, { before })),
-      problemsOf(await loadSnapshot(folder)),
-    );
-    rmSync(join(folder, "users.ndjson"));
-    rmSync(join(folder, "users.ndjson.gz"));
-    assert.deepEqual(problemsOf(await loadSnapshot(folder, { before })), ["users.ndjson: is missing"]);
-    writeFileSync(join(folder, "generation.orrery"), "");
-    assert.deepEqual(
-      problemsOf(await loadSnapshot(folder, { before })),
-      problemsOf(await loadSnapshot(folder)),
-    );
-  });
-
-  test("knows files by hard links in a new folder, as a mirror makes them", async (t) => {
-    const folder = place(t);
-    const next = join(folder, "next");
-    mkdirSync(next);
-    // A link changes the time of the last change of what it points at, so it is there before the first load.
-    for (const name of ROW_FILES) linkSync(join(folder, name), join(next, name));
-    const before = mustLoad(await loadSnapshot(folder));
-    const { files, opened } = watchedFiles();
-    const after = mustLoad(await loadSnapshot(next, { files, before }));
-    assert.deepEqual([opened, after.store.id], [[], before.store.id]);
-  });
-
-  test("leaves what was kept as it was when it fails", async (t) => {
-    const folder = place(t);
-    const before = mustLoad(await loadSnapshot(folder));
-    const { "users.ndjson": users } = Object.fromEntries(
-      ROW_FILES.map((name) => [name, readFileSync(join(folder, name), "utf8")]),
-    );
-    replace(folder, "users.ndjson", `${users}{}\n`);
-    const problems = problemsOf(await loadSnapshot(folder, { before }));
-    assert.deepEqual(problems, problemsOf(await loadSnapshot(folder)));
-    replace(folder, "users.ndjson", users!);
-    const again = mustLoad(await loadSnapshot(folder, { before }));
-    assert.equal(again.store.id, before.store.id);
-    assert.equal(again.store.users, before.store.users);
   });
 
   test("does not read a prepared file again, whatever name a manifest gives it", async (t) => {

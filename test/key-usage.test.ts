@@ -81,11 +81,6 @@ describe("the use of a key", () => {
     countBusy(use!, 2);
     assert.deepEqual([read(threads, now, 1).lastUsed, read(threads, now, 2).lastUsed], [null, null]);
   });
-
-  it("takes 16 bytes a key and a thread until a rare refusal", () => {
-    const [use] = createKeyUse(1, 60);
-    assert.equal(use!.rows.BYTES_PER_ELEMENT * (use!.rows.length / 1_048_576), 16);
-  });
 });
 
 describe("a page of keys", () => {

@@ -1,11 +1,34 @@
-/** The log: one line an observation, JSON or plain, and nothing secret. */
+/** The log: its lines, its file, a terminal, samples, and batches of other threads. */
 
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { keepStatusBelow } from "../src/cli/console.ts";
+import { CLEAR_LINE, startProgress } from "../src/cli/progress.ts";
 import { event } from "../src/observe/event.ts";
-import type { Observe } from "../src/observe/events.ts";
+import type { Observation, Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
+import { openLogFile } from "../src/observe/log/log-file.ts";
+import { Sink } from "../src/observe/log/sink.ts";
+import { BatchSender, type ObservationBatch, takeBatch } from "../src/server/threads/observation-batches.ts";
+import { createSampling } from "../src/util/sampling.ts";
+import { temporaryFolder } from "./support/folders.ts";
+import { cleanUp, serve, TOKENS } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
+import { get, keepAlive, until } from "./support/process.ts";
 
 function logged(level: string, isTTY: boolean): string[] {
   const lines: string[] = [];
@@ -15,20 +38,6 @@ function logged(level: string, isTTY: boolean): string[] {
 }
 
 describe("the log", () => {
-  it("writes a JSON line an observation, with its fields", () => {
-    const lines = logged("info", false).map((line) => JSON.parse(line) as Record<string, unknown>);
-    assert.equal(lines.length, OBSERVATIONS.length);
-    for (const [at, { kind, ...fields }] of OBSERVATIONS.entries()) {
-      const line = lines[at]!;
-      assert.equal(line.event, kind);
-      assert.equal(typeof line.msg, "string");
-      assert.match(String(line.time), /^\d{4}-\d\d-\d\dT/);
-      if (kind === "defect") continue;
-      for (const [name, value] of Object.entries(fields))
-        assert.deepEqual(line[name], value, `${kind} ${name}`);
-    }
-  });
-
   it("writes plain lines on a terminal", () => {
     const lines = logged("info", true);
     assert.equal(lines.length, OBSERVATIONS.length);
@@ -65,20 +74,6 @@ describe("the log", () => {
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
   });
 
-  it("gives a terminal a line for each problem, and names keys and reasons in words", () => {
-    const lines: string[] = [];
-    const observe = createLog("info", { isPretty: true, write: (text: string) => lines.push(text) });
-    const problems = ["users.ndjson:1: id: is missing", "worlds.ndjson:2: not valid\u001b JSON"];
-    observe({ kind: "snapshot-refused", problems, serving: "gen-1" });
-    const [first, ...below] = lines[0]!.split("\n");
-    assert.match(first!, /ERROR snapshot refused, .* serving=gen-1$/);
-    assert.deepEqual(below, [`  ${problems[0]}`, "  worlds.ndjson:2: not valid\\u001b JSON", ""]);
-    observe({ kind: "key-limited", keyId: "key_1", name: "shop \u0007", limit: 10, reset: 3600 });
-    assert.match(lines[1]!, /INFO {2}key key_1 \(shop \\u0007\) has used up its window .*name=shop/);
-    observe({ kind: "bad-tokens", client: "127.0.0.1", count: 10, fault: "apiKeyExpired" });
-    assert.match(lines[2]!, /the last one: API key has expired .*fault=apiKeyExpired/);
-  });
-
   it("shows a terminal no control characters", () => {
     const lines: string[] = [];
     const observe = createLog("info", { isPretty: true, write: (text: string) => lines.push(text) });
@@ -103,4 +98,333 @@ function misspell(observe: Observe): void {
   // @ts-expect-error a field that the event does not have
   event<{ ms: number }>({ level: "info", text: ({ us }) => `${us}`, meaning: "" });
 }
+
 void misspell;
+
+const folder = temporaryFolder({ after });
+
+const PATIENCE_MS = 60_000;
+
+/** All that is in a pipe by now. */
+function drain(fd: number): string {
+  const buffer = Buffer.alloc(65_536);
+  let text = "";
+  for (;;) {
+    try {
+      const bytes = readSync(fd, buffer);
+      if (bytes === 0) return text;
+      text += buffer.toString("latin1", 0, bytes);
+    } catch {
+      return text;
+    }
+  }
+}
+
+describe("a log file", () => {
+  it("has every line once and whole, however often it is moved away", async () => {
+    const file = join(folder, "rotated.log");
+    const log = await openLogFile(file);
+    assert.equal(log.isTTY, false);
+    const count = 20_000;
+    for (let line = 0; line < count; line++) {
+      log.write(`${line} ${"x".repeat(line % 300)}.\n`);
+      if (line % 1000 !== 500) continue;
+      renameSync(file, `${file}.${line}`);
+      assert.equal(await log.reopen(), undefined);
+    }
+    await log.flush(PATIENCE_MS);
+    const files = readdirSync(folder).filter((name) => name.startsWith("rotated.log"));
+    assert.equal(files.length, 21);
+    const lines = files.flatMap((name) => {
+      const text = readFileSync(join(folder, name), "latin1");
+      assert.ok(text === "" || text.endsWith("\n"), name);
+      return text.split("\n").slice(0, -1);
+    });
+    assert.equal(lines.length, count);
+    assert.deepEqual(
+      lines.map((line) => Number.parseInt(line, 10)).sort((a, b) => a - b),
+      Array.from({ length: count }, (_, at) => at),
+    );
+    assert.ok(lines.every((line) => line.endsWith(".")));
+    assert.equal(statSync(file).mode & 0o137, 0);
+  });
+
+  it("is made again when it is gone, and stays the old one while it cannot be", async () => {
+    const place = join(folder, "place");
+    mkdirSync(place);
+    const file = join(place, "log");
+    const log = await openLogFile(file);
+    log.write("one\n");
+    await log.flush(PATIENCE_MS);
+    rmSync(file);
+    assert.equal(await log.reopen(), undefined);
+    log.write("two\n");
+    await log.flush(PATIENCE_MS);
+    assert.equal(readFileSync(file, "utf8"), "two\n");
+    const moved = join(folder, "moved");
+    renameSync(place, moved);
+    assert.match(String(await log.reopen()), /ENOENT/);
+    log.write("three\n");
+    await log.flush(PATIENCE_MS);
+    assert.equal(readFileSync(join(moved, "log"), "utf8"), "two\nthree\n");
+  });
+
+  it("is refused at once when it can be no file", async () => {
+    await assert.rejects(openLogFile(folder), /EISDIR/);
+    await assert.rejects(openLogFile(join(folder, "none", "log")), /ENOENT/);
+  });
+
+  it("can be a pipe whose reader comes late and goes; what does not fit is dropped and told of", async () => {
+    const file = join(folder, "pipe");
+    execFileSync("mkfifo", [file]);
+    const log = await openLogFile(file);
+    let dropped = 0;
+    log.onDropped((lines) => {
+      dropped += lines;
+    });
+    log.write("early\n");
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    await until(() => drain(reader) === "early\n", "the line from before");
+    closeSync(reader);
+    const line = `${"x".repeat(1023)}\n`;
+    const count = 6000;
+    for (let at = 0; at < count; at++) log.write(line);
+    const next = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    let bytes = 0;
+    await until(() => {
+      bytes += drain(next).length;
+      return dropped > 0 && bytes / line.length + dropped === count;
+    }, "every line, or that it was dropped");
+    closeSync(next);
+  });
+
+  it("counts every line of a batch that is dropped, and writes bulk lines a moment later, or with the next other line", async () => {
+    const file = join(folder, "bulk-pipe");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const log = await openLogFile(file);
+    log.write("bulk\n", true);
+    assert.equal(drain(reader), "");
+    await until(() => drain(reader) === "bulk\n", "a bulk line by itself");
+    log.write("bulk\n", true);
+    log.write("other\n");
+    await until(() => drain(reader) === "bulk\nother\n", "both in their order");
+    let dropped = 0;
+    log.onDropped((lines) => {
+      dropped += lines;
+    });
+    const batch = `${"x".repeat(99)}\n`.repeat(100);
+    const count = 500;
+    for (let at = 0; at < count; at++) log.write(batch, true);
+    let bytes = 0;
+    await until(() => {
+      bytes += drain(reader).length;
+      return dropped > 0 && bytes / 100 + dropped === count * 100;
+    }, "every line, or that it was dropped");
+    closeSync(reader);
+  });
+
+  it("cuts no line in two when it moves on from a pipe that is full", async () => {
+    const file = join(folder, "full-pipe");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const log = await openLogFile(file);
+    let dropped = 0;
+    log.onDropped((lines) => {
+      dropped += lines;
+    });
+    const count = 200;
+    for (let line = 0; line < count; line++) log.write(`${"x".repeat(1000)}.\n`);
+    // The pipe is full in the middle of a line.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    renameSync(file, `${file}.old`);
+    assert.equal(await log.reopen(), undefined);
+    await log.flush(PATIENCE_MS);
+    const isWhole = (line: string): boolean => /^x{1000}\.$/.test(line);
+    const moved = readFileSync(file, "latin1").split("\n").slice(0, -1);
+    assert.ok(moved.every(isWhole));
+    const stayed = drain(reader).split("\n").filter(isWhole);
+    closeSync(reader);
+    assert.ok(moved.length > 0 && stayed.length > 0);
+    assert.equal(moved.length + stayed.length + dropped, count);
+  });
+
+  it("is not waited for at the end where its reader has taken nothing for long", async () => {
+    const file = join(folder, "stuck-pipe");
+    execFileSync("mkfifo", [file]);
+    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const sink = new Sink(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK), 20);
+    sink.write("x".repeat(1e6));
+    const began = performance.now();
+    await until(() => performance.now() - began > 200, "the reader counts as gone");
+    await sink.flush(PATIENCE_MS);
+    assert.ok(performance.now() - began < PATIENCE_MS / 2, "it was waited for");
+    closeSync(reader);
+  });
+
+  it("on a full disk keeps what there is room for, and gives nobody an error", async () => {
+    const log = await openLogFile("/dev/full");
+    log.write("one\n");
+    await log.flush(50);
+    const file = join(folder, "room");
+    // A rotation to a disk with room.
+    assert.equal(await (await openLogFile(file)).reopen(), undefined);
+  });
+});
+
+/** The rows that a terminal shows; long ones do not wrap here. */
+function shown(output: string): string[] {
+  const rows = [""];
+  const parts = output.replaceAll(CLEAR_LINE, "\r").split(/(\r|\n)/);
+  for (const part of parts) {
+    if (part === "\r") rows[rows.length - 1] = "";
+    else if (part === "\n") rows.push("");
+    else rows[rows.length - 1] += part;
+  }
+  return rows;
+}
+
+describe("a status line", () => {
+  it("stays below other lines, and goes when it is taken away", () => {
+    let output = "";
+    const { write, status } = keepStatusBelow((text) => {
+      output += text;
+    });
+    write("one\n");
+    status(`${CLEAR_LINE}50 %`);
+    write("two\n");
+    assert.deepEqual(shown(output), ["one", "two", "50 %"]);
+    status(`${CLEAR_LINE}60 %`);
+    write("three\n");
+    assert.deepEqual(shown(output), ["one", "two", "three", "60 %"]);
+    status(CLEAR_LINE);
+    write("four\n");
+    assert.deepEqual(shown(output), ["one", "two", "three", "four", ""]);
+  });
+
+  it("fits the terminal, since one that wraps cannot be cleared", (t) => {
+    let now = 0;
+    t.mock.method(performance, "now", () => now);
+    for (const columns of [20, 45, 80, 200]) {
+      const texts: string[] = [];
+      const bar = startProgress(
+        { isTerminal: true, columns, complain: (text) => texts.push(text) },
+        "x".repeat(50),
+      );
+      now += 1000;
+      for (const share of [0, 0.5, 1]) bar.show(share);
+      bar.end();
+      assert.equal(texts.length, 4);
+      for (const text of texts) assert.ok(text.slice(CLEAR_LINE.length).length < columns, text);
+      assert.equal(texts.at(-1), CLEAR_LINE);
+    }
+  });
+});
+
+after(cleanUp);
+
+describe("a sample", () => {
+  it("has one of each block, for which it stands", () => {
+    for (const every of [1, 2, 7, 100]) {
+      const keeps = createSampling({ every, slowMs: 500 });
+      for (let block = 0; block < 50; block++) {
+        const kept = Array.from({ length: every }, () => keeps(200, 1)).filter((sample) => sample > 0);
+        assert.deepEqual(kept, [every]);
+      }
+    }
+  });
+
+  it("has any of a block, so that a rhythm hides nothing", () => {
+    const keeps = createSampling({ every: 10, slowMs: 500 });
+    const at = new Set<number>();
+    for (let request = 0; request < 10_000; request++) if (keeps(200, 1) > 0) at.add(request % 10);
+    assert.equal(at.size, 10);
+  });
+
+  it("leaves out no failure and nothing slow, and counts them for themselves", () => {
+    const keeps = createSampling({ every: 1e9, slowMs: 500 }, () => 0.5);
+    const cases: [status: number, ms: number, sample: number][] = [
+      [200, 499.999, 0],
+      [200, 500, 1],
+      [304, 9999, 1],
+      [404, 1, 0],
+      [401, 1, 0],
+      [429, 1, 0],
+      [500, 0, 1],
+      [503, 0, 1],
+    ];
+    for (const [status, ms, sample] of cases) assert.equal(keeps(status, ms), sample, `${status} ${ms}`);
+  });
+});
+
+it("a server logs one in N of its requests and all failures, and answers each with an id", async () => {
+  const server = await serve({ accessLog: true, accessLogSample: 10, slowMs: 3_600_000 });
+  const agent = keepAlive(1);
+  const ids = new Set<unknown>();
+  for (let n = 0; n < 50; n++) {
+    const target = n % 2 === 0 ? "stats" : "worlds/none";
+    const { headers } = await get(`http://127.0.0.1:${server.port}/api/public/v1/${target}`, {
+      agent,
+      token: TOKENS.api,
+    });
+    ids.add(headers["x-request-id"]);
+  }
+  agent.destroy();
+  assert.equal(ids.size, 50);
+  const lines = server.observations.filter((one: Observation) => one.kind === "request");
+  assert.equal(lines.length, 5);
+  assert.ok(lines.every(({ id, sample }) => ids.has(id) && sample === 10));
+  await server.stop();
+});
+
+const request: Observation = {
+  kind: "request",
+  id: "r",
+  method: "GET",
+  path: "/",
+  route: "",
+  status: 404,
+  bytes: 1,
+  ms: 1,
+  keyId: "",
+};
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+}
+
+describe("observations of a thread", () => {
+  it("are bounded while nobody takes them, those of requests first, and the rest is counted", async () => {
+    const batches: ObservationBatch[] = [];
+    const sender = new BatchSender((batch) => batches.push(batch));
+    for (let n = 0; n < 100_000; n++) sender.observe(request);
+    await turn();
+    for (let n = 0; n < 100_000; n++) sender.observe(request);
+    assert.equal(batches.length, 2, "few are under way");
+    sender.observe({ kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 });
+    const kept = (): number => batches.reduce((sum, { observations }) => sum + observations.length, 0);
+    for (let taken = 0; taken < batches.length; taken++) sender.taken();
+    assert.ok(kept() < 20_000, `${kept()} were kept`);
+    const dropped = batches.reduce((sum, batch) => sum + batch.dropped, 0);
+    assert.equal(kept() + dropped, 200_001);
+    assert.equal(batches.at(-1)!.observations.at(-1)!.kind, "keys-loaded");
+    // It goes on as before.
+    sender.observe(request);
+    await turn();
+    assert.equal(kept() + dropped, 200_002);
+  });
+
+  it("leave at the end, whatever is under way", () => {
+    const batches: ObservationBatch[] = [];
+    const sender = new BatchSender((batch) => batches.push(batch));
+    for (let n = 0; n < 3000; n++) sender.observe(request);
+    sender.flush();
+    assert.equal(batches.flatMap(({ observations }) => observations).length, 3000);
+  });
+
+  it("are told of one by one, and what was dropped at the end", () => {
+    const seen: Observation[] = [];
+    takeBatch({ lines: "", observations: [request], dropped: 7 }, (observation) => seen.push(observation));
+    assert.deepEqual(seen, [request, { kind: "log-lines-dropped", count: 7 }]);
+  });
+});

@@ -13,15 +13,16 @@ test("every mutant changes one place of its file, and names tests", () => {
   for (const mutant of MUTANTS) {
     const source = readFileSync(pathOf(mutant.file), "utf8");
     assert.notEqual(mutate(source, mutant), source, mutant.breaks);
-    assert.ok(mutant.tests.length > 0, mutant.breaks);
-    for (const [file, name] of mutant.tests)
-      assert.ok(existsSync(pathOf(file)) && name !== "", `${file} ${name}`);
+    const tests = Object.entries(mutant.tests);
+    assert.ok(tests.length > 0, mutant.breaks);
+    for (const [file, name] of tests)
+      assert.ok(existsSync(pathOf(`test/${file}.test.ts`)) && name !== "", `${file} ${name}`);
   }
   assert.equal(new Set(MUTANTS.map(({ breaks }) => breaks)).size, MUTANTS.length);
 });
 
 test("a text that is gone, or stands twice, is an error", () => {
-  const mutant: Mutant = { breaks: "it", file: "f", text: "one", becomes: "two", tests: [] };
+  const mutant: Mutant = { breaks: "it", file: "f", text: "one", becomes: "two", tests: {} };
   assert.equal(mutate("a one b", mutant), "a two b");
   assert.equal(mutate("a one b", { ...mutant, becomes: "$&$1" }), "a $&$1 b");
   for (const source of ["", "a two b", "one one"]) assert.throws(() => mutate(source, mutant), /it: f holds/);

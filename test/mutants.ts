@@ -3,9 +3,6 @@
  * each and runs the tests that it names; see tools/mutants.ts.
  */
 
-/** A test file, and words that the names of the tests in it hold. */
-export type NamedTests = readonly [file: string, name: string];
-
 /** One change. */
 export interface Mutant {
   /** What is wrong then. */
@@ -15,17 +12,8 @@ export interface Mutant {
   /** Text that stands once in the file. */
   readonly text: string;
   readonly becomes: string;
-  /** Each of them must fail. */
-  readonly tests: readonly NamedTests[];
-  /** Oldest Node that runs these tests, such as "22.12"; every one that is supported when absent. */
-  readonly node?: string;
-}
-
-/** Whether the tests of a row are skipped by a Node. */
-export function isLeftOut({ node = "0.0" }: Mutant, version = process.versions.node): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [oldest = 0, least = 0] = node.split(".").map(Number);
-  return major < oldest || (major === oldest && minor < least);
+  /** By the name of a test file, words that the names of tests in it hold. Each of the tests must fail. */
+  readonly tests: Readonly<Record<string, string>>;
 }
 
 /**
@@ -46,135 +34,133 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/auth/limit.ts",
     text: "if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) {",
     becomes: "if (Atomics.store(cells, slot, whole[1]!) !== undefined) {",
-    tests: [["test/limit.test.ts", "let exactly the limit pass in each window"]],
+    tests: { auth: "let exactly the limit pass in each window" },
   },
   {
     breaks: "an exchange that failed counts as done",
     file: "src/auth/limit.ts",
     text: "whole[1]!) === cell) {",
     becomes: "whole[1]!) !== undefined) {",
-    tests: [["test/limit.test.ts", "let exactly the limit pass in each window"]],
+    tests: { auth: "let exactly the limit pass in each window" },
   },
   {
     breaks: "a clock that steps back reopens a window",
     file: "src/auth/limit.ts",
     text: "if (current > window) {",
     becomes: "if (current !== window) {",
-    tests: [["test/gate.test.ts", "lets exactly the limit pass in each window"]],
+    tests: { auth: "lets exactly the limit pass in each window" },
   },
   {
     breaks: "windows are not aligned to the epoch",
     file: "src/auth/limit.ts",
     text: "Math.floor(now / 1000 / windowSeconds)",
     becomes: "Math.round(now / 1000 / windowSeconds)",
-    tests: [["test/gate.test.ts", "tells what is left and when the window ends"]],
+    tests: { auth: "tells what is left and when the window ends" },
   },
   {
     breaks: "a key begins anew when keys are loaded again",
     file: "src/auth/limit.ts",
     text: "if (known !== undefined) return known;",
     becomes: "if (known !== undefined) counters.cells[known] = 0n;",
-    tests: [["test/gate.test.ts", "keeps a key's count when keys are loaded again"]],
+    tests: { auth: "keeps a key's count when keys are loaded again" },
   },
   {
     breaks: "a key is still valid at the moment of its end",
     file: "src/auth/admit.ts",
     text: "if (expiresAt > now) return undefined;",
     becomes: "if (expiresAt >= now) return undefined;",
-    tests: [["test/gate.test.ts", "→ apiKeyExpired"]],
+    tests: { auth: "→ apiKeyExpired" },
   },
   {
     breaks: "a CLI token's record is found by an API key",
     file: "src/auth/admit.ts",
     text: "if (key !== undefined && key.kind === kind) return key;",
     becomes: "if (key !== undefined) return key;",
-    tests: [["test/gate.test.ts", "→ apiKeyUnknown"]],
+    tests: { auth: "→ apiKeyUnknown" },
   },
   {
     breaks: "hashes are compared by their case",
     file: "src/auth/keys.ts",
     text: "byHash.set(record.sha256.toLowerCase(), key);",
     becomes: "byHash.set(record.sha256, key);",
-    tests: [["test/gate.test.ts", "is found by a hash in upper case"]],
+    tests: { auth: "is found by a hash in upper case" },
   },
   {
     breaks: "tokens that nobody has are kept",
     file: "src/auth/keys.ts",
     text: "if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);",
     becomes: "this.#used.set(token, key!);",
-    tests: [["test/gate.test.ts", "that nobody has is not kept"]],
+    tests: { auth: "that nobody has is not kept" },
   },
   {
     breaks: "a token that was used is found when its key is disabled",
     file: "src/auth/keys.ts",
     text: "readonly #used = new Map<string, Key>();",
     becomes: "readonly #used = ((KeyRing as { all?: Map<string, Key> }).all ??= new Map<string, Key>());",
-    tests: [["test/gate.test.ts", "that was used is judged by the keys of the moment"]],
+    tests: { auth: "that was used is judged by the keys of the moment" },
   },
   {
     breaks: "the answer to HEAD has a body",
     file: "src/api/answer.ts",
     text: 'return ask.method === "HEAD" ? "" : body;',
     becomes: "return body;",
-    tests: [["test/http-answers.test.ts", "HEAD answers as GET without a body"]],
+    tests: { property: "is answered as the model answers it" },
   },
   {
     breaks: "a weak tag matches in If-Match",
     file: "src/api/conditions.ts",
     text: "!names(ifMatch, etag, false)",
     becomes: "!names(ifMatch, etag, true)",
-    tests: [["test/property.test.ts", "has its conditions judged as the model judges them"]],
+    tests: { property: "has its conditions judged as the model judges them" },
   },
   {
     breaks: "an offset is not clamped",
     file: "src/api/parameters.ts",
     text: "Math.min(Number(text), Number.MAX_SAFE_INTEGER)",
     becomes: "Number(text)",
-    tests: [["test/property.test.ts", "has its parameters read as the model reads them"]],
+    tests: { property: "has its parameters read as the model reads them" },
   },
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
     text: "if (needed === undefined || referred >= 0) return undefined;",
     becomes: "if (needed === undefined || referred !== NOWHERE) return undefined;",
-    tests: [["test/snapshot.test.ts", "hidden rows are dropped and counted by reason"]],
+    tests: { snapshot: "hidden rows are dropped and counted by reason" },
   },
   {
     breaks: "a manifest's hashes are not compared",
     file: "src/snapshot/manifest.ts",
     text: '["bytes", "rows", "sha256"] as const',
     becomes: '["bytes", "rows"] as const',
-    tests: [
-      ["test/snapshot-manifest.test.ts", "a changed row of the same length is noticed by the hash alone"],
-    ],
+    tests: { "snapshot-manifest": "a changed row of the same length is noticed by the hash alone" },
   },
   {
     breaks: "a snapshot may lose most of its users",
     file: "src/snapshot/refusals.ts",
     text: "allowShrink ? []",
     becomes: "true ? []",
-    tests: [["test/threads.test.ts", "is refused, and the log says how to allow it"]],
+    tests: { threads: "is refused, and the log says how to allow it" },
   },
   {
     breaks: "names that are the query do not come first",
     file: "src/search/top-documents.ts",
     text: "for (let at = from; at < equalEnd && this.room > 0; at++)",
     becomes: "for (let at = equalEnd; at < equalEnd && this.room > 0; at++)",
-    tests: [["test/search.test.ts", "worlds are found as a scan finds them, in every script"]],
+    tests: { search: "worlds are found as a scan finds them, in every script" },
   },
   {
     breaks: "half of a surrogate pair stays at the cut of a query",
     file: "src/search/fold.ts",
     text: "if (query.length > MAX_QUERY_UNITS && !cut.isWellFormed()) cut = cut.slice(0, -1);",
     becomes: "",
-    tests: [["test/property.test.ts", "fold and cut queries as the model does"]],
+    tests: { property: "fold and cut queries as the model does" },
   },
   {
     breaks: "users and worlds share what the cache holds",
     file: "src/search/cache.ts",
     text: "const key = PREFIXES[name] + term;",
     becomes: "const key = PREFIXES.users + term;",
-    tests: [["test/search-cache.test.ts", "searches once for many pages, users and worlds apart"]],
+    tests: { "search-cache": "searches once for many pages, users and worlds apart" },
   },
   {
     breaks: "an answer names the generation that came while it was searched",
@@ -182,274 +168,242 @@ export const MUTANTS: readonly Mutant[] = [
     text: "const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);",
     becomes:
       "etag = state.generation.etag;\n  const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);",
-    tests: [["test/answer.test.ts", "a request sees one generation"]],
+    tests: { answer: "a request sees one generation" },
   },
   {
     breaks: "an answer ends its connection although others follow it",
     file: "src/http/connection.ts",
     text: "closes = this.#at === this.#text.length;",
     becomes: "closes = true;",
-    tests: [["test/closing.test.ts", "a stop: half a request after a slow answer is waited for"]],
+    tests: { closing: "a stop: half a request after a slow answer is waited for" },
   },
   {
     breaks: "clients are not told to leave when the server stops",
     file: "src/http/connection.ts",
     text: "return this.#hasEnded || this.#host.isDraining;",
     becomes: "return this.#hasEnded;",
-    tests: [
-      ["test/all/http-stop.test.ts", "what is in flight is answered, however long it takes within reason"],
-      ["test/closing.test.ts", "a stop: all that arrived before it is answered"],
-    ],
+    tests: {
+      "all/http-stop": "what is in flight is answered, however long it takes within reason",
+      closing: "a stop: all that arrived before it is answered",
+    },
   },
   {
     breaks: "a signal to reload is lost while a load is under way",
     file: "src/util/process/coalesced.ts",
     text: "if (this.#running === undefined) {",
     becomes: "if (this.#running !== undefined) return this.#running;\n    {",
-    tests: [["test/all/reloads.test.ts", "many SIGHUPs during a load are one more load"]],
+    tests: { "all/reloads": "many SIGHUPs during a load are one more load" },
   },
   {
     breaks: "files are read while they still change",
     file: "src/server/load/snapshots.ts",
     text: "if (settled && seen !== this.#loadedFingerprint)",
     becomes: "if (seen !== this.#loadedFingerprint)",
-    tests: [["test/all/process.test.ts", "files that still change are not read"]],
+    tests: { "all/process": "files that still change are not read" },
   },
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
     text: "!(isSound && manifest) && ",
     becomes: "false && ",
-    tests: [["test/all/snapshot-faults.test.ts", "in place, to the same sizes, without a manifest"]],
+    tests: { "all/snapshot-faults": "in place, to the same sizes, without a manifest" },
   },
   {
     breaks: "a peer that reads nothing is sent any number of bytes",
     file: "src/http/connection.ts",
     text: "this.#writer.unsent + this.#heldBytes >= MAX_UNSENT_BYTES",
     becomes: "this.#writer.unsent >= MAX_UNSENT_BYTES",
-    tests: [["test/closing.test.ts", "of many large answers few are made while the first is not sent"]],
+    tests: { closing: "of many large answers few are made while the first is not sent" },
   },
   {
     breaks: "a peer has any number of requests worked at",
     file: "src/http/connection.ts",
     text: "this.#answers.length >= MAX_ANSWERS || ",
     becomes: "",
-    tests: [
-      ["test/closing.test.ts", "of a read full of requests few are made while the first is not answered"],
-    ],
+    tests: { closing: "of a read full of requests few are made while the first is not answered" },
   },
   {
     breaks: "a write that the system has not taken is overwritten by the next reply",
     file: "src/http/write.ts",
     text: "if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);",
     becomes: "",
-    tests: [
-      [
-        "test/parts.test.ts",
-        "peers that read slowly get every byte while others are answered (our own HTTP)",
-      ],
-    ],
+    tests: { parts: "peers that read slowly get every byte while others are answered (our own HTTP)" },
   },
   {
     breaks: "a slow older reading of the keys has the last word",
     file: "src/auth/watched-keys.ts",
     text: "await readings.ask();\n      return result;",
     becomes: "await readAgain();\n      return result;",
-    tests: [
-      [
-        "test/keeping.test.ts",
-        "are read one reading after the other: a slow older one has not the last word",
-      ],
-    ],
+    tests: { keeping: "are read one reading after the other: a slow older one has not the last word" },
   },
   {
     breaks: "instances of a world that became visible stay hidden",
     file: "src/snapshot/kept.ts",
     text: "if (!DEPENDS_ON_WORLDS.has(table)) return true;",
     becomes: "return true;",
-    tests: [
-      ["test/kept.test.ts", "reads instances and statistics again when other worlds are visible"],
-      ["test/changing.test.ts", "after any change a reload is as good as a start"],
-    ],
+    tests: {
+      kept: "reads instances and statistics again when other worlds are visible",
+      changing: "after any change a reload is as good as a start",
+    },
   },
   {
     breaks: "worlds that did not change keep owners that are gone",
     file: "src/snapshot/kept.ts",
     text: 'const again = unchanged.has("users.ndjson")',
     becomes: 'const again = unchanged.has("users.ndjson") || true',
-    tests: [
-      ["test/kept.test.ts", "opens users alone when they changed, and finds the owners of worlds again"],
-      ["test/changing.test.ts", "after any change a reload is as good as a start"],
-    ],
+    tests: {
+      kept: "opens users alone when they changed, and finds the owners of worlds again",
+      changing: "after any change a reload is as good as a start",
+    },
   },
   {
     breaks: "a search finds worlds in an order that is no longer theirs",
     file: "src/search/search.ts",
     text: "store.worlds === worlds && store.popular.all === popular.all",
     becomes: "store.worlds === worlds",
-    tests: [
-      ["test/kept.test.ts", "worlds are indexed anew only where their ranking is another"],
-      ["test/changing.test.ts", "after any change a reload is as good as a start"],
-    ],
+    tests: {
+      kept: "worlds are indexed anew only where their ranking is another",
+      changing: "after any change a reload is as good as a start",
+    },
   },
   {
     breaks: "worlds of one name stay in the order of the ranking before",
     file: "src/search/name-order.ts",
     text: "if (to - from > 1) byName.subarray(from, to).sort();",
     becomes: "",
-    tests: [
-      [
-        "test/ranked-anew.test.ts",
-        "an index in the order of another ranking is that of its worlds in this order",
-      ],
-    ],
+    tests: { "search-index": "an index in the order of another ranking is that of its worlds in this order" },
   },
   {
     breaks: "files that did not change are not counted towards the limit",
     file: "src/snapshot/load-rows.ts",
     text: "spend(reading.budget, known.unpackedBytes);",
     becomes: "",
-    tests: [["test/kept.test.ts", "counts the bytes of files that are not read again"]],
+    tests: { kept: "counts the bytes of files that are not read again" },
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",
     file: "src/server/threads/question-port.ts",
     text: 'if (this.#state !== "retired" || this.#questions.size > 0) return;',
     becomes: 'if (this.#state !== "retired") return;',
-    tests: [
-      [
-        "test/question-port.test.ts",
+    tests: {
+      "search-schedule":
         "what was asked is answered behind the end of its generation, and what is asked later is given back",
-      ],
-    ],
+    },
   },
   {
     breaks: "small snapshots are loaded on the serving thread while it serves",
     file: "src/server/open-searching.ts",
     text: "    isFirst = false;\n",
     becomes: "",
-    tests: [["test/all/first-loader.test.ts", "is done here when it is small, later ones never"]],
+    tests: { "all/first-loader": "is done here when it is small, later ones never" },
   },
   {
     breaks: "the token of a source is sent to wherever it redirects",
     file: "src/upstream/request.ts",
     text: "if (url.origin !== asked.origin) token = undefined;",
     becomes: "",
-    tests: [
-      ["test/source-requests.test.ts", "carry the token to its own origin alone, also behind redirects"],
-    ],
+    tests: { source: "carry the token to its own origin alone, also behind redirects" },
   },
   {
     breaks: "a copy whose contents are damaged counts as whole",
     file: "src/sources/url/copies.ts",
     text: "if ((await hashOfFile(stored)) === listed.sha256) continue;",
     becomes: "if ((await hashOfFile(stored)) !== '') continue;",
-    tests: [["test/source.test.ts", "whose copy is damaged is downloaded again, as far as it is"]],
+    tests: { source: "whose copy is damaged is downloaded again, as far as it is" },
   },
   {
     breaks: "files that did not change are downloaded again",
     file: "src/sources/url/copies.ts",
     text: "return (await sizeOf(stored)) === listed.bytes;",
     becomes: "return stored === '' && listed.bytes < 0;",
-    tests: [
-      [
-        "test/source.test.ts",
-        "changes in the files that changed; the others are the same files, times included",
-      ],
-    ],
+    tests: { source: "changes in the files that changed; the others are the same files, times included" },
   },
   {
     breaks: "a prepared file whose arrays are damaged is taken",
     file: "src/snapshot/prepared/read.ts",
     text: "if (at >= 0 && checksum !== arrays[at]!.crc32) {",
     becomes: "if (at >= 0 && checksum < 0) {",
-    tests: [["test/prepared-damage.test.ts", "names what is damaged, and another version"]],
+    tests: { "prepared-damage": "names what is damaged, and another version" },
   },
   {
     breaks: "a folder of rows and a prepared file is taken",
     file: "src/snapshot/load.ts",
     text: "if (prepared && !checkPreparedAlone(opened, problems)) return refuse();",
     becomes: "if (prepared) checkPreparedAlone(opened, new Problems());",
-    tests: [
-      [
-        "test/prepared-damage.test.ts",
-        "that holds rows, too, is refused in one line, whatever else is wrong with it",
-      ],
-    ],
+    tests: {
+      "prepared-damage": "that holds rows, too, is refused in one line, whatever else is wrong with it",
+    },
   },
   {
     breaks: "an index that was folded by other Unicode data is searched",
     file: "src/snapshot/prepared/read.ts",
     text: "if (foldingOf(letters) !== folding) {",
     becomes: "if (Number.isNaN(foldingOf(letters))) {",
-    tests: [
-      [
-        "test/prepared-damage.test.ts",
-        "is not believed that this runtime folds its text as the one did that built it",
-      ],
-    ],
+    tests: {
+      "prepared-damage": "is not believed that this runtime folds its text as the one did that built it",
+    },
   },
   {
     breaks: "counts that another server passes on are counted twice",
     file: "src/auth/keep-counts.ts",
     text: "before.window === window ? before.used : 0;",
     becomes: "0;",
-    tests: [["test/counts-file.test.ts", "pass the counts on, all of them and none twice"]],
+    tests: { "counts-file": "pass the counts on, all of them and none twice" },
   },
   {
     breaks: "a file of counts is believed without its checksum",
     file: "src/auth/counts-file.ts",
     text: "if (end !== endLine(keys, sum)) throw",
     becomes: "if (Number.isNaN(sum)) throw",
-    tests: [["test/counts-file.test.ts", "is told of and replaced: a changed digit"]],
+    tests: { "counts-file": "is told of and replaced: a changed digit" },
   },
   {
     breaks: "a clock that is set back gives requests back at a restart",
     file: "src/auth/keep-counts.ts",
     text: "if (window !== current && window !== current + 1) return;",
     becomes: "if (window !== current) return;",
-    tests: [["test/counts-file.test.ts", "that is set back into the window before gives no request back"]],
+    tests: { "counts-file": "that is set back into the window before gives no request back" },
   },
   {
     breaks: "the end of a line goes to the next log file",
     file: "src/observe/log/sink.ts",
     text: "if (!this.#isInLine) return;",
     becomes: "if (Number.isFinite(this.#waiting)) return;",
-    tests: [["test/log-file.test.ts", "cuts no line in two when it moves on from a pipe that is full"]],
+    tests: { log: "cuts no line in two when it moves on from a pipe that is full" },
   },
   {
     breaks: "slow requests are left out of a sample",
     file: "src/util/sampling.ts",
     text: "if (status >= 500 || ms >= slowMs) return 1;",
     becomes: "if (status >= 500) return 1;",
-    tests: [["test/sampling.test.ts", "leaves out no failure and nothing slow"]],
+    tests: { log: "leaves out no failure and nothing slow" },
   },
   {
     breaks: "a key with short windows is told of in each of them",
     file: "src/auth/notices.ts",
     text: "if (known !== undefined && !isOver(known.told, now)) return;",
     becomes: "",
-    tests: [["test/all/notices.test.ts", "is told of once a window, and once a minute at most"]],
+    tests: { "all/notices": "is told of once a window, and once a minute at most" },
   },
   {
     breaks: "an X-Request-Id that may be a token is logged",
     file: "src/model/request-ids.ts",
     text: "requestId.includes(prefixes.api) || requestId.includes(prefixes.cli)",
     becomes: "requestId.includes(prefixes.cli)",
-    tests: [["test/request-ids.test.ts", "is not taken when it is long, odd, two, or may be a token"]],
+    tests: { access: "is not taken when it is long, odd, two, or may be a token" },
   },
   {
     breaks: "a page has one tag in all encodings",
     file: "src/docs-page/serve.ts",
     text: '-gzip"',
     becomes: '"',
-    tests: [["test/pages.test.ts", "are judged by the tag of what would be sent"]],
+    tests: { pages: "are judged by the tag of what would be sent" },
   },
   {
     breaks: "gzip is sent to who would rather have none",
     file: "src/api/pages/accept-encoding.ts",
     text: "gzip >= (weights.get",
     becomes: "1 >= (weights.get",
-    tests: [["test/pages.test.ts", "are chosen as the client says"]],
+    tests: { pages: "are chosen as the client says" },
   },
 ];

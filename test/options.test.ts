@@ -1,11 +1,23 @@
 /** Arguments and environment: booleans, variables, and what is said of options that are not known. */
 
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, describe, it, test } from "node:test";
 import { helpFor } from "../src/cli/help.ts";
-import { type Environment, type Options, positionalsOf, UsageError } from "../src/cli/options.ts";
+import {
+  type Environment,
+  type Options,
+  positionalsOf,
+  readPrefixes,
+  UsageError,
+  type WithoutEffect,
+} from "../src/cli/options.ts";
+import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
 import { httpFrom } from "../src/http/server.ts";
+import { openOrrery } from "../src/mod.ts";
+import type { Observation } from "../src/observe/events.ts";
+import { createLog } from "../src/observe/log/log.ts";
+import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import {
   type Command,
   nameOf,
@@ -15,10 +27,14 @@ import {
   settingsOf,
   variableOf,
 } from "../src/settings/settings.ts";
+import type { Store } from "../src/store/generation.ts";
 import { nearest } from "../src/util/nearest.ts";
-import { DEFAULTS, optionsOf as read } from "./support/options.ts";
+import { temporaryFolder } from "./support/folders.ts";
+import { DEFAULTS, optionsOf, optionsOf as read } from "./support/options.ts";
+import { until } from "./support/process.ts";
 
 const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
+
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 
 function problem(command: Command, args: readonly string[], environment: Environment = {}): string {
@@ -317,4 +333,176 @@ describe("a password that stands in the wrong place", () => {
       assert.doesNotMatch(problem("serve", SERVE, { ORRERY_REPLICAS: url }), /^$|hun|ter2/);
     });
   }
+});
+
+function told(args: readonly string[], environment: Environment = {}): readonly WithoutEffect[] {
+  return optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment).withoutEffect;
+}
+
+test("settings of what is off are told, with what turns it on", () => {
+  assert.deepEqual(told(["--max-age", "5"], { ORRERY_ACCESS_LOG_SAMPLE: "100" }), [
+    { settings: ["--max-age"], why: "without --admin" },
+    { settings: ["ORRERY_ACCESS_LOG_SAMPLE"], why: "without --access-log" },
+  ]);
+  const on = ["--max-age", "5", "--admin", "8788", "--replicas", "2", "--shared-limits", "redis://h"];
+  assert.deepEqual(told(on, {}), []);
+});
+
+function prefixProblem(args: readonly string[], environment: Environment = {}): string {
+  try {
+    readPrefixes(optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment));
+  } catch (error) {
+    assert.ok(error instanceof UsageError, String(error));
+    return error.message;
+  }
+  return assert.fail("nothing is wrong");
+}
+
+const ASCII = "must be visible ASCII without spaces, is";
+
+test("of a command by flag or variable", () => {
+  assert.equal(prefixProblem(["--cli-token-prefix", "a b"]), `--cli-token-prefix: ${ASCII} "a b"`);
+  assert.equal(prefixProblem(["--api-key-prefix", "schlüssel_"]), `--api-key-prefix: ${ASCII} "schlüssel_"`);
+  assert.equal(prefixProblem([], { ORRERY_API_KEY_PREFIX: "a b" }), `ORRERY_API_KEY_PREFIX: ${ASCII} "a b"`);
+  assert.equal(
+    prefixProblem(["--api-key-prefix", "tok"], { ORRERY_CLI_TOKEN_PREFIX: "tok_" }),
+    '--api-key-prefix, ORRERY_CLI_TOKEN_PREFIX: neither may begin with the other, are "tok" and "tok_"',
+  );
+});
+
+test("of the library by option", async () => {
+  const given = { snapshot: "s", keys: [] };
+  await assert.rejects(openOrrery({ ...given, cliTokenPrefix: "a b" }), {
+    message: `openOrrery: option "cliTokenPrefix": ${ASCII} "a b"`,
+  });
+  await assert.rejects(openOrrery({ ...given, apiKeyPrefix: "svcx_1" }), {
+    message:
+      'openOrrery: option "apiKeyPrefix", option "cliTokenPrefix": neither may begin with the other, are "svcx_1" and "svcx_"',
+  });
+});
+
+const folder = temporaryFolder({ after });
+
+function serveOptions(args: readonly string[], environment: Environment = {}): Options<"serve"> {
+  return optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment);
+}
+
+describe("a value that is refused", () => {
+  it("is shown with the flag or the variable that it came from", () => {
+    const bounds = "must be auto or a whole number from 1 to 64";
+    for (const value of ["none", "0", "65", "1.5", "-1", "Auto"]) {
+      const is = `${bounds}, is "${value}"`;
+      assert.throws(() => serveOptions(["--threads", value]), new UsageError(`--threads: ${is}`));
+      assert.throws(
+        () => serveOptions([], { ORRERY_THREADS: value }),
+        new UsageError(`ORRERY_THREADS: ${is}`),
+      );
+    }
+    assert.throws(
+      () => serveOptions([], { ORRERY_PORT: "tcp://10.0.0.1:8787" }),
+      new UsageError('ORRERY_PORT: must be a whole number from 0 to 65535, is "tcp://10.0.0.1:8787"'),
+    );
+    assert.equal(serveOptions(["--threads", "64"]).values.threads, 64);
+    assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
+  });
+});
+
+describe("variables that no command reads", () => {
+  it("are reported with the one that may be meant, as a warning", () => {
+    const seen: Observation[] = [];
+    const environment = {
+      ORRERY_RATE_LIMT: "5",
+      ORRERY_PROT: "80",
+      ORRERY_COLOUR: "red",
+      // An option of `keys create`, which reads no variable for it.
+      ORRERY_SCOPE: "read:worlds",
+      ORRERY_EMPTYY: "",
+      ORRERY_RATE_LIMIT: "5",
+      ORRERY_SNAPSHOT: "s",
+      ORRERY_THREADS: "2",
+      OTHER: "x",
+    };
+    reportUnknownVariables(environment, PROGRAM.settings, (observation) => seen.push(observation));
+    assert.deepEqual(
+      seen.map((one) => (one.kind === "variable-unknown" ? [one.variable, one.meant] : [])),
+      [
+        ["ORRERY_RATE_LIMT", "ORRERY_RATE_LIMIT"],
+        ["ORRERY_PROT", "ORRERY_PORT"],
+        ["ORRERY_COLOUR", undefined],
+        ["ORRERY_SCOPE", undefined],
+      ],
+    );
+    const lines: string[] = [];
+    const observe = createLog("warn", { write: (line: string) => lines.push(line) });
+    for (const one of seen) observe(one);
+    const messages = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+    assert.deepEqual(
+      messages.map(({ level }) => level),
+      Array(4).fill("warn"),
+    );
+    assert.equal(messages[0]!.msg, "ORRERY_RATE_LIMT is not a setting; did you mean ORRERY_RATE_LIMIT?");
+    assert.equal(messages[2]!.msg, "ORRERY_COLOUR is not a setting");
+  });
+});
+
+describe("a snapshot that changes while it is read", () => {
+  const counts = { rows: 0 };
+  const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
+  const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
+
+  /** The level of the line that a reload of such a snapshot makes. */
+  async function levelOf(isWatched: boolean): Promise<string> {
+    const lines: string[] = [];
+    let isFirst = true;
+    const keeper = await SnapshotKeeper.open(
+      {
+        folder,
+        allowShrink: false,
+        observe: createLog("info", { write: (line: string) => lines.push(line) }),
+        load: async () => {
+          if (!isFirst) return changed;
+          isFirst = false;
+          return {
+            ok: true,
+            store: store as unknown as Store,
+            search: {} as never,
+            index: {} as never,
+            reports: [],
+            cacheBytes: 0,
+            bytes: 0,
+            readMs: 0,
+            packMs: 0,
+            indexMs: 0,
+            fingerprint: "",
+            retire: () => {},
+          } as never;
+        },
+      },
+      () => undefined,
+    );
+    if (isWatched) keeper.watch(60_000);
+    await keeper.reload();
+    keeper.stop();
+    const line = await until(() => lines.find((one) => one.includes("snapshot-refused")), "the line");
+    return (JSON.parse(line) as { level: string }).level;
+  }
+
+  it("is a warning where it will be looked at again, and an error where it will not", async () => {
+    assert.equal(await levelOf(true), "warn");
+    assert.equal(await levelOf(false), "error");
+  });
+});
+
+describe("help", () => {
+  it("fits into a hundred columns", () => {
+    for (const row of PROGRAM.commands) {
+      for (const line of helpFor(row, PROGRAM.settings).split("\n"))
+        assert.ok(line.length <= 100, `${row.name}: ${line}`);
+    }
+  });
+
+  it("does not say that there is no default where it says what it is", () => {
+    for (const row of PROGRAM.commands)
+      assert.doesNotMatch(helpFor(row, PROGRAM.settings), /\[none/, row.name);
+  });
 });

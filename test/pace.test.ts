@@ -197,34 +197,6 @@ describe("a pace", () => {
       assert.equal(pace.tryTake(), 0);
     });
 
-    it("hears them though others are always under way, some of which were sent before", () => {
-      const pace = new RequestBudget({ clock: () => 0, wallClock: () => 0 });
-      assert.equal(pace.tryTake(), 0);
-      pace.settle({ status: 200, headers: told(1000, 600) });
-      let underWay = 0;
-      while (pace.tryTake() === 0) underWay++;
-      pace.settle({ status: 200, headers: new Headers({ ...DATE, ...FAR }) });
-      for (let replies = 0; replies <= underWay; replies++) {
-        assert.equal(pace.tryTake(), 0);
-        pace.settle({ status: 200, headers: told(900 - replies, 600) });
-      }
-      assert.ok(pace.rest! > 800, `${pace.rest}`);
-    });
-
-    it("waits for what it knows behind a refusal that says nothing: not for the length of that window", () => {
-      const now = 1_700_000_000_000;
-      const pace = new RequestBudget({ clock: () => 0, wallClock: () => now });
-      for (const reset of [1_700_000_600, 99_999_999_999]) {
-        assert.equal(pace.tryTake(), 0);
-        const headers = { "x-ratelimit-remaining": "9", "x-ratelimit-reset": String(reset) };
-        pace.settle({ status: 200, headers: new Headers(headers) });
-      }
-      assert.equal(pace.tryTake(), 0);
-      // Over, by a clock that goes wrong.
-      pace.settle({ status: 429, headers: new Headers({ "x-ratelimit-reset": "1600000000" }) });
-      assert.equal(pace.tryTake(), HOUR);
-    });
-
     it("sends as few requests in vain as one that was never lied to", () => {
       for (const lie of [20, 90, 150]) {
         const { refused, sent, windows } = simulate(400, { lie });

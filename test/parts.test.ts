@@ -14,11 +14,9 @@ import { createNodeDoor } from "../src/http/node-door.ts";
 import { DEFAULT_HTTP, HttpServer } from "../src/http/server.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/model/body.ts";
 import { TextColumn } from "../src/store/bytes.ts";
-import type { Found } from "../src/store/generation.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
-import { BASE, cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
-import { until } from "./support/process.ts";
+import { BASE, cleanUp } from "./support/http-server.ts";
 import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const closings: (() => unknown)[] = [];
@@ -260,77 +258,6 @@ describe("parts on the wire", () => {
     assert.equal(held(), 0);
     assert.equal(sockets().filter(({ writableLength }) => writableLength > 0).length, 20);
   });
-
-  const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
   const PAGES = [2, 50, 7, 50].map((limit) => `${BASE}/worlds?limit=${limit}&offset=${limit % 5}`);
   PAGES.push(`${BASE}/worlds/popular?limit=50`, `${BASE}/worlds/popular?limit=3&offset=4`);
-
-  /** Bodies of pages, each asked for alone and for the first time. */
-  async function pagesOf(port: number): Promise<string[]> {
-    const pages: string[] = [];
-    for (const target of PAGES) {
-      const wire = await dial(port);
-      void wire.send(requestHead(target, [AUTH]));
-      pages.push((await wire.response()).body);
-      wire.destroy();
-    }
-    return pages;
-  }
-
-  test("behind a search that is answered late they come in their turn, with texts, HEAD and 304 between", async () => {
-    const waiting: (() => void)[] = [];
-    const found: Found = { total: 60, rows: [3, 1, 2] };
-    const later = (): Promise<Found> => new Promise((resolve) => waiting.push(() => resolve(found)));
-    const { port } = await serveOpen({}, { users: later, worlds: later });
-    const pages = await pagesOf(port);
-    const search = requestHead(`${BASE}/worlds/search?q=world`, [AUTH]);
-    const wire = await dial(port);
-    void wire.send(
-      search +
-        PAGES.map(
-          (target) =>
-            requestHead(target, [AUTH]) +
-            requestHead(target, [AUTH], "HEAD") +
-            requestHead(`${BASE}/stats`, [AUTH]) +
-            requestHead(target, [AUTH, "If-None-Match: *"]),
-        ).join("") +
-        search,
-    );
-    // The peer half-closes, and is answered all the same.
-    wire.end();
-    await until(() => waiting.length === 1, "the first search");
-    waiting[0]!();
-    const first = (await wire.response()).body;
-    assert.equal(JSON.parse(first).data.length, 3);
-    for (const [at, page] of pages.entries()) {
-      assert.equal((await wire.response()).body, page, PAGES[at]);
-      const head = await wire.response("HEAD");
-      assert.equal(header(head, "Content-Length"), String(Buffer.byteLength(page)));
-      assert.ok("totalUsers" in JSON.parse((await wire.response()).body).data);
-      assert.equal((await wire.response()).status, 304);
-    }
-    await until(() => waiting.length === 2, "the second search");
-    waiting[1]!();
-    assert.equal((await wire.response()).body, first);
-    await wire.fin();
-  });
-
-  test("a stop leaves pages that are not sent yet to their peer, the last one says so", async () => {
-    const server = await serveOpen();
-    const wire = await dial(server.port);
-    const target = PAGES[1]!;
-    wire.socket.pause();
-    void wire.send(requestHead(target, [AUTH]).repeat(200));
-    await until(() => server.sockets().some(({ writableLength }) => writableLength > 0), "full buffers");
-    const stopped = server.stop();
-    const other = await dial(server.port).catch(() => undefined);
-    other?.destroy();
-    wire.socket.resume();
-    const first = await wire.response();
-    for (let at = 1; at < 199; at++) assert.equal((await wire.response()).body, first.body);
-    const last = await wire.response();
-    assert.deepEqual([last.body, header(last, "Connection")], [first.body, "close"]);
-    await wire.closed();
-    await stopped;
-  });
 });

@@ -32,19 +32,7 @@ const folder = temporaryFolder({ after });
 const TOKEN = "svcx_damage";
 let parts: ReturnType<typeof partsOf>;
 
-const NAMES = [
-  "sea moon",
-  "moon",
-  "moon",
-  "moon",
-  "moo",
-  "月の光",
-  "aaaa",
-  "bananana",
-  'q"x',
-  "abcabc",
-  "a\n\u0001\ud800",
-];
+const NAMES = ["sea moon", "moon", "moon", "月の光", "aaaa", "bananana", 'q"x', "abcabc", "a\n\u0001\ud800"];
 const many = (count: number, row: (n: number) => RawRow): RawRow[] =>
   Array.from({ length: count }, (_, at) => row(at + 1));
 
@@ -66,20 +54,7 @@ before(async () => {
 });
 
 const BASE = "/api/public/v1";
-const QUERIES = [
-  "m",
-  "mo",
-  "moon",
-  "sea moon",
-  "aaa",
-  "aaaaa",
-  "y",
-  "yyyyyyyyyyyy",
-  "月",
-  "月の光",
-  'q"',
-  "abca",
-];
+const QUERIES = ["m", "mo", "moon", "sea moon", "aaaaa", "y", "yyyyyyyyyyyy", "月", "月の光", 'q"', "abca"];
 const PAGES = ["limit=20", "limit=50&offset=30"];
 const WORLD = id("b", 1);
 const TARGETS = [

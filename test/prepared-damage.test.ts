@@ -16,18 +16,10 @@ import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared
 import { PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { lettersOf } from "../src/snapshot/prepared/letters.ts";
 import { BadFileError } from "../src/snapshot/read.ts";
-import {
-  instance,
-  listed,
-  temporaryFolder,
-  user,
-  world,
-  worldStats,
-  writeSnapshot,
-} from "./support/folders.ts";
+import { listed, temporaryFolder, user, world, writeSnapshot } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
-import { type Entry, forgeArray, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+import { type Entry, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
 const cleanups: (() => void)[] = [];
 const root = temporaryFolder({ after: (done) => void cleanups.push(done) });
@@ -201,107 +193,6 @@ describe("a forged head, whose checksums are right,", () => {
       /^generation\.orrery: .*Unicode.*build it again/,
     );
   });
-});
-
-describe("forged arrays, whose checksums are right, are refused", () => {
-  const folder = join(root, "forged");
-  let head: { values: Record<string, number>; arrays: Entry[] };
-  let body: Buffer;
-  before(async () => {
-    // As many as it takes for all arrays to hold something, but those of texts of more than a chunk.
-    const from = writeSnapshot(join(root, "forged-rows"), {
-      "users.ndjson": Array.from({ length: 40 }, (_, n) =>
-        user(n + 1, { displayName: `moon ${n}${"x".repeat(70)}` }),
-      ),
-      "worlds.ndjson": Array.from({ length: 300 }, (_, n) =>
-        world(n + 1, { name: `moon beam ${n} of the sea` }),
-      ),
-      "world-stats.ndjson": Array.from({ length: 300 }, (_, n) => worldStats(n + 1)),
-      "instances.ndjson": Array.from({ length: 9 }, (_, n) => instance(n + 1)),
-    });
-    await prepare(from, folder);
-    ({ head, body } = partsOf(folder) as never);
-  });
-
-  /** What is said of the file with other items in an array. */
-  async function say(path: string, change: (items: Uint32Array) => unknown): Promise<string> {
-    const forged = forgeArray(partsOf(folder), path, (bytes) => {
-      const items = new Uint32Array(bytes.length / 4);
-      bytes.copy(Buffer.from(items.buffer));
-      change(items);
-      Buffer.from(items.buffer).copy(bytes);
-    });
-    return await refusalOf(bad, forged);
-  }
-
-  const pathsOf = (ending: RegExp): string[] => {
-    const found = head.arrays.filter(
-      ([path, type, , bytes]) => type === "Uint32Array" && bytes > 0 && ending.test(path),
-    );
-    return found.map(([path]) => path);
-  };
-
-  test("where a hash table has no empty slot, or another number of full ones", async () => {
-    const tables = pathsOf(/slots$/);
-    assert.ok(tables.length >= 5, tables.join());
-    for (const path of tables) {
-      const line = `generation.orrery: impossible layout: ${path} leads nowhere`;
-      assert.equal(await say(path, (items) => items.fill(1)), line);
-      assert.equal(await say(path, (items) => items.fill(0)), line);
-      assert.equal(
-        await say(
-          path,
-          (items) =>
-            void items.set(
-              [items.length],
-              items.findIndex((one) => one > 0),
-            ),
-        ),
-        line,
-      );
-    }
-  });
-
-  test("where starts do not ascend, or do not end where they should", async () => {
-    for (const path of pathsOf(/\.starts$/)) {
-      const line = `generation.orrery: impossible layout: ${path} leads nowhere`;
-      assert.equal(await say(path, (items) => items.fill(1, 0, 1)), line, "first");
-      assert.equal(
-        await say(path, (items) => items.fill(0xffff_ffff, items.length >> 1, (items.length >> 1) + 1)),
-        line,
-        "middle",
-      );
-      assert.equal(await say(path, (items) => items.fill(items.at(-1)! + 1, -1)), line, "last");
-    }
-  });
-
-  test("where there is no row, text or document of a number", async () => {
-    const paths = pathsOf(
-      /(popular\.\w+|rows|byName|ranks|entries|sizes|named|byDocument\.words|postings|chunkTexts|chunkStarts|dense\.\w+)$/,
-    ).filter((path) => !path.includes("nameOrder.rows"));
-    assert.ok(paths.length >= 13, paths.join());
-    for (const path of paths) {
-      const line = await say(path, (items) => items.fill(0xffff_ffff, -1));
-      assert.match(line, /^generation\.orrery: impossible layout: [\w.]+ leads nowhere$/, path);
-    }
-  });
-
-  test("where a number of the index fits nothing else", async () => {
-    for (const path of pathsOfNumbers()) {
-      for (const value of [0, 2 ** 32]) {
-        if (value === head.values[path]) continue;
-        const stored = forgeHead({ ...head, values: { ...head.values, [path]: value } }, file);
-        const line = await refusalOf(bad, Buffer.concat([stored, body]));
-        assert.match(
-          line,
-          /^generation\.orrery: impossible layout: [\w.]+ (fits nothing else|has a wrong length|leads nowhere)$/,
-        );
-      }
-    }
-  });
-
-  const pathsOfNumbers = (): string[] =>
-    Object.keys(head.values).filter((path) => /(gram|depth|documents|dense\.words|count|rows)$/.test(path));
 });
 
 test("the characters beyond ASCII are found in any UTF-8", () => {

@@ -1,7 +1,7 @@
 /** Prepared snapshots: what is read is what was written, in every array and every reply. */
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -43,13 +43,7 @@ function reportsOf({ reports }: Loaded): object[] {
   }));
 }
 
-const LISTS = [
-  "/stats",
-  "/worlds?limit=50",
-  "/worlds/popular?period=week",
-  "/instances",
-  "/worlds/search?q=a",
-];
+const LISTS = ["/stats", "/worlds", "/worlds/popular?period=week", "/instances", "/worlds/search?q=a"];
 
 describe("a prepared snapshot", () => {
   test("of any rows is read as it was written, and answers as they do", async (t) => {
@@ -222,14 +216,4 @@ describe("the format", () => {
       "the layout has changed: raise PREPARED_VERSION, and run test/tools/golden.ts",
     );
   });
-});
-
-test("a folder copied while nothing changes is the same generation to a server", async (t) => {
-  const root = temporaryFolder(t);
-  const rows = writeSnapshot(join(root, "rows"));
-  const { store } = await prepare(rows, join(root, "prepared"));
-  cpSync(join(root, "prepared"), join(root, "copy"), { recursive: true });
-  const copied = mustLoad(await loadSnapshot(join(root, "copy"))).store;
-  assert.equal(copied.id, store.id);
-  assert.equal(copied.contents, store.contents);
 });

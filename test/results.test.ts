@@ -5,12 +5,11 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type HttpResults, markdownTable, ratiosOf, toJson } from "../bench/http/report.ts";
+import { ratiosOf } from "../bench/http/report.ts";
 import { assemble, placesOf, type Result } from "../bench/report/assemble.ts";
-import { drawHttp } from "../bench/report/http-chart.ts";
 import { PARTS, SMOKED } from "../bench/report/parts.ts";
 import { missing } from "../bench/support/need.ts";
-import { markdown, spread } from "../bench/support/output.ts";
+import { spread } from "../bench/support/output.ts";
 
 const BENCH = join(process.cwd(), "bench");
 const TEMPLATE = readFileSync(join(BENCH, "report/TEMPLATE.md"), "utf8");
@@ -52,10 +51,6 @@ describe("the document of the results", () => {
     assert.throws(() => assemble(TEMPLATE, results.slice(1), RUN, ""), /^Error: http has no result$/);
   });
 
-  it("keeps what looks like a pattern of a replacement", () => {
-    assert.match(assemble("<!-- bench: flood -->", [result("flood", "| $& $1 |")], RUN, ""), /\| \$& \$1 \|/);
-  });
-
   it("is not made by a run that names no part, nor with a program missing, and the line says the cure", () => {
     const ran = spawnSync(process.execPath, ["--import", "tsx", "bench/results.ts", "--only", "htp"], {
       encoding: "utf8",
@@ -92,56 +87,5 @@ describe("figures", () => {
       "2.5 s (1 s–4 s)",
     );
     assert.equal(spread([], 1), "–");
-  });
-
-  it("stand in columns", () => {
-    const lines = markdown(
-      ["", "µs"],
-      [
-        ["a | b", 12.5],
-        ["c", undefined],
-      ],
-    ).split("\n");
-    assert.deepEqual(lines, [
-      "|        |   µs |",
-      "| ------ | ---: |",
-      "| a \\| b | 12.5 |",
-      "| c      |    – |",
-    ]);
-  });
-});
-
-/** Opening and closing tags in their order, and no figure that is none. */
-function assertDrawn(svg: string): void {
-  assert.doesNotMatch(svg, /NaN|undefined|Infinity/);
-  assert.match(svg, /prefers-color-scheme: dark/);
-  assert.equal(svg.match(/<text/g)!.length, svg.match(/<\/text>/g)!.length);
-  assert.doesNotMatch(svg, /https?:(?!\/\/www\.w3\.org\/2000\/svg")/);
-}
-
-describe("the picture of requests", () => {
-  const peers = (...figures: number[]) =>
-    ["orrery", "bare node:http", "nginx, a file"].map((peer, at) => ({
-      peer,
-      runs: runs(...[0.9, 1, 1.1].map((times) => figures[at]! * times)),
-    }));
-  const results = [
-    { workload: "world-by-id", measured: peers(60_000, 70_000, 100_000) },
-    { workload: "user-by-id", measured: peers(1, 2, 3) },
-    { workload: "list-50", measured: peers(20_000, Number.NaN, 30_000) },
-  ];
-  const conditions = { node: "v24.0.0", cpu: "2 × a < b", commit: "abc1234", users: 20_000 } as HttpResults;
-
-  it("shows each server's figure, and none that the table has not", () => {
-    const svg = drawHttp(JSON.parse(JSON.stringify(toJson(results, conditions))) as HttpResults);
-    assertDrawn(svg);
-    for (const figure of ["60,000", "70,000", "100,000", "20,000", "a &lt; b", "nginx"]) {
-      assert.ok(svg.includes(figure), figure);
-    }
-    assert.ok(!svg.includes("user-by-id"));
-    const table = markdownTable(results, conditions);
-    const bars = [...svg.matchAll(/font-size="12"[^>]*>([\d,]+)</g)].map(([, figure]) => figure!);
-    assert.equal(bars.length, 5);
-    for (const bar of bars) assert.ok(table.includes(` ${bar} (`), bar);
   });
 });

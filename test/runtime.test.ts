@@ -1,12 +1,19 @@
-/** Which runtimes are refused, and how: the oldest Node is the one that package.json names. */
+/** Which runtimes are refused, damage of the installation, and signals that change hands. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { after, describe, it, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { CommandIo } from "../src/cli/command.ts";
+import { openConsole } from "../src/cli/console.ts";
+import { takeSignals } from "../src/cli/serve.ts";
 import { OLDEST_NODE, whyNotHere } from "../src/install/runtime.mjs";
+import { observeNothing } from "../src/observe/events.ts";
+import { holdSignals, IGNORED_SIGNALS, STOP_SIGNALS } from "../src/util/process/early-signals.ts";
+import { damageOf } from "../src/util/system-error.ts";
+import { temporaryFolder } from "./support/folders.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -62,4 +69,73 @@ describe("a runtime", () => {
       assert.match(stderr, /^Error: orrery needs Node [^\n]* this is /m);
     });
   }
+});
+
+const folder = temporaryFolder({ after });
+
+/** What the import of a file with some text fails with. */
+async function errorOf(name: string, text: string): Promise<unknown> {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  try {
+    await import(pathToFileURL(file).href);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe("damage of the installation", () => {
+  for (const [name, text] of [
+    ["cut-off.mjs", "export function start() {\n"],
+    ["half-a-class.mjs", "export class Thread { start() { this.#fail(); } }"],
+    ["half-a-word.mjs", "export const text = 'abc"],
+    ["names-nothing.mjs", 'import { nothing } from "node:path";'],
+    ["imports-nothing.mjs", 'import "./nowhere.mjs";'],
+  ] as const) {
+    it(`is told of ${name}`, async () => {
+      assert.match(
+        String(damageOf(await errorOf(name, text))),
+        /^the installation is damaged, install it again: ./,
+      );
+    });
+  }
+
+  it("is not what a file throws by itself", async () => {
+    assert.equal(damageOf(await errorOf("parses.mjs", 'JSON.parse("{");')), undefined);
+    assert.equal(damageOf(await errorOf("throws.mjs", "throw new SyntaxError('no');")), undefined);
+    assert.equal(damageOf(await errorOf("calls.mjs", "undefined.start();")), undefined);
+  });
+});
+
+const WORLD: CommandIo = {
+  ...{ environment: {}, print: () => true, deliver: async () => {}, complain: () => {}, isTerminal: false },
+  exit: () => assert.fail("it ended the process"),
+};
+
+test("from the first listener on there is always one, and in the end one of each signal", async (t) => {
+  const signals = [...STOP_SIGNALS, "SIGHUP", ...IGNORED_SIGNALS];
+  const without: string[] = [];
+  const removed = (name: string | symbol): void => {
+    if (process.listenerCount(name) === 0) without.push(String(name));
+  };
+  t.after(() => {
+    process.off("removeListener", removed);
+    for (const signal of signals) process.removeAllListeners(signal);
+  });
+  // As `launch.mjs` does it.
+  for (const signal of signals) process.on(signal, () => {});
+  process.on("removeListener", removed);
+
+  holdSignals(() => assert.fail("it ended the process"));
+  assert.deepEqual(
+    signals.map((signal) => process.listenerCount(signal)),
+    signals.map(() => 1),
+  );
+  takeSignals(WORLD, { console: await openConsole(), observe: observeNothing });
+  assert.deepEqual(
+    signals.map((signal) => process.listenerCount(signal)),
+    signals.map(() => 1),
+  );
+  assert.deepEqual(without, []);
 });

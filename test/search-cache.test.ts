@@ -1,10 +1,23 @@
-/** Searches where requests are answered: short ones inline, long ones offloaded, and the cache in front of them. */
+/**
+ * Searches where requests are answered: short ones inline, long ones offloaded, the cache, and the bound on
+ * searches that wait.
+ */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, it, test } from "node:test";
+import { Worker } from "node:worker_threads";
+import fc from "fast-check";
 import { sliceAll } from "../src/model/body.ts";
 import { withCache } from "../src/search/cache.ts";
 import { ListedResults, PartialResults, type ResultSet } from "../src/search/result-set.ts";
+import {
+  createPendingSearches,
+  createSharedPending,
+  type Leave,
+  type PendingSearches,
+  releasePending,
+  sharePending,
+} from "../src/search/schedule/pending.ts";
 import type { Work } from "../src/search/work.ts";
 import { createInlineSearch, createOffloadedSearch } from "../src/server/search/inline-search.ts";
 import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
@@ -188,14 +201,6 @@ describe("the cache", () => {
     assert.ok(bytes < before);
   });
 
-  test("does not lose a result to the JSON of a page", () => {
-    const users = recorded();
-    const search = asOne(withCache({ users: users.find, worlds: nobody }, 5000));
-    for (let turn = 0; turn < 4; turn++)
-      (search.users("a", PAGE) as Found).keepJson?.(sliceAll(Buffer.alloc(2000)));
-    assert.equal(users.asked.length, 1);
-  });
-
   test("waits for a search that is under way, and forgets one that failed", async () => {
     let asked = 0;
     let fail = true;
@@ -268,4 +273,75 @@ describe("the cache", () => {
     assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
     assert.deepEqual(search.counts(), { ...search.counts(), hits: 4, joined: 1, misses: 7 });
   });
+});
+
+/** Bounds of both kinds; of the shared one another thread's view. */
+const KINDS: Record<string, (most: number) => readonly PendingSearches[]> = {
+  "on one thread": (most) => [createPendingSearches(most)],
+  "on several threads": (most) => {
+    const cells = createSharedPending(most);
+    return [sharePending(cells, 0), sharePending(cells, 5), sharePending(cells, 63)];
+  },
+};
+
+for (const [kind, create] of Object.entries(KINDS)) {
+  describe(`the bound ${kind}`, () => {
+    it("is what a model says, whoever enters and leaves", () => {
+      fc.assert(
+        fc.property(
+          fc.integer({ min: 1, max: 9 }),
+          fc.array(fc.record({ key: fc.nat(3), leaves: fc.boolean(), at: fc.nat(100) }), { maxLength: 80 }),
+          (most, events) => {
+            const views = create(most);
+            const inside: { key: number; leave: Leave }[] = [];
+            for (const { key, leaves, at } of events) {
+              if (leaves && inside.length > 0) {
+                inside.splice(at % inside.length, 1)[0]!.leave();
+                continue;
+              }
+              const same = inside.filter((one) => one.key === key).length;
+              const expected = inside.length < most && same < Math.max(1, Math.floor(most / 2));
+              const leave = views[at % views.length]!.enter(key);
+              assert.equal(leave !== undefined, expected);
+              if (leave !== undefined) inside.push({ key, leave });
+            }
+          },
+        ),
+      );
+    });
+  });
+}
+
+it("what a thread held when it ended is given back, and nothing else", () => {
+  const cells = createSharedPending(4);
+  const first = sharePending(cells, 0);
+  const second = sharePending(cells, 1);
+  assert.ok(first.enter(1) && second.enter(1) && second.enter(2) && first.enter(0));
+  assert.equal(first.enter(3), undefined);
+  releasePending(cells, 1);
+  assert.ok(first.enter(3) && first.enter(2));
+  assert.equal(first.enter(4), undefined);
+});
+
+it("threads that enter and leave at the same time are never more than the bound", async () => {
+  const most = 8;
+  const cells = createSharedPending(most);
+  /** How many are inside now, of all and of the one key; the most of both so far; how often somebody got in. */
+  const seen = new Int32Array(new SharedArrayBuffer(5 * 4));
+  const entry = new URL("./support/pending-thread.mjs", import.meta.url);
+  await Promise.all(
+    [0, 1, 2].map(
+      (thread) =>
+        new Promise<void>((resolve, reject) => {
+          const worker = new Worker(entry, { workerData: { cells, thread, seen }, execArgv: [] });
+          worker.once("error", reject);
+          worker.once("exit", () => resolve());
+        }),
+    ),
+  );
+  const [all, ofKey, mostAll, mostOfKey, entered] = seen;
+  assert.deepEqual([all, ofKey], [0, 0]);
+  assert.ok(mostAll! <= most && mostOfKey! <= most / 2, `${mostAll} and ${mostOfKey}`);
+  assert.ok(entered! > 1000, `${entered} got in`);
+  assert.ok(cells.every((cell) => cell === 0));
 });

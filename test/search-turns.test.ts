@@ -10,6 +10,7 @@ import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../s
 import type { PageOf } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 import { part, untilCovered } from "./support/long.ts";
+import { classOf, scan } from "./support/search-scan.ts";
 
 const random = createRandom(3, "turns");
 const ALPHABET = "abcdef0123456789";
@@ -85,15 +86,10 @@ interface Case {
   readonly rows: readonly number[];
 }
 
-function scan(classes: readonly number[], page: PageOf): Pick<Case, "total" | "rows"> {
-  const found = classes
-    .map((_, at) => at)
-    .filter((at) => classes[at]! >= 0)
-    .sort((a, b) => classes[a]! - classes[b]! || a - b);
+function scanned(classes: readonly number[], page: PageOf): Pick<Case, "total" | "rows"> {
+  const found = scan(classes.length, (at) => classes[at]!);
   return { total: found.length, rows: found.slice(page.offset, page.offset + page.limit) };
 }
-
-const classOf = (name: string, term: string): number => (name === term ? 0 : name.startsWith(term) ? 1 : 2);
 
 function worldClass({ name, description }: (typeof WORLDS)[number], query: string): number {
   const terms = query.split(" ");
@@ -120,7 +116,7 @@ const cases: Case[] = [];
 function addCases(term: string, classes: readonly number[], find: (page: PageOf) => Work<ResultSet>): void {
   for (const page of PAGES) {
     const message = JSON.stringify({ term, page });
-    cases.push({ message, start: () => find(page), page, ...scan(classes, page) });
+    cases.push({ message, start: () => find(page), page, ...scanned(classes, page) });
   }
 }
 

@@ -1,15 +1,19 @@
-/** Several threads that serve on one port: the same answers, exact limits, reloads, deaths and stops without loss. */
+/**
+ * Several threads that serve on one port: the same answers, exact limits, reloads, deaths and stops without
+ * loss; who may listen beside them.
+ */
 
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { hashToken } from "../src/auth/keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import { whyNoSharing } from "../src/http/port.ts";
+import { whileAlone, whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { type RunningServer, startServer, threadsFrom } from "../src/server/server.ts";
 import { MOST_THREADS } from "../src/settings/settings.ts";
@@ -18,13 +22,17 @@ import { run, until } from "./support/process.ts";
 import { workersOf } from "./support/workers.ts";
 
 const THREADS = 4;
+
 const folder = mkdtempSync(join(tmpdir(), "orrery-serving-"));
+
 const snapshot = join(folder, "snapshot");
+
 const why = whyNoSharing();
 
 before(async () => {
   await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
 });
+
 after(async () => {
   await cleanUp();
   rmSync(folder, { recursive: true });
@@ -158,13 +166,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
       data: { id: string; ownerId: string }[];
     };
     const { id, ownerId } = list.data[3]!;
-    const paths = [
-      "/stats",
-      "/worlds?limit=7&offset=5",
-      `/worlds/${id}`,
-      `/users/${ownerId}/worlds`,
-      "/users/none",
-    ];
+    const paths = ["/stats", "/worlds?limit=7&offset=5", `/worlds/${id}`, `/users/${ownerId}/worlds`];
     for (const q of ["a", "the", "さ", "zzzz", "world the"]) {
       for (const offset of [0, 3, 1000]) {
         const query = `q=${encodeURIComponent(q)}&limit=5&offset=${offset}`;
@@ -263,35 +265,19 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     assert.ok(!kinds.includes("defect"));
     assert.equal(kinds.filter((kind) => kind === "thread-died").length, 1);
   });
-
-  it("say that a port is taken as one does", async (t) => {
-    const { server, snapshot: own, keys } = await serveInThreads(t, "taken");
-    const port = Number(new URL(server.url).port);
-    const single = await startServer(await testOptions({ snapshot: own, keys }, []));
-    t.after(() => single.stop("test"));
-    const options = await testOptions(
-      { snapshot: own, keys, servingThreads: 2, port: Number(new URL(single.url).port) },
-      [],
-    );
-    await assert.rejects(startServer(options), { code: "EADDRINUSE", syscall: "listen" });
-    assert.notEqual(port, 0);
-  });
 });
 
-it("without servers that share a port more than one thread is a wrong call", {
+it("without servers that share a port, what needs them is a wrong call", {
   skip: why === undefined,
 }, async () => {
-  const { status, stderr } = await run([
-    "serve",
-    "--snapshot",
-    snapshot,
-    "--keys",
-    "none.json",
-    "--threads",
-    "2",
-  ]);
-  assert.equal(status, 2);
-  assert.match(stderr, /--threads: more than one requires Node 22\.12 or newer/);
+  for (const [flags, says] of [
+    [["--threads", "2"], /--threads: more than one requires Node 22\.12 or newer/],
+    [["--share-port"], /--share-port: requires Node 22\.12 or newer/],
+  ] as const) {
+    const { status, stderr } = await run(["serve", "--snapshot", "x", "--keys", "none.json", ...flags]);
+    assert.equal(status, 2);
+    assert.match(stderr, says);
+  }
 });
 
 it("the setting takes a number of threads or auto", async () => {
@@ -302,15 +288,77 @@ it("the setting takes a number of threads or auto", async () => {
   assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);
   for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
   assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
-  const { status, stderr } = await run([
-    "serve",
-    "--snapshot",
-    snapshot,
-    "--keys",
-    "none.json",
-    "--threads",
-    "none",
-  ]);
-  assert.equal(status, 2);
-  assert.match(stderr, /--threads: must be auto or a whole number from 1 to 64, is "none"/);
+});
+
+after(cleanUp);
+
+/** Starts a server and stops it when the test is over. */
+async function started(
+  t: { after: (end: () => Promise<void>) => void },
+  options: { servingThreads?: number; sharePort?: boolean; port?: number },
+) {
+  const server = await startServer(await testOptions({ ...options, threads: true }, []));
+  t.after(() => server.stop("test"));
+  return Number(new URL(server.url).port);
+}
+
+const IN_USE = { code: "EADDRINUSE", syscall: "listen" };
+
+describe("a port that is shared", { skip: why }, () => {
+  it("is shared by no second server that does not ask for it, however many threads both have", async (t) => {
+    const port = await started(t, { servingThreads: 2 });
+    for (const servingThreads of [1, 2]) {
+      const options = await testOptions({ servingThreads, port, threads: true }, []);
+      await assert.rejects(startServer(options), IN_USE);
+    }
+  });
+
+  it("is not shared with a server that has it for itself", async (t) => {
+    const port = await started(t, {});
+    const options = await testOptions({ servingThreads: 2, port, sharePort: true, threads: true }, []);
+    await assert.rejects(startServer(options), IN_USE);
+  });
+
+  it("is shared by a second server that asks for it", async (t) => {
+    const port = await started(t, { servingThreads: 2 });
+    assert.equal(await started(t, { port, sharePort: true }), port);
+    assert.equal(await started(t, { port, sharePort: true, servingThreads: 2 }), port);
+  });
+
+  it("goes to one of two servers that start at the same moment", async (t) => {
+    const free = createServer();
+    await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
+    const { port } = free.address() as { port: number };
+    await new Promise((resolve) => free.close(resolve));
+    const options = await testOptions({ servingThreads: 2, port, threads: true }, []);
+    const outcomes = await Promise.allSettled([startServer(options), startServer(options)]);
+    const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    for (const server of won) t.after(() => server.stop("test"));
+    assert.equal(won.length, 1);
+    const lost = outcomes.find((outcome) => outcome.status === "rejected");
+    assert.equal((lost?.reason as NodeJS.ErrnoException).code, "EADDRINUSE");
+  });
+});
+
+it("trying a port leaves nothing behind: it is free for whoever shares it", async () => {
+  const held = createServer();
+  await new Promise<void>((resolve) => held.listen(0, "127.0.0.1", resolve));
+  const { port } = held.address() as { port: number };
+  const listenThere = (): Promise<{ address: string; family: string; port: number }> =>
+    new Promise((resolve, reject) => {
+      const server = createServer().once("error", reject);
+      server.listen(port, "127.0.0.1", () => {
+        const address = server.address() as { address: string; family: string; port: number };
+        server.close(() => resolve(address));
+      });
+    });
+  await assert.rejects(whileAlone("127.0.0.1", port, listenThere), IN_USE);
+  await new Promise((resolve) => held.close(resolve));
+  // One at a time: none finds the port in use.
+  const all = await Promise.all([1, 2, 3].map(() => whileAlone("127.0.0.1", port, listenThere)));
+  for (const address of all) assert.equal(address.port, port);
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => reject(new Error("somebody listens")));
+    socket.once("error", () => resolve());
+  });
 });

@@ -1,8 +1,22 @@
-/** Limits shared over replicas: any history of losses, delays and clocks, held to what was promised. */
+/**
+ * Limits shared over replicas: any history of losses, delays and clocks, limits that change, and
+ * explanations.
+ */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, it, test } from "node:test";
 import fc from "fast-check";
+import { explainKey } from "../src/admin/explain-key.ts";
+import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
+import { createCounters, createSharedCounters, type Quota, slotOf, usageOf } from "../src/auth/limit.ts";
+import { Asking } from "../src/shared-limits/asking.ts";
+import { SharedLimitsKeeper } from "../src/shared-limits/keep-shared.ts";
+import { createLeases, readTally } from "../src/shared-limits/leases.ts";
+import { monotonic } from "../src/shared-limits/monotonic.ts";
+import { readShared, takeAlone } from "../src/shared-limits/permits.ts";
+import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
+import { WaitingRequests } from "../src/shared-limits/waiting.ts";
+import { createKeyState, grant, type KeyState } from "./support/grant.ts";
 import { part, untilCovered } from "./support/long.ts";
 import { type History, type Load, runHistory, type Trouble } from "./support/shared-world.ts";
 
@@ -154,25 +168,6 @@ describe("limits shared over replicas", () => {
     assert.equal(await count([burst, { ...burst, at: 1200 }]), 15);
   });
 
-  test("a late answer bounds what passes beside what others had", async () => {
-    const others = (times: number) => ({ at: 10, replica: 1, count: times, every: 1 });
-    const slowly = { at: 1000, replica: 0, count: 100, every: 70 };
-    // One request passes before the first answer comes; it says how many are left.
-    assert.equal(await count([others(25), slowly]), 30);
-    assert.equal(await count([others(60), slowly]), 31);
-    // All at once: nothing is known until they have passed.
-    assert.equal(await count([others(60), { ...slowly, every: 0 }]), 45);
-    assert.equal(await count([others(60), { ...slowly, every: 0 }], { denies: true }), 30);
-  });
-
-  test("replicas whose answers all are late let the limit through together", async () => {
-    const troubles = [0, 1].map((replica) => ({ kind: "late", at: 0, ms: 1e6, replica }) as const);
-    for (const every of [0, 3, 70]) {
-      const loads = [0, 1].map((replica) => ({ at: 10, replica, count: 100, every }));
-      assert.equal(await count(loads, { troubles }), 30);
-    }
-  });
-
   for (const limit of [1, 3, 50, 1000]) {
     test(`a replica that is used alone gets all of a limit of ${limit}`, async () => {
       for (const every of [0, 1, 40]) {
@@ -194,4 +189,243 @@ describe("limits shared over replicas", () => {
       assert.ok(seen.passed >= 900, `${seen.passed}`);
     });
   }
+});
+
+const SECONDS = 3600;
+
+const NOW = Date.parse("2026-01-01T00:00:30Z");
+
+/** How the replicas stand to each other. */
+interface Setting {
+  readonly wall?: number;
+  readonly seconds?: number;
+  readonly denies?: boolean;
+}
+
+/** Replicas of one server that answers at once. @returns counts requests, at each in turn */
+function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = false }: Setting = {}) {
+  const state = createKeyState();
+  let asks = 0;
+  let isAway = false;
+  const all = Array.from({ length: replicas }, (_, number) => {
+    const counters = createCounters(seconds);
+    slotOf(counters, "key");
+    const leases = createLeases(counters, replicas, denies);
+    const asking = new Asking(leases, {
+      now: () => ({ mono: 1000, wall }),
+      lease(_, ask, settle) {
+        asks++;
+        const answer = isAway ? undefined : grant(state, `r${number}`, ask, seconds, NOW);
+        queueMicrotask(() => settle(answer));
+      },
+    });
+    const settle = (slot: number, sent: number | undefined): void => limits.settle(slot, sent);
+    const limits = new WaitingRequests(leases, {
+      mono: () => 1000,
+      ask: (slot, limit, want, since) => asking.ask(slot, limit, want, settle, since),
+      startTimer: () => () => {},
+    });
+    return limits;
+  });
+  return {
+    asks: () => asks,
+    goAway() {
+      isAway = true;
+    },
+    async count(requests: number, limit: number): Promise<Quota[]> {
+      const quotas: Quota[] = [];
+      for (let at = 0; at < requests; at++) quotas.push(await all[at % replicas]!.count(0, limit, wall));
+      return quotas;
+    },
+  };
+}
+
+const passedOf = (quotas: readonly Quota[]): number => quotas.filter(({ passed }) => passed).length;
+
+describe("a shared limit that is changed in the window", () => {
+  it("refuses at once what is beyond a lower one, though it was leased", async () => {
+    const { count, asks } = shareAmong(2);
+    assert.equal(passedOf(await count(400, 1000)), 400);
+    const refused = await count(100, 300);
+    assert.equal(passedOf(refused), 0);
+    for (const { limit, remaining } of refused) assert.deepEqual([limit, remaining], [300, 0]);
+    const before = asks();
+    await count(100, 300);
+    assert.equal(asks(), before, "who is refused asks nobody");
+    // Lower and higher again, but not as high as what was used.
+    for (const limit of [200, 350]) assert.equal(passedOf(await count(20, limit)), 0);
+  });
+
+  it("is never passed where it is lowered above what was used, and is used up nearly", async () => {
+    const { count } = shareAmong(3);
+    const passed = passedOf(await count(400, 1000)) + passedOf(await count(400, 500));
+    assert.ok(passed <= 500 && passed >= 480, `${passed}`);
+  });
+
+  it("is used up where it is raised, also behind a lower one", async () => {
+    const { count } = shareAmong(2);
+    let passed = passedOf(await count(400, 1000));
+    passed += passedOf(await count(50, 300));
+    passed += passedOf(await count(4000, 3000));
+    assert.equal(passed, 3000);
+  });
+
+  for (const denies of [false, true]) {
+    it(`is not passed by what was leased before while the server is away: ${denies ? "deny" : "share"}`, async () => {
+      const unasked = shareAmong(2, { denies });
+      assert.equal(passedOf(await unasked.count(400, 1000)), 400);
+      unasked.goAway();
+      assert.equal(passedOf(await unasked.count(200, 300)), 0);
+      const refused = shareAmong(2, { denies });
+      assert.equal(passedOf(await refused.count(400, 1000)), 400);
+      assert.equal(passedOf(await refused.count(2, 300)), 0);
+      refused.goAway();
+      assert.equal(passedOf(await refused.count(200, 350)), 0);
+    });
+  }
+});
+
+describe("a shared limit that is as good as none", () => {
+  for (const seconds of [1, 60, SECONDS]) {
+    it(`is told of with no number that a cell has no room for: windows of ${seconds} s`, async () => {
+      const { count, asks } = shareAmong(2, { seconds });
+      const quotas = await count(200, Number.MAX_SAFE_INTEGER);
+      const reset = (Math.floor(NOW / 1000 / seconds) + 1) * seconds;
+      const told = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+      for (const [at, quota] of quotas.entries()) {
+        const { remaining } = quota;
+        assert.deepEqual([quota.passed, quota.reset], [true, reset]);
+        assert.ok(remaining > 1e9 && remaining <= told[at % 2]!, `${remaining} behind ${told}`);
+        told[at % 2] = remaining;
+      }
+      assert.ok(asks() < 20, `${asks()} questions`);
+    });
+  }
+});
+
+describe("a replica whose clock is wrong", () => {
+  for (const offset of [-3_600_000, 3000]) {
+    it(`says when to come back by the server's clock: ${offset} ms`, async () => {
+      const { count } = shareAmong(1, { wall: NOW + offset });
+      const { passed, reset, clockMs = 0 } = (await count(5, 3)).at(-1)!;
+      assert.equal(passed, false);
+      assert.equal(reset, Date.parse("2026-01-01T01:00:00Z") / 1000);
+      assert.ok(Math.abs(clockMs + offset) < 100, `${clockMs}`);
+    });
+  }
+});
+
+const KEY: KeyRecord = {
+  ...{ id: "k", kind: "api", name: "k", sha256: "0".repeat(64), scopes: [], limit: null, active: true },
+  ...{ expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
+};
+
+/** A replica by a counter server of one key, which can go away. */
+function replica(server: { state: KeyState; isAway: boolean }, name: string, limit: number, replicas = 2) {
+  const counters = createSharedCounters(SECONDS);
+  const keys = createKeyRing([KEY], counters);
+  const slot = slotOf(counters, "k");
+  // Requests wait for as long as it takes.
+  const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
+  const shared = new SharedLimitsKeeper(settings, counters, nobody, () => ({
+    ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
+    async lease(_, asked) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (server.isAway) throw new Error("away");
+      return grant(server.state, name, asked, SECONDS, Date.now());
+    },
+  }));
+  const { leases, limits } = shared;
+  const gate = { prefixes: { api: "a", cli: "c" }, defaultLimit: limit, counters, keys };
+  return {
+    leases,
+    slot,
+    count: () => limits.count(slot, limit, Date.now()),
+    async explain() {
+      const explained = await explainKey(gate, shared, "k", null, Date.now());
+      return { fault: explained!.fault, ...explained!.quota! };
+    },
+    used: () => usageOf(counters, slot).used,
+  };
+}
+
+const nobody = (): never => assert.fail("nobody asks for it");
+
+const newServer = () => ({ state: createKeyState(), isAway: false });
+
+describe("a shared limit, explained", () => {
+  it("is what all replicas have left, and counts nothing", async () => {
+    const server = newServer();
+    const [a, b] = [replica(server, "a", 20), replica(server, "b", 20)];
+    assert.deepEqual((await b.explain()).remaining, 20);
+    for (let left = 19; left >= 0; left--) {
+      assert.equal((await a.count()).passed, true);
+      for (const one of [a, b]) {
+        const { counted, used, remaining, fault } = await one.explain();
+        assert.deepEqual([counted, used, remaining], ["shared", 20 - left, left]);
+        assert.equal(fault, left === 0 ? "rateLimited" : null, `${left} left`);
+      }
+    }
+    assert.deepEqual([a.used(), b.used(), server.state.granted], [20, 0, 20]);
+    assert.equal((await b.count()).passed, false);
+    assert.equal((await a.count()).passed, false);
+  });
+
+  it("says that permits of other replicas are used, and lets pass as many as it says", async () => {
+    const server = newServer();
+    const [a, b] = [replica(server, "a", 2000), replica(server, "b", 2000)];
+    for (let at = 0; at < 300; at++) await a.count();
+    const { remaining } = await b.explain();
+    assert.ok(remaining < 1700, `${remaining}`);
+    for (let at = 0; at < remaining; at++) assert.equal((await b.count()).passed, true, `${at}`);
+    assert.equal((await b.count()).passed, false);
+    assert.equal((await b.explain()).fault, "rateLimited");
+  });
+
+  it("is the replica's share while the server is away", async () => {
+    const server = newServer();
+    const one = replica(server, "a", 200, 4);
+    server.isAway = true;
+    assert.deepEqual(
+      await one.explain().then(({ counted, used, limit, remaining }) => [counted, used, limit, remaining]),
+      ["alone", 0, 200, 50],
+    );
+    const before = readTally(one.leases);
+    for (let left = 49; left >= 0; left--) {
+      assert.equal((await one.count()).passed, true);
+      assert.equal((await one.explain()).remaining, left);
+    }
+    assert.equal((await one.explain()).fault, "rateLimited");
+    assert.equal((await one.count()).passed, false);
+    assert.equal(readTally(one.leases).alone - before.alone, 50, "explanations are not requests");
+  });
+
+  it("is read as takeAlone takes, whatever is held", () => {
+    for (let seed = 1; seed <= 400; seed++) {
+      const random = (below: number): number => (Math.imul(seed * 31 + below, 2654435761) >>> 8) % below;
+      const limit = 1 + random(30);
+      const server = newServer();
+      const { leases, slot } = replica(server, "a", limit, 1 + random(4));
+      const now = { mono: monotonic(), wall: Date.now() };
+      const { mono, wall } = now;
+      const window = BigInt(Math.floor(wall / 1000 / SECONDS) - (seed % 3 === 0 ? 1 : 0));
+      const cell = (count: number): bigint =>
+        ((window * BigInt(leases.counters.split)) << 32n) | BigInt(count);
+      leases.permits[slot] = cell(random(limit + 3));
+      leases.counters.cells[slot] = cell(random(limit + 5));
+      leases.until[slot] = mono + (seed % 2 === 0 ? 1000 : -1000);
+      leases.wallUntil[slot] = wall + 1000;
+      leases.rest[slot] = random(7);
+      leases.limits[slot] = seed % 5 === 0 ? -limit : limit;
+      leases.away[slot] = 1;
+      const { remaining, reset } = readShared(leases, slot, limit, now);
+      let passed = 0;
+      let last = takeAlone(leases, slot, limit, now);
+      while (last.passed) {
+        passed++;
+        last = takeAlone(leases, slot, limit, now);
+      }
+      assert.deepEqual([remaining, reset], [passed, last.reset], `seed ${seed}`);
+    }
+  });
 });

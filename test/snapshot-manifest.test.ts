@@ -65,6 +65,20 @@ describe("manifest", () => {
   function entryOf(draft: Draft, name: string): Record<string, unknown> {
     return draft.files[name] as Record<string, unknown>;
   }
+  type Change = (draft: Draft) => unknown;
+  const EMPTY = listed(Buffer.alloc(0));
+  const has =
+    (fields: object): Change =>
+    (draft) => ({ ...draft, ...fields });
+  const lists =
+    (name: string, entry: unknown): Change =>
+    (draft) =>
+      void Object.assign(draft.files, { [name]: entry });
+  const says =
+    (name: string, fields: object): Change =>
+    (draft) =>
+      void Object.assign(draft.files[name] as object, fields);
+
   const bad: [name: string, change: (draft: Draft) => unknown][] = [
     ["not JSON", () => `{"format":"${CANARY}`],
     ["empty", () => ""],
@@ -72,23 +86,23 @@ describe("manifest", () => {
     ["null", () => "null"],
     ["not UTF-8", (draft) => Buffer.from(JSON.stringify({ ...draft, more: "\xff" }), "latin1")],
     ["larger than it could be", (draft) => JSON.stringify(draft) + " ".repeat(MIB)],
-    ["no format", (draft) => ({ ...draft, format: undefined })],
-    ["an unknown format", (draft) => ({ ...draft, format: "orrery-snapshot/2" })],
-    ["a format of another type", (draft) => ({ ...draft, format: ["orrery-snapshot/1"] })],
-    ["no generation", (draft) => ({ ...draft, generation: undefined })],
-    ["an empty generation", (draft) => ({ ...draft, generation: "" })],
-    ["a generation of 65", (draft) => ({ ...draft, generation: "x".repeat(65) })],
-    ["a generation with a quote", (draft) => ({ ...draft, generation: 'a"b' })],
-    ["a generation with a space", (draft) => ({ ...draft, generation: "a b" })],
-    ["a generation with a slash", (draft) => ({ ...draft, generation: "../x" })],
-    ["a generation with a newline", (draft) => ({ ...draft, generation: "g\n" })],
-    ["a generation of letters that are not ASCII", (draft) => ({ ...draft, generation: "gé" })],
-    ["a generation that is a number", (draft) => ({ ...draft, generation: 7 })],
-    ["a time that is none", (draft) => ({ ...draft, createdAt: "2026-02-31T00:00:00Z" })],
-    ["no files", (draft) => ({ ...draft, files: undefined })],
+    ["no format", has({ format: undefined })],
+    ["an unknown format", has({ format: "orrery-snapshot/2" })],
+    ["a format of another type", has({ format: ["orrery-snapshot/1"] })],
+    ["no generation", has({ generation: undefined })],
+    ["an empty generation", has({ generation: "" })],
+    ["a generation of 65", has({ generation: "x".repeat(65) })],
+    ["a generation with a quote", has({ generation: 'a"b' })],
+    ["a generation with a space", has({ generation: "a b" })],
+    ["a generation with a slash", has({ generation: "../x" })],
+    ["a generation with a newline", has({ generation: "g\n" })],
+    ["a generation of letters that are not ASCII", has({ generation: "gé" })],
+    ["a generation that is a number", has({ generation: 7 })],
+    ["a time that is none", has({ createdAt: "2026-02-31T00:00:00Z" })],
+    ["no files", has({ files: undefined })],
     ["files in an array", (draft) => ({ ...draft, files: Object.keys(draft.files) })],
-    ["files that are null", (draft) => ({ ...draft, files: null })],
-    ["no file at all", (draft) => ({ ...draft, files: {} })],
+    ["files that are null", has({ files: null })],
+    ["no file at all", has({ files: {} })],
     ...names.map((name): [string, (draft: Draft) => unknown] => [
       `${name} not listed`,
       (draft) => void delete draft.files[name],
@@ -100,48 +114,13 @@ describe("manifest", () => {
         delete draft.files[name];
       },
     ]),
-    [
-      "a gzipped file listed too",
-      (draft) => {
-        draft.files["users.ndjson.gz"] = listed(Buffer.alloc(0));
-      },
-    ],
-    [
-      "itself listed",
-      (draft) => {
-        draft.files["manifest.json"] = listed(Buffer.alloc(0));
-      },
-    ],
-    [
-      "a name with ../",
-      (draft) => {
-        draft.files["../users.ndjson"] = draft.files["users.ndjson"];
-      },
-    ],
-    [
-      "an absolute name",
-      (draft) => {
-        draft.files["/etc/passwd"] = listed(Buffer.alloc(0));
-      },
-    ],
-    [
-      "a name with ./",
-      (draft) => {
-        draft.files["./users.ndjson"] = draft.files["users.ndjson"];
-      },
-    ],
-    [
-      "an unknown name",
-      (draft) => {
-        draft.files["extra.ndjson"] = listed(Buffer.alloc(0));
-      },
-    ],
-    [
-      "a name that ends in .gz twice",
-      (draft) => {
-        draft.files["users.ndjson.gz.gz"] = listed(Buffer.alloc(0));
-      },
-    ],
+    ["a gzipped file listed too", lists("users.ndjson.gz", EMPTY)],
+    ["itself listed", lists("manifest.json", EMPTY)],
+    ["a name with ../", lists("../users.ndjson", EMPTY)],
+    ["an absolute name", lists("/etc/passwd", EMPTY)],
+    ["a name with ./", lists("./users.ndjson", EMPTY)],
+    ["an unknown name", lists("extra.ndjson", EMPTY)],
+    ["a name that ends in .gz twice", lists("users.ndjson.gz.gz", EMPTY)],
     [
       "a name that objects have",
       (draft) =>
@@ -150,70 +129,20 @@ describe("manifest", () => {
           '"files":{"__proto__":{"rows":0,"bytes":0,"sha256":"00"},',
         ),
     ],
-    [
-      "an entry that is null",
-      (draft) => {
-        draft.files["worlds.ndjson"] = null;
-      },
-    ],
-    [
-      "an entry that is a number",
-      (draft) => {
-        draft.files["worlds.ndjson"] = 1;
-      },
-    ],
-    [
-      "one row more",
-      (draft) => {
-        entryOf(draft, "users.ndjson").rows = 3;
-      },
-    ],
-    [
-      "rows counted with blank lines",
-      (draft) => {
-        entryOf(draft, "users.ndjson").rows = 4;
-      },
-    ],
-    ["no rows", (draft) => void delete entryOf(draft, "users.ndjson").rows],
-    [
-      "rows as text",
-      (draft) => {
-        entryOf(draft, "users.ndjson").rows = "2";
-      },
-    ],
-    [
-      "rows below zero",
-      (draft) => {
-        entryOf(draft, "users.ndjson").rows = -2;
-      },
-    ],
+    ["an entry that is null", lists("worlds.ndjson", null)],
+    ["an entry that is a number", lists("worlds.ndjson", 1)],
+    ["one row more", says("users.ndjson", { rows: 3 })],
+    ["rows counted with blank lines", says("users.ndjson", { rows: 4 })],
+    ["no rows", says("users.ndjson", { rows: undefined })],
+    ["rows as text", says("users.ndjson", { rows: "2" })],
+    ["rows below zero", says("users.ndjson", { rows: -2 })],
     ["one byte less", (draft) => void (entryOf(draft, "instances.ndjson").bytes as number)--],
-    ["no bytes", (draft) => void delete entryOf(draft, "instances.ndjson").bytes],
-    [
-      "bytes that are not whole",
-      (draft) => {
-        entryOf(draft, "instances.ndjson").bytes = 0.5;
-      },
-    ],
-    [
-      "another hash",
-      (draft) => {
-        entryOf(draft, "worlds.ndjson").sha256 = "0".repeat(64);
-      },
-    ],
-    [
-      "a hash too short",
-      (draft) => {
-        entryOf(draft, "worlds.ndjson").sha256 = "0".repeat(63);
-      },
-    ],
-    [
-      "a hash that is no text",
-      (draft) => {
-        entryOf(draft, "worlds.ndjson").sha256 = 0;
-      },
-    ],
-    ["no hash", (draft) => void delete entryOf(draft, "worlds.ndjson").sha256],
+    ["no bytes", says("instances.ndjson", { bytes: undefined })],
+    ["bytes that are not whole", says("instances.ndjson", { bytes: 0.5 })],
+    ["another hash", says("worlds.ndjson", { sha256: "0".repeat(64) })],
+    ["a hash too short", says("worlds.ndjson", { sha256: "0".repeat(63) })],
+    ["a hash that is no text", says("worlds.ndjson", { sha256: 0 })],
+    ["no hash", says("worlds.ndjson", { sha256: undefined })],
     [
       "two files mixed up",
       (draft) => {
@@ -252,5 +181,3 @@ describe("manifest", () => {
     );
   });
 });
-
-// ---------------------------------------------------------------- generations without a manifest

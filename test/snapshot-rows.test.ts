@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ROW_FILES, type RowFile, type User, type World } from "../src/model/model.ts";
+import { ROW_FILES, type RowFile, tableOf, type User, type World } from "../src/model/model.ts";
+import { type Field, type FieldType, ROWS } from "../src/model/schema.ts";
 import { GOOD_ROWS, id, instance, type RawRow, user, world, worldStats } from "./support/folders.ts";
 import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
 import { assertProblems, CANARY, load, MIB } from "./support/loading.ts";
@@ -142,22 +143,15 @@ describe("lines", () => {
   });
 });
 
-// ---------------------------------------------------------------- fields
-
 const UUIDS_WRONG: unknown[] = [
   undefined,
   null,
   5,
-  true,
-  {},
-  [],
   "",
   "aaaaaaaa000040008000000000000001",
   "{aaaaaaaa-0000-4000-8000-000000000001}",
   "aaaaaaaa-0000-4000-8000-00000000000g",
   "aaaaaaaa-0000-4000-8000-00000000001",
-  " aaaaaaaa-0000-4000-8000-00000000001",
-  "aaaaaaaa-0000-4000-8000-0000000000001",
   "aaaaaaaa-00004-000-8000-000000000001",
   "aaaaaaaa-0000-4000-8000-00000000000１",
   [id("a", 1)],
@@ -165,55 +159,16 @@ const UUIDS_WRONG: unknown[] = [
 const TEXTS_WRONG: unknown[] = [undefined, null, 5, true, {}, [], ["text"], { text: "text" }];
 const OPTIONAL_TEXTS_WRONG: unknown[] = [0, 5, false, true, {}, [], ["text"]];
 const BOOLEANS_WRONG: unknown[] = [undefined, null, 0, 1, "", "true", "false", {}, [], [true]];
-const COUNTS_WRONG: unknown[] = [
-  undefined,
-  null,
-  -1,
-  1.5,
-  2 ** 53,
-  1e21,
-  "5",
-  "",
-  true,
-  false,
-  {},
-  [],
-  [5],
-  -0.5,
-];
+const COUNTS_WRONG: unknown[] = [undefined, null, -1, 1.5, 2 ** 53, 1e21, "5", true, {}, [], [5]];
 const TIMES_WRONG: unknown[] = [undefined, null, 0, 1_767_225_600_000, true, {}, [], "", "now", "2026-01-01"];
 
-const FIELDS: Readonly<Record<RowFile, Readonly<Record<string, unknown[]>>>> = {
-  "users.ndjson": {
-    id: UUIDS_WRONG,
-    displayName: TEXTS_WRONG,
-    userIconUrl: OPTIONAL_TEXTS_WRONG,
-    createdAt: TIMES_WRONG,
-  },
-  "worlds.ndjson": {
-    id: UUIDS_WRONG,
-    name: TEXTS_WRONG,
-    description: OPTIONAL_TEXTS_WRONG,
-    ownerId: UUIDS_WRONG,
-    isPublic: BOOLEANS_WRONG,
-    status: TEXTS_WRONG,
-    createdAt: TIMES_WRONG,
-    updatedAt: TIMES_WRONG,
-  },
-  "world-stats.ndjson": {
-    worldId: UUIDS_WRONG,
-    totalVisits: COUNTS_WRONG,
-    uniqueVisitors: COUNTS_WRONG,
-    visitsLast7Days: COUNTS_WRONG,
-    visitsLast30Days: COUNTS_WRONG,
-  },
-  "instances.ndjson": {
-    id: UUIDS_WRONG,
-    worldId: UUIDS_WRONG,
-    isPublic: BOOLEANS_WRONG,
-    isActive: BOOLEANS_WRONG,
-    createdAt: TIMES_WRONG,
-  },
+/** Values that a field of a type must not have. */
+const WRONG: Readonly<Record<FieldType, readonly unknown[]>> = {
+  id: UUIDS_WRONG,
+  text: TEXTS_WRONG,
+  boolean: BOOLEANS_WRONG,
+  count: COUNTS_WRONG,
+  time: TIMES_WRONG,
 };
 
 /** A valid row whose every other value can be recognised in a message. */
@@ -230,7 +185,8 @@ function markedRow(file: RowFile): RawRow {
 
 describe("wrong types", () => {
   for (const file of ROW_FILES) {
-    for (const [field, wrong] of Object.entries(FIELDS[file])) {
+    for (const [field, { type, absent }] of Object.entries<Field>(ROWS[tableOf(file)])) {
+      const wrong = absent === undefined ? WRONG[type] : OPTIONAL_TEXTS_WRONG;
       test(`${file}: ${field}`, async () => {
         const row = markedRow(file);
         const rows = wrong.map((value) => ({ ...row, [field]: value }));
@@ -329,71 +285,25 @@ test("counts: whole JSON numbers from 0 to 2^53-1, however written", async () =>
   }
 });
 
-// ---------------------------------------------------------------- times
-
 describe("times", () => {
+  // Any other text is read as the model reads it: see property-store.test.ts.
   const good: [written: string, served: string][] = [
-    ["2026-01-31T09:30:00.000Z", "2026-01-31T09:30:00.000Z"],
     ["2026-01-31T09:30Z", "2026-01-31T09:30:00.000Z"],
-    ["2026-01-31T09:30:59Z", "2026-01-31T09:30:59.000Z"],
-    ["2026-01-31T09:30:59.1Z", "2026-01-31T09:30:59.100Z"],
-    ["2026-01-31T09:30:59.12Z", "2026-01-31T09:30:59.120Z"],
     ["2026-01-31T09:30:59.9999999999Z", "2026-01-31T09:30:59.999Z"],
-    ["1969-12-31T23:59:59.9999Z", "1969-12-31T23:59:59.999Z"],
     ["1969-12-31T23:59:59.0001Z", "1969-12-31T23:59:59.000Z"],
-    ["2026-01-31T09:30+09:00", "2026-01-31T00:30:00.000Z"],
     ["2026-01-31T23:30-09:45", "2026-02-01T09:15:00.000Z"],
     ["2026-01-01T00:00:00+23:59", "2025-12-31T00:01:00.000Z"],
-    ["2026-12-31T23:59:59.999-23:59", "2027-01-01T23:58:59.999Z"],
-    ["2026-01-31T09:30:00-00:00", "2026-01-31T09:30:00.000Z"],
-    ["2024-02-29T00:00Z", "2024-02-29T00:00:00.000Z"],
-    ["2000-02-29T12:00Z", "2000-02-29T12:00:00.000Z"],
     ["0000-02-29T00:00Z", "0000-02-29T00:00:00.000Z"],
-    ["0000-01-01T00:00:00.000Z", "0000-01-01T00:00:00.000Z"],
-    ["0000-01-01T00:00-00:01", "0000-01-01T00:01:00.000Z"],
-    ["0099-03-01T00:00Z", "0099-03-01T00:00:00.000Z"],
-    ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999Z"],
     ["9999-12-31T23:59:59.999+00:01", "9999-12-31T23:58:59.999Z"],
-    ["2026-04-30T00:00:00Z", "2026-04-30T00:00:00.000Z"],
   ];
   const bad = [
     "2026-02-31T00:00:00Z",
-    "2026-02-29T00:00:00Z",
     "1900-02-29T00:00:00Z",
-    "2100-02-29T00:00:00Z",
-    "2026-04-31T00:00:00Z",
-    "2026-00-01T00:00:00Z",
-    "2026-13-01T00:00:00Z",
-    "2026-01-00T00:00:00Z",
-    "2026-01-32T00:00:00Z",
     "2026-01-01T24:00:00Z",
-    "2026-01-01T23:60:00Z",
     "2016-12-31T23:59:60Z",
     "2026-01-01T00:00:00+24:00",
-    "2026-01-01T00:00:00+00:60",
-    "2026-01-01T00:00:00-24:00",
     "0000-01-01T00:00:00+00:01",
-    "9999-12-31T23:59:59-00:01",
-    "2026-01-01T00:00:00z",
-    "2026-01-01t00:00:00Z",
-    "2026-01-01 00:00:00Z",
     "2026-01-01T00:00:00",
-    "2026-01-01T00Z",
-    "2026-01-01",
-    "2026-01-01T00:00:00.Z",
-    "2026-01-01T00:00.5Z",
-    "2026-01-01T00:00:00,5Z",
-    "2026-01-01T00:00:00+0900",
-    "2026-01-01T00:00:00+09",
-    "2026-01-01T00:00:00Z ",
-    " 2026-01-01T00:00:00Z",
-    "2026-01-01T00:00:00Z\n",
-    "2026-1-01T00:00:00Z",
-    "20260101T000000Z",
-    "+002026-01-01T00:00:00Z",
-    "-000001-01-01T00:00:00Z",
-    "12026-01-01T00:00:00Z",
-    "2026-W01-1T00:00:00Z",
     "２０２６-01-01T00:00:00Z",
     "1767225600000",
   ];
@@ -418,14 +328,11 @@ describe("times", () => {
   });
 
   test("bad ones are refused, each with its value", async () => {
-    for (let from = 0; from < bad.length; from += 20) {
-      const some = bad.slice(from, from + 20);
-      const problems = await assertProblems(
-        { "instances.ndjson": some.map((createdAt, n) => instance(n, { createdAt })) },
-        ...some.map((_, n) => `instances.ndjson:${n + 1}: createdAt: `),
-      );
-      for (const [at, problem] of problems.entries()) assert.ok(problem.includes(JSON.stringify(some[at])));
-    }
+    const problems = await assertProblems(
+      { "instances.ndjson": bad.map((createdAt, n) => instance(n, { createdAt })) },
+      ...bad.map((_, n) => `instances.ndjson:${n + 1}: createdAt: `),
+    );
+    for (const [at, problem] of problems.entries()) assert.ok(problem.includes(JSON.stringify(bad[at])));
   });
 
   test("order is by the served value: what differs below a millisecond is a tie", async () => {
@@ -445,5 +352,3 @@ describe("times", () => {
     );
   });
 });
-
-// ---------------------------------------------------------------- duplicates

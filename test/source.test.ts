@@ -1,23 +1,28 @@
-/** A snapshot by URL: what is downloaded, what is kept, and what becomes of it without its host. */
+/** A snapshot by URL: what is downloaded and kept, without its host, redirects, and where its token goes. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
+import { problemWithAddress } from "../src/sources/find-source.ts";
 import { copiesFolderOf } from "../src/sources/url/copies.ts";
+import { snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
 import {
+  deadPort,
   etagOf,
   FIRST,
   follow,
   freshen,
   generationIn,
+  type Host,
   leftOvers,
   SECOND,
   startHost,
 } from "./support/source-server.ts";
 
 const host = await startHost(FIRST);
+
 after(() => host.close());
 
 describe("a snapshot by URL", () => {
@@ -165,5 +170,178 @@ describe("a snapshot by URL", () => {
       follow(host.url, cache).ask(),
       /current: is a folder that this command did not make/,
     );
+  });
+});
+
+const FILES = withManifest(snapshotFiles(), "first");
+
+const CANARY = "canary-4711";
+
+describe("requests to a source", () => {
+  let host: Host;
+  let other: Host;
+  before(async () => {
+    host = await startHost(FILES);
+    other = await startHost(FILES);
+  });
+  after(async () => {
+    await host.close();
+    await other.close();
+  });
+
+  function fresh(t: { after(done: () => void): void }): { cache: string; tokenFile: string } {
+    for (const each of [host, other]) {
+      each.fault = undefined;
+      each.asked.length = 0;
+    }
+    const cache = temporaryFolder(t);
+    const tokenFile = join(cache, "token");
+    writeFileSync(tokenFile, `${CANARY}\n`);
+    return { cache, tokenFile };
+  }
+
+  /** Redirects everything, with the name behind it. */
+  const redirectTo =
+    (place: string, status = 302): NonNullable<Host["fault"]> =>
+    (request, response) => {
+      response.writeHead(status, { location: place + request.url!.split("/").at(-1)! }).end("moved");
+      return true;
+    };
+  const tokensOf = ({ asked }: Host): unknown[] => [
+    ...new Set(asked.map(({ headers }) => headers.authorization)),
+  ];
+
+  it("carry the token to its own origin alone, also behind redirects", async (t) => {
+    const { cache, tokenFile } = fresh(t);
+    await follow(host.url, join(cache, "a"), { tokenFile }).ask();
+    assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
+
+    const status = 308;
+    host.asked.length = 0;
+    host.fault = (request, response) =>
+      !request.url!.startsWith("/snapshot/moved") &&
+      redirectTo("/snapshot/moved-", status)(request, response);
+    host.files = new Map(Array.from(FILES, ([name, bytes]) => [`moved-${name}`, bytes]));
+    await follow(host.url, join(cache, `same-${status}`), { tokenFile }).ask();
+    assert.equal(host.asked.length, 10);
+    assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
+
+    host.files = FILES;
+    host.fault = redirectTo(other.url, status);
+    other.asked.length = 0;
+    await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
+    assert.equal(other.asked.length, 5);
+    assert.deepEqual(tokensOf(other), [undefined]);
+    // Nor when the other leads back.
+    host.asked.length = 0;
+    host.fault = (request, response) =>
+      !request.url!.includes("?") && redirectTo(other.url)(request, response);
+    other.fault = (_request, response) => {
+      response.writeHead(302, { location: `${host.url}manifest.json?back` }).end();
+      return true;
+    };
+    host.files = new Map(FILES).set("manifest.json?back", FILES.get("manifest.json")!);
+    await assert.rejects(follow(host.url, join(cache, "back"), { tokenFile }).ask());
+    const back = host.asked.filter(({ name }) => name.endsWith("?back"));
+    assert.ok(back.length > 0);
+    for (const { headers } of back) assert.equal(headers.authorization, undefined);
+    host.files = FILES;
+  });
+
+  it("follow no loop, and lead nowhere but to the web", async (t) => {
+    const { cache, tokenFile } = fresh(t);
+    const cases: [location: string | undefined, says: RegExp][] = [
+      ["/snapshot/manifest.json", /more than 5 redirects/],
+      ["file:///etc/passwd", /a redirect leads to a file: URL/],
+      ["http://", /a redirect leads nowhere/],
+      [undefined, /a redirect leads nowhere/],
+      ["http://user:secret@127.0.0.1/", /holds a password/],
+    ];
+    for (const [location, says] of cases) {
+      host.asked.length = 0;
+      host.fault = (_request, response) => {
+        response.writeHead(302, location === undefined ? {} : { location }).end();
+        return true;
+      };
+      await assert.rejects(follow(host.url, cache, { tokenFile }).ask(), (error: Error) => {
+        assert.match(error.message, says);
+        assert.doesNotMatch(error.message, /secret|canary/);
+        return true;
+      });
+      assert.ok(host.asked.length <= 6, `${host.asked.length} requests`);
+    }
+  });
+
+  it("that find no TLS where the URL has it say so in words", async (t) => {
+    const { cache } = fresh(t);
+    const source = follow(host.url.replace("http:", "https:"), cache);
+    await assert.rejects(source.ask(), /cannot be reached: TLS: [a-z ]+ \(ERR_SSL_[A-Z_]+\) \(no whole copy/);
+  });
+
+  it("never tell the token, whatever goes wrong; the file may change", async (t) => {
+    const { cache, tokenFile } = fresh(t);
+    const told: string[] = [];
+    const ask = async (address: string, place: string): Promise<void> => {
+      const source = follow(address, join(cache, place), { tokenFile });
+      await source.ask().catch((error: Error) => told.push(error.message, error.stack ?? ""));
+      told.push(JSON.stringify(source.observed));
+    };
+    for (const content of [`${CANARY} two`, `${CANARY}\nmore`, `${CANARY}\u0000`, "", CANARY.repeat(2000)]) {
+      writeFileSync(tokenFile, content);
+      await ask(host.url, "wrong");
+      assert.match(told.at(-3)!, /token: must hold one token, of visible ASCII characters/);
+    }
+    assert.equal(host.asked.length, 0);
+    rmSync(tokenFile);
+    await ask(host.url, "none");
+    assert.match(told.at(-3)!, /token: cannot be read: no such file or directory \(ENOENT\)/);
+
+    writeFileSync(tokenFile, ` ${CANARY}-new\n\n`);
+    host.fault = (_request, response) => {
+      response.writeHead(403).end(CANARY);
+      return true;
+    };
+    await ask(host.url, "refused");
+    assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}-new`]);
+    await ask(`http://127.0.0.1:${await deadPort()}/`, "dead");
+    host.fault = undefined;
+    await ask(host.url, "right");
+    assert.doesNotMatch(told.join("\n"), /canary/);
+  });
+
+  it("end at once when nobody is interested any more", async (t) => {
+    const { cache } = fresh(t);
+    const source = follow(host.url, cache);
+    const leaving = new AbortController();
+    host.fault = () => {
+      leaving.abort(new Error("closing"));
+      return true;
+    };
+    await assert.rejects(source.refresh("start", leaving.signal), /closing/);
+    assert.deepEqual(source.observed, []);
+  });
+});
+
+describe("addresses", () => {
+  it("of a wrong form are refused with a reason, which quotes nothing", () => {
+    const cases: [address: string, says: RegExp | undefined][] = [
+      ["http://host/", undefined],
+      ["HTTPS://host:8443/a/b%20c/", undefined],
+      ["http://host", /must end with a slash/],
+      ["http://host/a", /must end with a slash/],
+      ["http://host/a/manifest.json", /must end with a slash/],
+      ["http://host/?a/", /neither a query nor a fragment/],
+      ["http://host/#/", /neither a query nor a fragment/],
+      ["http://me:secret@host/", /no user name or password/],
+      ["http://me@host/", /no user name or password/],
+      ["http://", /is not a valid URL/],
+      ["ftp://host/", /must begin with http:\/\/ or https:\/\//],
+    ];
+    for (const [address, says] of cases) {
+      const problem = problemWithAddress(address);
+      if (says === undefined) assert.equal(problem, undefined, address);
+      else assert.match(problem ?? "", says, address);
+      assert.doesNotMatch(problem ?? "", /secret/);
+    }
   });
 });

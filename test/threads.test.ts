@@ -113,12 +113,6 @@ describe("searches in a thread", () => {
       }
     }
   });
-
-  it("are asked for once when many ask at the same time", async (t) => {
-    const { orrery } = await open(t, large, { searchCacheBytes: 1_000_000 });
-    const bodies = await Promise.all(Array.from({ length: 50 }, () => search(orrery, "users", "a")));
-    assert.equal(new Set(bodies).size, 1);
-  });
 });
 
 describe("a thread that dies", () => {

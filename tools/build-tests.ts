@@ -7,7 +7,7 @@
  *
  * With `--all` also `.tests/all/`, those of `test/all`, for `npm run test:all`.
  *
- * One file alone runs as it is: `npx tsx --test test/gate.test.ts`.
+ * One file alone runs as it is: `npx tsx --test test/auth.test.ts`.
  */
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";

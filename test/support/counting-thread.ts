@@ -1,4 +1,4 @@
-/** A thread that counts requests of one key as fast as it can, for test/limit.test.ts. */
+/** A thread that counts requests of one key as fast as it can, for test/auth.test.ts. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { type Counters, countRequest } from "../../src/auth/limit.ts";

@@ -1,4 +1,4 @@
-/** Counting requests, and the figures that are told of it. */
+/** Counting requests, the figures that are told of it, and the text of metrics. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -12,21 +12,25 @@ import {
   countRefused,
   createRequestCells,
   forgetThread,
+  mainThread,
   searchCounter,
 } from "../src/observe/metrics/counters.ts";
+import { createExposition } from "../src/observe/metrics/exposition.ts";
+import type { Measured } from "../src/observe/metrics/families.ts";
 import { figuresOf, quantile, readTotals } from "../src/observe/metrics/figures.ts";
 import {
   BOUNDS_MS,
   BUCKETS,
   bucketOf,
   METHODS,
-  REASONS,
   ROUTE_NAMES,
   SERIES,
   STATUSES,
   seriesAt,
   seriesOf,
 } from "../src/observe/metrics/layout.ts";
+import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
+import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
 /** Of durations that are to be these. */
 const agoMs = (ms: number): number => performance.now() - ms;
@@ -133,25 +137,6 @@ describe("figures", () => {
     assert.deepEqual({ total, rejected }, { total: 2, rejected: { busy: 1 } });
     assert.ok(routes[0]!.latency!.p99Ms < 4000, `${routes[0]!.latency!.p99Ms}`);
   });
-
-  it("count every rejection by its name, and answers of operations not", () => {
-    const cells = createRequestCells(1);
-    const counters = countersOf(cells, 0);
-    for (const name of Object.keys(FAULTS) as FaultName[])
-      countRefused(counters, "GET", FAULTS[name].status, name);
-    const { rejected } = figuresOf(readTotals(cells));
-    assert.deepEqual(Object.keys(rejected), REASONS);
-    assert.deepEqual(new Set(Object.values(rejected)), new Set([1]));
-    for (const answer of [
-      "world_missing",
-      "user_missing",
-      "instance_missing",
-      "snapshot_changed",
-      "internal",
-    ]) {
-      assert.ok(!(answer in rejected), answer);
-    }
-  });
 });
 
 describe("a quantile", () => {
@@ -186,5 +171,69 @@ describe("a quantile", () => {
     assert.equal(quantile(buckets, 0.5), undefined);
     buckets[BUCKETS - 1] = 1;
     assert.equal(quantile(buckets, 0.5), BOUNDS_MS.at(-1));
+  });
+});
+
+const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+
+function measured(): Measured {
+  const cells = createRequestCells(2);
+  for (const thread of [0, 1]) {
+    const counters = countersOf(cells, thread);
+    for (const ms of [1, 30]) {
+      countBegun(counters);
+      countAnswered(counters, performance.now() - ms, "GET", { route: "/worlds/:id", status: 200 });
+    }
+    countBegun(counters);
+    countAborted(counters, performance.now() - 1, "BREW", "");
+  }
+  // The main thread and one that serves.
+  for (const thread of [mainThread(cells), 1]) watchVitals(countersOf(cells, thread))(3);
+  const observed = createObservedCounts();
+  countObservation(observed, { kind: "thread-died", role: "serving", cause: "a test" });
+  countObservation(observed, { kind: "snapshot-refused", problems: [], serving: "g" });
+  countObservation(observed, { kind: "snapshot-refused", problems: [], serving: "g", changing: true });
+  return {
+    cells,
+    observed,
+    version: "1.2.3",
+    isReady: () => true,
+    problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
+    ageSeconds: () => 2.5,
+    createdAt: () => 1_700_000_000.25,
+    generation: () => ({ id: "g", loadedAt: 1_700_000_000.5, rows: { users: 1, worlds: 2, instances: 3 } }),
+    keys: () => 4,
+    sharedLimits: () => ({ asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 }),
+  };
+}
+
+describe("the text", () => {
+  it("counts the CPU time of the process from its start, not from the first scrape", async () => {
+    const { user, system } = process.cpuUsage();
+    const { text } = await createExposition(measured())(undefined);
+    const told = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    assert.ok(told("process_cpu_user_seconds_total") >= user / 1e6);
+    assert.ok(told("process_cpu_system_seconds_total") >= system / 1e6);
+    const sum = told("process_cpu_seconds_total");
+    assert.ok(sum >= (user + system) / 1e6 && sum <= performance.now() / 100, `${sum} s`);
+  });
+
+  it("is OpenMetrics for those who ask for it, and stays right for the others", async () => {
+    const expose = createExposition(measured());
+    const before = (await expose("text/plain")).text;
+    const { text, contentType } = await expose(OPEN_METRICS);
+    assert.match(contentType, /^application\/openmetrics-text; version=1\.0\.0/);
+    assert.match(text, /\n# TYPE orrery_searches counter\n/);
+    assert.match(text, /\norrery_searches_total\{/);
+    assert.match(text, /\n# EOF\n$/);
+    const names = (from: string): string[] => [...from.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!);
+    assert.deepEqual(names((await expose("*/*")).text), names(before));
+    for (const accept of [
+      "application/openmetrics-text;q=0, */*",
+      "application/openmetrics-text;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.5",
+      "application/openmetrics-text;q=x",
+    ]) {
+      assert.match((await expose(accept)).contentType, /^text\/plain/, accept);
+    }
   });
 });

@@ -1,4 +1,4 @@
-/** The journal of a mirror: what a kill leaves, damage, another server. */
+/** A mirror: its journal after a kill or damage, and rows that no snapshot could hold. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -6,7 +6,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hold } from "../src/files/ownership.ts";
+import { RESOURCES } from "../src/model/schema.ts";
 import { Journal } from "../src/sources/mirror/journal.ts";
+import { readWorlds } from "../src/sources/mirror/rows.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 const FROM = "http://a.example/api/public/v1";
@@ -93,18 +95,6 @@ describe("a journal", () => {
     await journal.close();
     assert.deepEqual((await reopened(folder, "http://b.example/api/public/v1")).told, []);
   });
-
-  it("that is begun afresh remembers when requests were sent", async (t) => {
-    const folder = temporaryFolder(t);
-    await fill(folder);
-    const { journal } = await reopened(folder);
-    await journal.clear();
-    await journal.close();
-    const again = await reopened(folder);
-    assert.equal(again.journal.entries.size, 0);
-    assert.equal(again.journal.sentAt.length, 6);
-    await again.journal.close();
-  });
 });
 
 describe("a folder", () => {
@@ -121,4 +111,46 @@ describe("a folder", () => {
     assert.equal(held.length, 1, "eight at once took it over");
     await held[0]!.value.release();
   });
+});
+
+const ID = "00000000-0000-4000-8000-00000000000A";
+
+const ROW = {
+  ...{ id: ID, name: "a", description: null, ownerId: ID, isPublic: true },
+  ...{ createdAt: "2026-01-01T00:00:00.000Z", updatedAt: "2026-01-01T00:00:00.000Z" },
+};
+
+function read(row: object) {
+  return readWorlds("/worlds?limit=50", { data: [row], pagination: { total: 1, limit: 50, offset: 0 } });
+}
+
+describe("rows of another server", () => {
+  it("are taken with their ids in small letters", () => {
+    const [row] = read(ROW).rows;
+    assert.deepEqual(row, {
+      ...row,
+      ...{ ...ROW, description: "", id: ID.toLowerCase(), ownerId: ID.toLowerCase() },
+    });
+    assert.deepEqual(
+      Object.keys(row!),
+      RESOURCES.world.fields.map(({ name }) => name),
+    );
+  });
+
+  for (const [field, value] of [
+    ...["id", "ownerId"].flatMap((name) =>
+      ["", "..", "../../etc", "__proto__", "a\u001b[31m\nb"].map((text) => [name, text]),
+    ),
+    ...["createdAt", "updatedAt"].map((name) => [name, "2026-02-31T00:00:00Z"]),
+  ] as const) {
+    it(`are refused: ${field} ${JSON.stringify(value)}`, () => {
+      assert.throws(
+        () => read({ ...ROW, [field!]: value }),
+        (error: Error) => {
+          assert.match(error.message, new RegExp(`^/worlds\\?limit=50: .*: ${field} must be a (UUID|time)$`));
+          return true;
+        },
+      );
+    });
+  }
 });

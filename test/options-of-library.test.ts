@@ -1,17 +1,24 @@
-/** The library's options: what is missing, unknown or wrong is said, and defaults are those of the settings. */
+/**
+ * The library's options: what is missing, unknown or wrong is said, and defaults are those of the settings.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { describe, it } from "node:test";
+import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
+import { describe, it, type TestContext } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { PROGRAM } from "../src/features.ts";
 import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
 import { checkOptions } from "../src/server/open-options.ts";
+import { defaultCache } from "../src/sources/find-source.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { place, TOKEN } from "./support/place.ts";
 
 const RIGHT: OpenOptions = { snapshot: "folder", keys: "file" };
+
 const API = { id: "a", kind: "api", token: "svc_sk_1" };
+
 const CLI = { id: "c", kind: "cli", token: "svcx_1" };
 
 /** What is said of options that will not do; through the front door, which must reject with a TypeError. */
@@ -176,10 +183,7 @@ describe("what is asked of an open replica", () => {
       [{ target, signal: 5 }, /signal must be an AbortSignal/],
     ];
     for (const [asked, says] of wrong) {
-      await assert.rejects(orrery.ask(asked as DirectAsk), (error: Error) => {
-        assert.match(error.message, says);
-        return error instanceof TypeError;
-      });
+      await assert.rejects(orrery.ask(asked as DirectAsk), { name: "TypeError", message: says });
     }
   });
 
@@ -205,4 +209,45 @@ describe("what is asked of an open replica", () => {
     assert.equal(status, 200);
     assert.deepEqual(thrown, ["keys-loaded", "snapshot-loaded", "request"]);
   });
+});
+
+/** Gives the user another home folder; without one the system's call fails, as for a user id that has no name. */
+function moveHome(t: TestContext, home?: string): void {
+  t.mock.method(os, "homedir", () => {
+    if (home === undefined) throw new Error("uv_os_homedir returned ENOENT");
+    return home;
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+}
+
+describe("the folder for copies", () => {
+  it("is in the user's cache folder", (t) => {
+    moveHome(t, "/home/me");
+    for (const variable of [undefined, "", "not/absolute"]) {
+      assert.equal(defaultCache(variable), "/home/me/.cache/orrery");
+    }
+    assert.equal(defaultCache("/caches"), "/caches/orrery");
+  });
+
+  for (const [name, home] of [["no home folder"], ["a home folder without a name", ""]] as const) {
+    it(`has to be named where there is ${name}, for a URL alone`, async (t) => {
+      moveHome(t, home);
+      assert.equal(defaultCache(undefined), undefined);
+      assert.equal(defaultCache("/caches"), "/caches/orrery");
+      const { XDG_CACHE_HOME } = process.env;
+      delete process.env.XDG_CACHE_HOME;
+      t.after(() => {
+        if (XDG_CACHE_HOME !== undefined) process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+      });
+      const open = (snapshot: string) => openOrrery({ snapshot, keys: [], threads: false });
+      await assert.rejects(
+        open("http://127.0.0.1:9/"),
+        /^TypeError: openOrrery: option "cache" is required: there is no home folder/,
+      );
+    });
+  }
 });

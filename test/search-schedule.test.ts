@@ -1,12 +1,20 @@
-/** Searches in slices: fair between keys, few at a time, and none for callers that are gone. */
+/**
+ * Searches in slices and questions between threads: fair between keys, in batches, and none for callers
+ * that are gone.
+ */
 
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { once } from "node:events";
+import { after, describe, it } from "node:test";
+import { MessageChannel } from "node:worker_threads";
 import fc from "fast-check";
 import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
 import { FairQueue } from "../src/server/search/inline-search.ts";
-import { BUSY } from "../src/store/generation.ts";
+import { Questions, type SearchBatch } from "../src/server/search/questions.ts";
+import { Asker, answerFrom } from "../src/server/threads/question-port.ts";
+import { BUSY, type Caller, type Found, type Generation } from "../src/store/generation.ts";
+import { within } from "./support/patience.ts";
 
 /** Milliseconds of a clock that only work moves. */
 const STEP_MS = 0.5;
@@ -82,21 +90,6 @@ describe("the scheduler", () => {
     await Promise.all(flood.map(({ result }) => result));
   });
 
-  it("runs those of one key in order of arrival, one at a time", async () => {
-    const { run, most, all } = createBench();
-    const results = Array.from({ length: 20 }, (_, at) => run(7, String(at), 1 + (at % 5)).result);
-    assert.deepEqual(
-      await Promise.all(results),
-      Array.from({ length: 20 }, (_, at) => String(at)),
-    );
-    assert.equal(most.ofKey, 1);
-    const begun = all.map(({ begunAt }) => begunAt!);
-    assert.deepEqual(
-      begun.toSorted((a, b) => a - b),
-      begun,
-    );
-  });
-
   it("begins few at a time, however many keys there are, and gives each its turn", async () => {
     const { run, most, all } = createBench();
     const keys = 40;
@@ -151,17 +144,6 @@ describe("the scheduler", () => {
       assert.equal(search.begunAt, undefined);
     }
     assert.equal(now() - before, 3 * STEP_MS);
-  });
-
-  it("tells callers that are gone soon, though their turn has not come", async () => {
-    const { run, now } = createBench();
-    const begun = run(1, "begun", 1_000_000);
-    const waiting = run(1, "waiting", 1);
-    waiting.gone = true;
-    assert.equal(await waiting.result, BUSY);
-    assert.ok(now() < 50, `${now()} ms`);
-    begun.gone = true;
-    await begun.result;
   });
 
   it("fails a search alone, when it begins and when it runs", async () => {
@@ -238,5 +220,163 @@ describe("a fair queue", () => {
     while (queue.length > 0) taken.push(queue.shift());
     assert.deepEqual(taken, ["a1", "b1", "c1", "a2", "b2", "d1", "a3", "a4"]);
     assert.equal(queue.shift(), undefined);
+  });
+});
+
+const PAGE = { limit: 2, offset: 0 };
+
+function createAsked() {
+  const sent: SearchBatch[] = [];
+  const thread = { isThere: true };
+  const settled: number[] = [];
+  const questions: Questions = new Questions(
+    (batch) => {
+      if (thread.isThere) sent.push(batch);
+      return thread.isThere;
+    },
+    () => settled.push(questions.size),
+  );
+  const gone = new Set<string>();
+  const ask = (term: string) => questions.ask("users", term, PAGE, { key: 1, isGone: () => gone.has(term) });
+  const termsOf = (batch: SearchBatch | undefined) => batch?.asked.map(({ term }) => term);
+  return { questions, sent, thread, settled, gone, ask, termsOf };
+}
+
+describe("questions to a thread", () => {
+  it("go out together, and each gets its own answer", async () => {
+    const { questions, sent, settled, ask } = createAsked();
+    const [a, b, c] = [ask("a"), ask("b"), ask("c")];
+    await turn();
+    assert.equal(sent.length, 1);
+    const [first, second, third] = sent[0]!.asked.map(({ number }) => number);
+    questions.settle({ number: second!, found: { total: 2, rows: [7] } });
+    questions.settle({ number: first!, problem: "no" });
+    questions.settle({ number: third!, over: true });
+    questions.settle({ number: third!, found: { total: 1, rows: [1] } });
+    await assert.rejects(a, /no/);
+    assert.deepEqual(await b, { total: 2, rows: [7] });
+    assert.equal(await c, undefined);
+    assert.deepEqual(settled, [2, 1, 0]);
+  });
+
+  it("are dropped when their callers are gone", async () => {
+    const { questions, sent, gone, ask, termsOf } = createAsked();
+    const kept = ask("kept");
+    const sentOne = ask("sent");
+    await turn();
+    const later = ask("later");
+    gone.add("sent").add("later");
+    assert.deepEqual(await Promise.all([sentOne, later]), [BUSY, BUSY]);
+    assert.equal(questions.size, 1);
+    await turn();
+    assert.ok(sent.some(({ dropped }) => dropped.includes(sent[0]!.asked[1]!.number)));
+    assert.ok(!sent[0]!.dropped.includes(sent[0]!.asked[0]!.number));
+    assert.deepEqual(termsOf(sent[0]), ["kept", "sent"]);
+    questions.settle({ number: sent[0]!.asked[0]!.number, found: { total: 0, rows: [] } });
+    await kept;
+  });
+
+  it("wait for the next thread, which is asked all that is open", async () => {
+    const { questions, sent, thread, ask, termsOf } = createAsked();
+    const a = ask("a");
+    await turn();
+    thread.isThere = false;
+    const b = ask("b");
+    await turn();
+    thread.isThere = true;
+    questions.askAgain();
+    assert.deepEqual(termsOf(sent.at(-1)), ["a", "b"]);
+    await turn();
+    assert.equal(sent.length, 2);
+    questions.fail((question) => ++question.deaths >= 2, "died");
+    assert.equal(questions.size, 2);
+    questions.fail((question) => ++question.deaths >= 2, "died");
+    for (const one of [a, b]) await assert.rejects(one, /died/);
+    assert.equal(questions.size, 0);
+  });
+});
+
+const SOMEBODY: Caller = { key: 1, isGone: () => false };
+
+const FOUND: Found = { total: 3, rows: Uint32Array.of(7, 9) };
+
+interface Search {
+  readonly term: string;
+  readonly caller: Caller;
+  readonly resolve: (found: Found | undefined) => void;
+  readonly reject: (error: Error) => void;
+}
+
+function open() {
+  const { port1, port2 } = new MessageChannel();
+  after(() => port2.close());
+  const searches: Search[] = [];
+  let wake = (): void => {};
+  const find = (term: string, _page: unknown, caller: Caller) =>
+    new Promise<Found | undefined>((resolve, reject) => {
+      searches.push({ term, caller, resolve, reject });
+      wake();
+    });
+  const generation = { search: { users: find, worlds: find }, similar: undefined } as unknown as Generation;
+  answerFrom(generation, port1);
+  const asker = new Asker(port2);
+  /** Resolves when so many searches have begun. */
+  const begun = async (count: number): Promise<void> => {
+    while (searches.length < count) {
+      await within(new Promise<void>((resolve) => (wake = resolve)), "a search");
+    }
+  };
+  const ask = (term: string, similar = false) => asker.ask("users", term, PAGE, SOMEBODY, similar);
+  return { asker, ask, searches, begun, port1, port2 };
+}
+
+describe("questions over a port", () => {
+  it("are answered each with its own answer, whichever comes first", async () => {
+    const { ask, searches, begun } = open();
+    const [a, b, c, d] = [ask("a"), ask("b"), ask("c"), ask("d", true)];
+    await begun(3);
+    searches[1]!.resolve(FOUND);
+    searches[0]!.reject(new Error("no"));
+    searches[2]!.resolve(undefined);
+    await assert.rejects(a, /no/);
+    assert.deepEqual(await b, FOUND);
+    assert.equal(await c, undefined);
+    // There is no similar search: whoever asked goes on without.
+    assert.equal(await d, undefined);
+  });
+
+  it("what was asked is answered behind the end of its generation, and what is asked later is given back", async () => {
+    const { asker, ask, searches, begun, port1 } = open();
+    const asked = ask("asked");
+    await begun(1);
+    asker.retire();
+    const late = ask("late");
+    await begun(2);
+    const closed = once(port1, "close");
+    for (const { resolve } of searches) resolve(FOUND);
+    assert.deepEqual(await Promise.all([asked, late]), [FOUND, FOUND]);
+    await within(closed, "the end of the port");
+    assert.equal(await ask("later"), undefined);
+    assert.equal(searches.length, 2);
+  });
+
+  it("are given back when the other end is closed", async () => {
+    const { ask, begun, port1 } = open();
+    const asked = ask("asked");
+    await begun(1);
+    port1.close();
+    assert.equal(await within(asked, "the question"), undefined);
+    assert.equal(await ask("later"), undefined);
+  });
+
+  it("are nobody's when whoever asked is gone", async () => {
+    const { ask, searches, begun, port1, port2 } = open();
+    void ask("asked");
+    await begun(1);
+    assert.equal(searches[0]!.caller.isGone(), false);
+    const closed = once(port1, "close");
+    port2.close();
+    await within(closed, "the end of the port");
+    assert.equal(searches[0]!.caller.isGone(), true);
   });
 });

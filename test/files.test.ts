@@ -1,4 +1,4 @@
-/** The lock on a file: nobody loses a change, whatever happened to the holder before. */
+/** Locks and folders: nobody loses a change, whatever happened to the holder before. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,6 +19,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, mock, type TestContext } from "node:test";
 import { withLock } from "../src/files/file-lock.ts";
+import { claimFolder, makeFolder } from "../src/files/folders.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { until } from "./support/process.ts";
 
@@ -71,14 +72,6 @@ describe("a lock", { concurrency: true }, () => {
       assert.deepEqual(readdirSync(folder), ["count"]);
     });
   }
-
-  it("dated ahead by a clock that was set back is no obstacle", async (t) => {
-    const { file, lock } = counter(t);
-    mkdirSync(lock);
-    date(lock, -60 * MINUTE_MS);
-    await countOften(file, 3);
-    assert.equal(readFileSync(file, "utf8"), "3");
-  });
 
   it("can be taken after a process died while it removed a lock", async (t) => {
     const { folder, file, lock } = counter(t);
@@ -173,20 +166,6 @@ describe("a lock", { concurrency: true }, () => {
     assert.equal(readFileSync(file, "utf8"), "1");
     assert.ok(!existsSync(lock));
   });
-
-  it("is given up when the work fails", async (t) => {
-    const { folder, file } = counter(t);
-    const failure = new Error("no");
-    await assert.rejects(
-      withLock(file, () => Promise.reject(failure)),
-      failure,
-    );
-    assert.deepEqual(readdirSync(folder), ["count"]);
-    await assert.rejects(
-      withLock(join(folder, "missing", "file"), async () => {}),
-      { code: "ENOENT" },
-    );
-  });
 });
 
 describe("a lock of a dead holder", () => {
@@ -230,5 +209,43 @@ describe("a lock of a dead holder", () => {
     await Promise.all([withLock(file, work), withLock(file, work)]);
     assert.equal(runs, 2, "nobody had to begin anew");
     assert.equal(readFileSync(file, "utf8"), "2");
+  });
+});
+
+const codeIs = (code: string) => (error: NodeJS.ErrnoException) => error.code === code;
+
+describe("a folder", () => {
+  it("is made with those above it", async (t) => {
+    const folder = temporaryFolder(t);
+    assert.equal(await makeFolder(join(folder, "a/b/c")), join(folder, "a"));
+    assert.equal(await makeFolder(join(folder, "a/b/c/")), undefined);
+    assert.equal(await makeFolder(join(folder, "a/b/d")), join(folder, "a/b/d"));
+    const many = Array.from({ length: 8 }, () => makeFolder(join(folder, "x/y/z")));
+    await Promise.all(many);
+    assert.ok(existsSync(join(folder, "x/y/z")));
+  });
+
+  it("is refused where it cannot be", { timeout: 60_000 }, async (t) => {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, "file"), "");
+    await assert.rejects(makeFolder(join(folder, "file")), codeIs("EEXIST"));
+    await assert.rejects(makeFolder(join(folder, "file/a/b")), codeIs("ENOTDIR"));
+    if (existsSync("/proc/self")) await assert.rejects(makeFolder("/proc/none/a"), codeIs("ENOENT"));
+  });
+
+  it("that was claimed in vain is removed again, but not what is in it", async (t) => {
+    const folder = temporaryFolder(t);
+    await (await claimFolder(join(folder, "a/b")))();
+    assert.equal(existsSync(join(folder, "a")), false);
+    mkdirSync(join(folder, "c"));
+    await (await claimFolder(join(folder, "c")))();
+    assert.ok(existsSync(join(folder, "c")));
+    const unclaim = await claimFolder(join(folder, "c/d/e"));
+    writeFileSync(join(folder, "c/d/file"), "");
+    await unclaim();
+    assert.deepEqual(
+      ["c/d/e", "c/d/file"].map((name) => existsSync(join(folder, name))),
+      [false, true],
+    );
   });
 });
