@@ -27,8 +27,8 @@ const WIRE_TESTS = {
 const PROCESS_TESTS = {
   "test/conformance.test.ts": 20,
   "test/all/process.test.ts": 9,
-  "test/all/reloads.test.ts": 4,
-  "test/all/signals.test.ts": 6,
+  "test/all/reloads.test.ts": 3,
+  "test/all/signals.test.ts": 5,
 };
 
 function residentBytes({ child }: Served): number {
