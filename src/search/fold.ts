@@ -113,24 +113,49 @@ const FIRST_MARK = "\u0300";
 export function foldingParts(text: string): string[] {
   const parts: string[] = [];
   let from = 0;
-  /** Where each mark of the present sequence ends. */
+  /** The character before the present sequence of marks, and where each of these ends. */
+  let before = 0;
   let ends: number[] = [];
   const endSequence = (): void => {
-    for (let mark = PART; mark < ends.length && ends.length > MOST_MARKS; mark += PART) {
-      parts.push(text.slice(from, ends[mark - 1]!));
-      from = ends[mark - 1]!;
+    const cuts = ends.length > MOST_MARKS ? cutsWithin(text, before, ends) : [];
+    for (const cut of cuts) {
+      parts.push(text.slice(from, cut));
+      from = cut;
     }
     ends = [];
   };
   let at = 0;
   for (const character of text) {
+    const isMark = character >= FIRST_MARK && MARK.test(character);
+    if (!isMark) {
+      if (ends.length > 0) endSequence();
+      before = at;
+    }
     at += character.length;
-    if (character >= FIRST_MARK && MARK.test(character)) ends.push(at);
-    else if (ends.length > 0) endSequence();
+    if (isMark) ends.push(at);
   }
   endSequence();
   parts.push(text.slice(from));
   return parts;
+}
+
+/** Where a sequence is cut: after every {@link PART} marks, or a little later where that changes nothing. */
+function cutsWithin(text: string, before: number, ends: readonly number[]): number[] {
+  const cuts: number[] = [];
+  let from = before;
+  for (let mark = PART; mark + 4 < ends.length; mark += PART) {
+    const positions = ends.slice(mark - 1, mark + 2);
+    const cut =
+      positions.find((position) => canBeCut(text, from, position, ends[mark + 4]!)) ?? positions[0]!;
+    cuts.push(cut);
+    from = cut;
+  }
+  return cuts;
+}
+
+function canBeCut(text: string, from: number, cut: number, to: number): boolean {
+  const parts = text.slice(from, cut).normalize("NFKC") + text.slice(cut, to).normalize("NFKC");
+  return parts === text.slice(from, to).normalize("NFKC");
 }
 
 /** How much of a query counts, in UTF-16 code units. */
