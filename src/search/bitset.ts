@@ -31,7 +31,6 @@ export function lowestBit(word: number): number {
 /** Sorts entries and merges equal numbers: one that comes with and without the flag has it. */
 export class EntrySorter {
   readonly #any: Uint32Array;
-  /** Those with the flag. */
   readonly #flagged: Uint32Array;
   /** A bit for each word of `any` that is not 0. */
   readonly #used: Uint32Array;
@@ -43,7 +42,6 @@ export class EntrySorter {
     this.#used = new Uint32Array(bitWords(this.#any.length));
   }
 
-  /** Adds neighbours in a list of entries. */
   add(entries: Uint32Array, from: number, to: number): void {
     const any = this.#any;
     const flagged = this.#flagged;

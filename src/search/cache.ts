@@ -10,7 +10,6 @@ import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 /** What became of the searches of a generation, and what the cache holds. */
 export interface CacheCounts {
   readonly hits: number;
-  /** Waited for the same search, which was running. */
   readonly joined: number;
   readonly misses: number;
   readonly entries: number;

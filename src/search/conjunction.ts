@@ -61,7 +61,6 @@ function workOf({ trigrams, wordPostings }: OpenWordIndex, found: FoundTerm): nu
   return postings * (entries / SAMPLES + LIST_WORK);
 }
 
-/** A set, or words of so few postings that there is no need to unite them first. */
 function settled({ found, work }: Candidate): SetOrWords | undefined {
   if (isSet(found)) return found;
   return isWords(found) && work <= MOST_UNSETTLED ? found : undefined;

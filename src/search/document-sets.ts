@@ -32,7 +32,6 @@ export function sizeOf(set: DocumentSet): number {
   return set.kind === "list" ? set.entries.length : set.size;
 }
 
-/** Documents in bits, before they are counted. */
 export type BitPair = Pick<DocumentBitset, "any" | "inName">;
 
 export function documentBitsetOf({ any, inName }: BitPair): DocumentBitset {
@@ -77,7 +76,6 @@ export const LIST_WORK = 8;
 /** Marks and counts documents. Its sets are to be read before they are cleared, without a pause. */
 export class DocumentCounter {
   readonly any: Uint32Array;
-  /** Those whose name counts. */
   readonly flagged: Uint32Array;
 
   constructor(documents: number) {

@@ -82,7 +82,6 @@ function keep(
   return sorter.drain(kept);
 }
 
-/** Appends the marked ones of neighbouring entries. */
 function keepMarked(
   entries: Uint32Array,
   from: number,

@@ -68,7 +68,6 @@ export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, ter
   return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT));
 }
 
-/** Where a term may be. */
 export interface Located {
   /** The postings of a substring of it. */
   readonly range: Range;

@@ -45,7 +45,6 @@ export interface DenseNgrams {
   readonly inName: Uint32Array;
 }
 
-/** N-grams of fewer documents, as lists. */
 export interface SparseNgrams {
   /** Keys of the n-grams, ascending; see {@link keyOf}. */
   readonly keys: Float64Array;

@@ -31,7 +31,6 @@ export function indexWorldsOf({ worlds, popular }: Store): WorldIndex {
   );
 }
 
-/** An earlier store and its index. */
 export interface Indexed {
   readonly store: Store;
   readonly index: SearchIndex;
@@ -62,7 +61,6 @@ function reindexWorlds(store: Store, earlier: Indexed | undefined): WorldIndex {
   return isRanking ? rankWorldsAnew(earlier.index.worlds, store.popular.all) : indexWorldsOf(store);
 }
 
-/** Makes an index searchable on the calling thread; takes well under a millisecond. */
 export function openSearch(index: SearchIndex): Searches {
   const users = openUsers(index.users);
   const worlds = openWorlds(index.worlds);

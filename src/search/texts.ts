@@ -24,7 +24,6 @@ export function lengthOf({ starts }: Texts, number: number): number {
   return starts[number + 1]! - starts[number]! - 1;
 }
 
-/** A text as a string; it must be short. */
 export function textAt({ units, starts }: Texts, number: number): string {
   return String.fromCharCode(...units.subarray(starts[number]!, starts[number + 1]! - 1));
 }

@@ -11,7 +11,6 @@ export class TopK {
   readonly #k: number;
   /** In order. An array of the engine's: a typed one of so few takes ten times as long to make. */
   readonly numbers: number[] = [];
-  /** What is not below this is of no use. */
   limit: number;
 
   /** @param k how many to keep */

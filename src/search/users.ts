@@ -199,7 +199,6 @@ function topNames(
   return top;
 }
 
-/** Names that match, as bitsets. */
 interface NameSets {
   readonly any: Uint32Array;
   readonly first: Uint32Array;

@@ -31,7 +31,6 @@ interface Job<Result> {
 
 interface KeyQueue<Result> {
   readonly key: number;
-  /** In order of arrival. */
   waiting: Job<Result>[];
   running: { readonly job: Job<Result>; readonly work: Work<Result> } | undefined;
 }
@@ -144,7 +143,6 @@ function beginNext<Result>(queue: KeyQueue<Result>): KeyQueue<Result>["running"]
   return undefined;
 }
 
-/** What a task gives; when it throws, its job fails. */
 function attempt<Result, Value>({ reject }: Job<Result>, task: () => Value): Value | undefined {
   try {
     return task();
