@@ -4,13 +4,11 @@
  */
 
 import { DASHBOARD } from "./admin/dashboard-source.ts";
-import { readAdmin } from "./admin/read-admin.ts";
-import { ADMIN_SETTINGS } from "./admin/settings.ts";
+import { ADMIN_SETTINGS, readAdmin } from "./admin/feature.ts";
 import type { PagesSource } from "./api/pages/file.ts";
 import type { CommandRow, Program } from "./cli/command.ts";
 import { CORE_COMMANDS } from "./cli/commands.ts";
-import { openPages, REFERENCE } from "./docs-page/reference.ts";
-import { DOCS_PAGE_SETTINGS, type DocsPageOptions } from "./docs-page/settings.ts";
+import { DOCS_PAGE_SETTINGS, type DocsPageOptions, openPages, REFERENCE } from "./docs-page/reference.ts";
 import { GENERATE_COMMANDS } from "./generate/commands.ts";
 import { GENERATE_SETTINGS } from "./generate/settings.ts";
 import type { Features, ThreadFeatures } from "./server/features.ts";

@@ -75,14 +75,14 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Most lines of a room, everything in it counted, and of the core and of all. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 5700,
+  admin: 5050,
   all: 44_800,
   api: 1550,
   core: 29_400,
   auth: 2250,
   cli: 2150,
   client: 650,
-  "docs-page": 1100,
+  "docs-page": 750,
   files: 1000,
   generate: 2900,
   http: 2050,
@@ -242,7 +242,6 @@ const AMBIGUOUS: readonly string[] = [
   "OccupiedError",
   "Parts",
   "Problems",
-  "Rows",
   "slotOf",
 ];
 

@@ -8,12 +8,13 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { adminAt } from "../src/admin/admin-settings.ts";
-import { answerKeys } from "../src/admin/keys-reply.ts";
-import type { KeyStatus, KeysReply } from "../src/admin/status.ts";
+import { answerKeys, type KeysReply } from "../src/admin/keys.ts";
+import type { KeyStatus } from "../src/admin/status.ts";
 import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";
 import { createKeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { CommandError, UsageError } from "../src/cli/options.ts";
+import { bodyText } from "../src/model/body.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { freePort } from "./support/free-port.ts";
 import {
@@ -89,10 +90,11 @@ describe("a page of keys", () => {
   createKeyRing(records, counters);
   // The first thousand are gone, and their slots stay empty.
   const keys = createKeyRing(records.slice(1000), counters);
-  const state = { gate: { keys, counters, defaultLimit: 9 } };
-  const sources = { opened: () => ({ state }), keyUse: createKeyUse(1, 3600), windowSeconds: 3600 };
-  const ask = (query: string) =>
-    answerKeys({ query }, sources as unknown as Parameters<typeof answerKeys>[1]);
+  const figures = { keys, counters, defaultLimit: 9, use: createKeyUse(1, 3600) };
+  const ask = (query: string) => {
+    const { status, body } = answerKeys(query, figures);
+    return { status, body: bodyText(body) };
+  };
 
   it("has 500 slots, and leads to the next until all keys were seen once", () => {
     const seen: string[] = [];
@@ -100,7 +102,7 @@ describe("a page of keys", () => {
     for (let query = ""; ; ) {
       const reply = ask(query);
       assert.equal(reply.status, 200);
-      const page = JSON.parse(String(reply.body)) as KeysReply;
+      const page = JSON.parse(reply.body) as KeysReply;
       seen.push(...page.keys.map(({ id }) => id));
       sizes.push(page.keys.length);
       if (page.next === null) break;
@@ -117,9 +119,9 @@ describe("a page of keys", () => {
     for (const after of ["-1", "1.5", "1e3", "x", "", "9999999999"]) {
       assert.equal(ask(`after=${after}`).status, 400, after);
     }
-    assert.deepEqual((JSON.parse(String(ask("after=999999999").body)) as KeysReply).keys, []);
+    assert.deepEqual((JSON.parse(ask("after=999999999").body) as KeysReply).keys, []);
     assert.equal(ask("id=svc_sk_canary").status, 404);
-    assert.ok(!String(ask("id=svc_sk_canary").body).includes("canary"));
+    assert.ok(!ask("id=svc_sk_canary").body.includes("canary"));
     assert.equal(ask(`id=${records[0]!.id}`).status, 404, "deleted");
   });
 });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import fc from "fast-check";
-import { explainKey } from "../src/admin/explain-key.ts";
+import { explainKey } from "../src/admin/explain.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { createCounters, createSharedCounters, type Quota, slotOf, usageOf } from "../src/auth/limit.ts";
 import { Asking } from "../src/shared-limits/asking.ts";

@@ -1,4 +1,4 @@
-/** Where the admin listener listens: `[HOST:]PORT`. */
+/** Where the admin listener listens, `[HOST:]PORT`, and which `Host` a request may name. */
 
 import { isIPv4, isIPv6 } from "node:net";
 
@@ -28,9 +28,24 @@ export function parseAdminAddress(text: string): AdminAddress | undefined {
   return isIPv4(host) || isName ? { host, port } : undefined;
 }
 
-/** Whether nobody but this machine can reach what listens there. */
+/** Whether nobody but this machine can reach a listener there. */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === "localhost") return true;
   if (isIPv4(host)) return host.startsWith("127.");
   return isIPv6(host) && /^(::1|0*(:0*){6}:0*1|::ffff:127\.[\d.]+)$/i.test(host);
+}
+
+/**
+ * Whether an authority is an IP address, `localhost`, or the name that was listened on.
+ *
+ * A foreign page whose host name was made to resolve to this machine ("DNS rebinding") has the same origin as the
+ * listener, but it cannot choose the `Host` that the browser sends.
+ *
+ * @param authority with or without a port
+ * @param bound the host of `--admin`
+ */
+export function isKnownHost(authority: string, bound: string): boolean {
+  const [, host = ""] = /^(\[[^\]]*\]|[^:@[\]]*)(?::\d{1,5})?$/.exec(authority.toLowerCase()) ?? [];
+  if (host.startsWith("[")) return isIPv6(host.slice(1, -1));
+  return host !== "" && (isIPv4(host) || host === "localhost" || host === bound.toLowerCase());
 }

@@ -57,7 +57,7 @@ const SPARE = { host: "127.0.0.1", port: 8788, orAnyPort: true } as const;
 export function adminAt(settings: AdminSettings): OpenAdmin {
   const { host, port } = settings.address;
   return (given) =>
-    startAdmin({ ...settings, ...given }).catch((error: unknown) => {
+    startAdmin(settings, given).catch((error: unknown) => {
       const why =
         codeOf(error) === "EADDRINUSE"
           ? "the port is in use; choose another with --admin"

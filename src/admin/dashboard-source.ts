@@ -1,4 +1,4 @@
-/** What the dashboard is made of, for the build. */
+/** The files of the dashboard, for the build. */
 
 import type { PagesSource } from "../api/pages/file.ts";
 

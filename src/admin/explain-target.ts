@@ -46,7 +46,7 @@ function readQuery(query: string): Map<string, string> | string {
 /**
  * Reads the question.
  *
- * @param query what stands behind the first `?`, as it was sent
+ * @param query the text after the first `?`, as it was sent
  * @returns what is wrong with it, in a sentence that quotes nothing, if anything is
  */
 export function readExplainQuestion(query: string): ExplainQuestion | string {

@@ -17,7 +17,7 @@ export interface RouteExplanation {
   readonly summary: string;
 }
 
-/** Parameters as they would be applied; those that the operation does not take are absent. */
+/** Parameters as they would be applied; others than those of the operation are absent. */
 export interface ParametersExplanation {
   /** The text in place of `:id`. */
   readonly id?: string;

@@ -9,6 +9,17 @@ const MOST_LOADS = 20;
 /** What is said of a generation for as long as it is served. */
 export type ServedStatus = Omit<GenerationStatus, "ageSeconds" | "createdAt" | "dataAgeSeconds">;
 
+/** Figures of a load that loaded nothing. */
+export const NOTHING_LOADED = {
+  durationMs: null,
+  phases: null,
+  rows: null,
+  read: [],
+  kept: [],
+  problems: [],
+  retryMs: null,
+} as const;
+
 /** A listener to observations, beside the log. */
 export class History {
   /** Newest first. */
@@ -30,17 +41,26 @@ export class History {
         const phases = { readMs, packMs, indexMs };
         const at = new Date().toISOString();
         this.served = { id: generation, loadedAt: at, rows: counts, bytes };
-        this.#note({ ...NOTHING, at, result: "loaded", durationMs: ms, phases, rows: counts, read, kept });
+        this.#note({
+          ...NOTHING_LOADED,
+          at,
+          result: "loaded",
+          durationMs: ms,
+          phases,
+          rows: counts,
+          read,
+          kept,
+        });
         break;
       }
       case "snapshot-unchanged": {
         const { ms, read, kept } = observation;
-        this.#note({ ...NOTHING, at: now(), result: "unchanged", durationMs: ms, read, kept });
+        this.#note({ ...NOTHING_LOADED, at: now(), result: "unchanged", durationMs: ms, read, kept });
         break;
       }
       case "snapshot-refused": {
         const { problems, retryMs = null } = observation;
-        this.#note({ ...NOTHING, at: now(), result: "refused", problems, retryMs });
+        this.#note({ ...NOTHING_LOADED, at: now(), result: "refused", problems, retryMs });
         break;
       }
       case "thread-replaced":
@@ -64,16 +84,6 @@ export class History {
     this.loads.length = Math.min(this.loads.length, MOST_LOADS);
   }
 }
-
-const NOTHING = {
-  durationMs: null,
-  phases: null,
-  rows: null,
-  read: [],
-  kept: [],
-  problems: [],
-  retryMs: null,
-} as const;
 
 function now(): string {
   return new Date().toISOString();

@@ -3,68 +3,46 @@
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
-import { packageJson } from "../install/package.ts";
 import { parseTime } from "../model/time.ts";
-import type { RequestCells } from "../observe/metrics/counters.ts";
 import type { Measured } from "../observe/metrics/families.ts";
-import type { ObservedCounts } from "../observe/metrics/observed.ts";
-import type { History } from "./history.ts";
-import type { ReadinessKeeper } from "./readiness.ts";
-import type { AdminRow } from "./request.ts";
-
-/** Where metrics come from. */
-export interface MetricsSources {
-  readonly cells: RequestCells;
-  readonly observed: ObservedCounts;
-  readonly history: History;
-  readonly readiness: ReadinessKeeper;
-  /** How many problems there are now, by kind. */
-  readonly problems: Measured["problems"];
-  /** How many keys there are. */
-  readonly keys: () => number;
-  readonly sharedLimits: Measured["sharedLimits"];
-}
+import { type AdminRow, adminReply } from "./router.ts";
+import { VERSION } from "./status-reply.ts";
+import type { WatchedServer } from "./watched.ts";
 
 const compress = promisify(gzip);
 
-function measured({ cells, observed, history, readiness, ...others }: MetricsSources): Measured {
+function measured(server: WatchedServer): Measured {
+  const { given, observed, history, readiness, problems } = server;
   return {
-    cells,
+    cells: given.requestCells,
     observed,
-    version: (JSON.parse(packageJson()) as { version: string }).version,
+    version: VERSION,
+    problems: () => problems.counts(),
+    keys: () => server.opened?.state.gate.keys.size ?? 0,
+    sharedLimits: () => server.opened?.sharedLimits?.figures(),
     isReady: () => readiness.readiness().status === "ready",
     ageSeconds: () => readiness.ageSeconds ?? undefined,
     createdAt: () => (readiness.createdAt === null ? undefined : parseTime(readiness.createdAt) / 1000),
     generation() {
-      const { served } = history;
-      if (served === null) return undefined;
-      const { users, worlds, instances } = served.rows;
-      return {
-        id: served.id,
-        loadedAt: Date.parse(served.loadedAt) / 1000,
-        rows: { users, worlds, instances },
-      };
+      if (history.served === null) return undefined;
+      const { id, loadedAt, rows } = history.served;
+      const { users, worlds, instances } = rows;
+      return { id, loadedAt: Date.parse(loadedAt) / 1000, rows: { users, worlds, instances } };
     },
-    ...others,
   };
 }
 
-/** The row of the listener's table. What it needs is loaded when somebody scrapes for the first time. */
-export function metricsRow(sources: MetricsSources): AdminRow {
+/** Makes the answers. What they need is loaded at the first scrape. */
+export function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
   let expose: ReturnType<typeof load> | undefined;
   const load = async () =>
-    (await import("../observe/metrics/exposition.ts")).createExposition(measured(sources));
-  return {
-    method: "GET",
-    path: "/metrics",
-    isCostly: true,
-    async answer({ accept, acceptEncoding }) {
-      expose ??= load();
-      const { contentType, text } = (await expose)(accept);
-      const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
-      if (!takesGzip(acceptEncoding)) return { status: 200, headers, body: text };
-      const body = await compress(text, { level: constants.Z_BEST_SPEED });
-      return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, body };
-    },
+    (await import("../observe/metrics/exposition.ts")).createExposition(measured(server));
+  return async ({ headers: asked }) => {
+    expose ??= load();
+    const { contentType, text } = (await expose)(asked?.get("accept") ?? undefined);
+    const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
+    if (!takesGzip(asked?.get("accept-encoding") ?? undefined)) return adminReply(200, headers, text);
+    const body = await compress(text, { level: constants.Z_BEST_SPEED });
+    return adminReply(200, { ...headers, "Content-Encoding": "gzip" }, body);
   };
 }

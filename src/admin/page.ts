@@ -11,8 +11,9 @@ import { judgeConditions } from "../api/conditions.ts";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
 import type { PageFile } from "../api/pages/file.ts";
 import { readPages } from "../api/pages/read.ts";
+import type { Ask, Reply } from "../model/message.ts";
 import { DASHBOARD } from "./dashboard-source.ts";
-import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
+import { type AdminRow, ASKS_FOR_TOKEN, adminReply } from "./router.ts";
 
 const gunzipped = promisify(gunzip);
 
@@ -53,32 +54,35 @@ async function readPage(): Promise<Page> {
   return { hash: file!.hash, headers, gzip, plain: await gunzipped(gzip) };
 }
 
-function replyWith({ hash, headers, gzip, plain }: Page, ask: AdminAsk): AdminReply {
-  const isGzipped = takesGzip(ask.acceptEncoding);
-  const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
-  const encoding: Record<string, string> = isGzipped ? { "Content-Encoding": "gzip" } : {};
-  if (judgeConditions(undefined, ask.ifNoneMatch, etag) === 304) {
-    return { status: 304, headers: { ...headers, ETag: etag }, body: "" };
-  }
-  return { status: 200, headers: { ...headers, ...encoding, ETag: etag }, body: isGzipped ? gzip : plain };
-}
-
-/** The row of the page, which is read when it is first asked for. */
-export function pageRow(): AdminRow {
+/** Makes the answers of the page, which is read when it is first asked for. */
+export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
   let page: Promise<Page> | undefined;
+
+  async function read(): Promise<Page> {
+    page ??= readPage();
+    try {
+      return await page;
+    } catch (error) {
+      // A page that cannot be read now may be readable later.
+      page = undefined;
+      throw error;
+    }
+  }
+
+  async function whole(status: 200 | 401, { headers: asked }: Ask, known?: string): Promise<Reply> {
+    const { hash, headers, gzip, plain } = await read();
+    const isGzipped = takesGzip(asked?.get("accept-encoding") ?? undefined);
+    const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
+    if (judgeConditions(undefined, known, etag) === 304) {
+      return adminReply(304, { ...headers, ETag: etag }, "");
+    }
+    const encoding: Record<string, string> = isGzipped ? { "Content-Encoding": "gzip" } : {};
+    const more = { ...headers, ...encoding, ETag: etag, ...(status === 401 ? ASKS_FOR_TOKEN : {}) };
+    return adminReply(status, more, isGzipped ? gzip : plain);
+  }
+
   return {
-    method: "GET",
-    path: "/",
-    asksForToken: true,
-    async answer(ask) {
-      page ??= readPage();
-      try {
-        return replyWith(await page, ask);
-      } catch (error) {
-        // What cannot be read now may be later.
-        page = undefined;
-        throw error;
-      }
-    },
+    answer: (ask) => whole(200, ask, ask.ifNoneMatch),
+    signIn: (ask) => whole(401, ask),
   };
 }

@@ -17,7 +17,7 @@ interface Deaths {
   readonly count: number;
   readonly latestAt: number;
   readonly cause: string;
-  /** Those that have no successor yet. */
+  /** Threads without a successor. */
   readonly missing: number;
 }
 
@@ -25,7 +25,7 @@ interface Deaths {
 export class Problems {
   readonly #readiness: ReadinessKeeper;
   readonly #limits: LimitsHistory;
-  /** Those that an observation begins and another one ends. */
+  /** Problems that an observation begins and another one ends. */
   readonly #lasting = new Map<ProblemKind, Problem>();
   readonly #deaths = new Map<ThreadRole, Deaths>();
 
@@ -34,7 +34,7 @@ export class Problems {
     this.#limits = limits;
   }
 
-  /** The files of the snapshot are those that are served. */
+  /** The files of the snapshot are the ones that are served. */
   readonly confirmed = (): void => {
     this.#lasting.delete("snapshot-refused");
   };

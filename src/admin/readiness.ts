@@ -7,9 +7,9 @@ import type { Readiness } from "./status.ts";
 
 /** Ages at which data are too old, in seconds; 0 for never. */
 export interface MostAges {
-  /** Of the last look that found what is served: `--max-age`. */
+  /** `--max-age`: of the last look that found the served snapshot to be current. */
   readonly maxAge: number;
-  /** Of the data themselves: `--max-data-age`. */
+  /** `--max-data-age`: of the data themselves. */
   readonly maxDataAge: number;
 }
 
@@ -40,7 +40,7 @@ export class ReadinessKeeper implements SnapshotEvents {
 
   readonly confirmed: SnapshotEvents["confirmed"] = (ageMs, createdAt) => {
     this.#confirmedAt = performance.now() - ageMs;
-    // Of a prepared file it was not checked.
+    // Nothing has checked that of a prepared file.
     this.createdAt = createdAt === undefined || Number.isNaN(parseTime(createdAt)) ? null : createdAt;
   };
 
@@ -57,7 +57,7 @@ export class ReadinessKeeper implements SnapshotEvents {
     return this.#isDraining;
   }
 
-  /** The load that is under way. */
+  /** The running load. */
   get loading(): { readonly sinceMs: number; readonly progress: number } | null {
     if (this.#loadingSince === undefined) return null;
     const progress = Math.round(this.#progress * 1000) / 1000;

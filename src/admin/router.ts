@@ -1,77 +1,185 @@
-/** From a request to a row of the table, or to what is wrong with it. */
+/** From a request of the admin listener to a row of its table, or to the reason for a refusal. */
 
+import { createHash, timingSafeEqual } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRouter } from "../api/router.ts";
+import { sliceAll } from "../model/body.ts";
+import type { Ask, Reply } from "../model/message.ts";
 import { splitTarget } from "../model/target.ts";
-import { isKnownHost } from "./host.ts";
-import { paced } from "./pace.ts";
-import { type AdminAsk, type AdminReply, type AdminRow, errorReply } from "./request.ts";
-import type { CheckToken } from "./token.ts";
+import { isKnownHost } from "./address.ts";
 
-/** A request as far as it decides who answers. */
-export interface AdminCall extends AdminAsk {
-  readonly method: string;
-  readonly target: string;
-  readonly host: string | undefined;
-  readonly authorization: string | undefined;
-  /** The header `X-Orrery-Admin`. */
-  readonly action: string | undefined;
+/** One row of the listener's table. */
+export interface AdminRow {
+  /** A GET row answers HEAD, too. */
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /**
+   * - `open`: no token is asked for where there is one.
+   * - `action`: changes something. It wants the header `X-Orrery-Admin: 1`, which pages of other origins cannot send.
+   */
+  readonly access?: "open" | "action";
+  /** Whether it takes a thread that has requests to answer for milliseconds; such rows take turns. */
+  readonly isCostly?: true;
+  readonly answer: (ask: Ask) => Reply | Promise<Reply>;
+  /** Answers a request without the token, with the status 401; absent where an error does. */
+  readonly signIn?: (ask: Ask) => Promise<Reply>;
 }
 
 /** Who is let in. */
-export interface AdminGate {
-  /** What `--admin` named. */
+export interface AdminAccess {
+  /** The host of `--admin`. */
   readonly boundHost: string;
-  /** Undefined where no token is asked for. */
-  readonly checkToken: CheckToken | undefined;
+  /** Undefined where no token is asked for; visible ASCII. */
+  readonly token: string | undefined;
 }
 
-const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
+/** In every reply, unless it says otherwise. */
+const HEADERS: Readonly<Record<string, string>> = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+};
 
-function withHeaders(reply: AdminReply, headers: Readonly<Record<string, string>>): AdminReply {
-  return { ...reply, headers: { ...reply.headers, ...headers } };
+/** What a refusal without a token tells. */
+export const ASKS_FOR_TOKEN = { "WWW-Authenticate": "Bearer" } as const;
+
+/** A reply with the headers of all replies, and its length but for a 304. */
+export function adminReply(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): Reply {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  const { length } = bytes;
+  const lines = { ...HEADERS, ...headers, ...(status === 304 ? {} : { "Content-Length": String(length) }) };
+  return {
+    status,
+    headers: Object.entries(lines)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join(""),
+    body: length > 0 ? { length, head: "", slices: sliceAll(bytes), end: "", isShared: true } : "",
+    route: "",
+    keyId: "",
+  };
 }
 
-/** The hosts that a request names: that of its target, in the absolute form, as well. */
-function namesForeignHost({ target, host }: AdminCall, boundHost: string): boolean {
-  const [, authority] = AUTHORITY.exec(target) ?? [];
-  return [authority, host].some((named) => named !== undefined && !isKnownHost(named, boundHost));
+/** The type of replies in JSON. */
+export const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" } as const;
+
+/** A reply in JSON, with a newline at its end for people at a terminal. */
+export function jsonReply(
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Reply {
+  return adminReply(status, { ...JSON_TYPE, ...headers }, `${JSON.stringify(value)}\n`);
 }
 
-/** Makes what answers requests. */
+/** An error in JSON. */
+export function errorReply(
+  status: number,
+  error: string,
+  headers: Readonly<Record<string, string>> = {},
+): Reply {
+  return jsonReply(status, { error }, headers);
+}
+
+/** The query of a request, as it was sent. */
+export function queryOf({ target }: Pick<Ask, "target">): string {
+  return splitTarget(target).query;
+}
+
+/** Costly requests that may wait. */
+const MOST_WAITING = 32;
+/** A pause is this many times as long as the request before it took, */
+const PAUSE = 9;
+/** but no longer than this, in milliseconds. */
+const MOST_PAUSE_MS = 100;
+
+/** Makes the answers of a row take turns, with pauses that leave the thread to others. */
+function paced(row: AdminRow): AdminRow["answer"] {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+
+  async function answer(ask: Ask): Promise<Reply> {
+    waiting--;
+    return ask.isGone?.() ? errorReply(503, "Nobody waits") : await row.answer(ask);
+  }
+
+  return (ask) => {
+    if (waiting >= MOST_WAITING) return errorReply(503, "Too many requests wait");
+    waiting++;
+    let began = 0;
+    const reply = last.then(() => {
+      began = performance.now();
+      return answer(ask);
+    });
+    const pause = (): Promise<void> =>
+      sleep(Math.min((performance.now() - began) * PAUSE, MOST_PAUSE_MS), undefined, { ref: false });
+    last = reply.then(pause, pause);
+    return reply;
+  };
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text, "latin1").digest();
+}
+
+/** Makes a check of the header `Authorization` that takes as long whatever text of a length it is given. */
+function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const wanted = digestOf(token);
+  return (authorization = "") => {
+    const [scheme] = /^bearer +/i.exec(authorization) ?? [];
+    return scheme !== undefined && timingSafeEqual(digestOf(authorization.slice(scheme.length)), wanted);
+  };
+}
+
+/** Looks at the hosts that a request names: that of its target, in the absolute form, as well. */
+function namesForeignHost({ target, headers }: Ask, boundHost: string): boolean {
+  const [, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
+  const named = [authority, headers?.get("host") ?? undefined];
+  return named.some((host) => host !== undefined && !isKnownHost(host, boundHost));
+}
+
+/** The method of the row that answers. */
+function readMethod({ method }: Ask): string {
+  return method === "HEAD" ? "GET" : method;
+}
+
+/** Makes the function that answers requests. */
 export function createAdminRouter(
   rows: readonly AdminRow[],
-  { boundHost, checkToken }: AdminGate,
-): (call: AdminCall) => AdminReply | Promise<AdminReply> {
-  const byPath = new Map<string, AdminRow[]>();
-  for (const row of rows) {
-    const taken = row.isCostly ? { ...row, answer: paced(row) } : row;
-    byPath.set(row.path, [...(byPath.get(row.path) ?? []), taken]);
-  }
+  { boundHost, token }: AdminAccess,
+): (ask: Ask) => Reply | Promise<Reply> {
+  const find = createRouter(
+    rows.map((row) => (row.isCostly ? { ...row, answer: paced(row) } : row)),
+    "",
+  );
+  const isAllowed = token === undefined ? () => true : tokenCheck(token);
 
-  async function unauthorized(row: AdminRow | undefined, call: AdminCall): Promise<AdminReply> {
-    const reply = row?.asksForToken
-      ? { ...(await row.answer({ ...call, ifNoneMatch: undefined })), status: 401 }
-      : errorReply(401, "Authentication required");
-    return withHeaders(reply, { "WWW-Authenticate": "Bearer" });
-  }
-
-  return (call) => {
-    if (namesForeignHost(call, boundHost)) {
+  /** The reply to a request that is not let in; undefined for the others. */
+  function turnAway(ask: Ask, row: AdminRow | undefined): ReturnType<AdminRow["answer"]> | undefined {
+    if (namesForeignHost(ask, boundHost)) {
       return errorReply(421, "Host must be an IP address, localhost or the name that --admin was given");
     }
-    const { path } = splitTarget(call.target);
-    const found = byPath.get(path) ?? [];
-    const method = call.method === "HEAD" ? "GET" : call.method;
-    const row = found.find((one) => one.method === method);
-    if (!row?.isOpen && checkToken !== undefined && !checkToken(call.authorization)) {
-      return unauthorized(row, call);
+    if (row?.access === "open" || isAllowed(ask.authorization)) return undefined;
+    return row?.signIn?.(ask) ?? errorReply(401, "Authentication required", ASKS_FOR_TOKEN);
+  }
+
+  function answerBy(ask: Ask, { method, access, answer }: AdminRow): ReturnType<AdminRow["answer"]> {
+    if (method !== readMethod(ask)) {
+      return errorReply(405, "Method not allowed", { Allow: method === "GET" ? "GET, HEAD" : "POST" });
     }
-    if (found.length === 0) return errorReply(404, "Not found");
-    if (row === undefined) {
-      const allowed = found.flatMap((one) => (one.method === "GET" ? ["GET", "HEAD"] : [one.method]));
-      return withHeaders(errorReply(405, "Method not allowed"), { Allow: allowed.join(", ") });
-    }
-    if (row.isAction && call.action !== "1")
-      return errorReply(403, "The header X-Orrery-Admin: 1 is required");
-    return row.answer(call);
+    const isWanted = access !== "action" || ask.headers?.get("x-orrery-admin") === "1";
+    return isWanted ? answer(ask) : errorReply(403, "The header X-Orrery-Admin: 1 is required");
+  }
+
+  return (ask) => {
+    const found = find(splitTarget(ask.target).path)?.route;
+    const row = found?.method === readMethod(ask) ? found : undefined;
+    return turnAway(ask, row) ?? (found ? answerBy(ask, found) : errorReply(404, "Not found"));
   };
 }

@@ -1,52 +1,96 @@
 /** The table of the admin listener: every path that it answers, and by what. */
 
+import type { Ask, Reply } from "../model/message.ts";
 import { readBoolean } from "../settings/settings.ts";
-import { pageRow } from "./page.ts";
-import type { AdminAsk, AdminReply, AdminRow } from "./request.ts";
-import { errorReply, jsonReply } from "./request.ts";
-import type { Readiness, ReloadReply, Status, TimelineReply } from "./status.ts";
+import { explain } from "./explain.ts";
+import { NOTHING_LOADED } from "./history.ts";
+import { answerKeys } from "./keys.ts";
+import { metricsAnswer } from "./metrics.ts";
+import { pageAnswers } from "./page.ts";
+import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
+import type { LoadStatus, ReloadReply } from "./status.ts";
+import { createStatus, measureMoment, Timeline } from "./status-reply.ts";
+import type { WatchedServer } from "./watched.ts";
 
-/** What the rows answer from. */
-export interface Administered {
-  readonly readiness: () => Readiness;
-  readonly status: () => Promise<Status>;
-  readonly keys: (ask: AdminAsk) => AdminReply;
-  readonly timeline: () => TimelineReply;
-  readonly explain: (ask: AdminAsk) => Promise<AdminReply>;
-  /** Undefined when a load is under way already. */
-  readonly reload: (allowShrink: boolean) => Promise<ReloadReply> | undefined;
+const LIVE = adminReply(200, { "Content-Type": "text/plain; charset=utf-8" }, "ok");
+
+/** The result of a load of which nothing was heard. */
+function lostLoad({ history, readiness }: WatchedServer): LoadStatus {
+  const problem = readiness.isDraining
+    ? "the server is stopping: nothing is loaded any more"
+    : "the load ended without a result; see the log";
+  return {
+    ...NOTHING_LOADED,
+    ...{ result: "refused", problems: [problem] },
+    at: new Date().toISOString(),
+    generation: history.served?.id ?? null,
+  };
 }
 
-const LIVE: AdminReply = {
-  status: 200,
-  headers: { "Content-Type": "text/plain; charset=utf-8" },
-  body: "ok",
-};
-
-function readyReply(ready: Readiness): AdminReply {
-  return jsonReply(ready.status === "ready" ? 200 : 503, ready);
+/** Reads keys and snapshot again, once with `--allow-shrink` if asked to. */
+async function reload(server: WatchedServer, allowShrink: boolean): Promise<ReloadReply> {
+  const { history } = server;
+  const { reload: reloadAll, keysProblem, state } = server.opened!;
+  const began = performance.now();
+  const [before] = history.loads;
+  const { keysLoads } = history;
+  await reloadAll(allowShrink);
+  const [newest] = history.loads;
+  const problem = keysProblem();
+  const isNew = history.keysLoads > keysLoads;
+  return {
+    keys: {
+      result: problem !== undefined ? "refused" : isNew ? "loaded" : "unchanged",
+      total: state.gate.keys.size,
+      problem: problem ?? null,
+    },
+    snapshot: newest === undefined || newest === before ? lostLoad(server) : newest,
+    durationMs: Math.round(performance.now() - began),
+  };
 }
 
-/** `?allow-shrink=1` takes a snapshot once that has less than half of the users or worlds. */
-async function reloadReply({ readiness, reload }: Administered, { query }: AdminAsk): Promise<AdminReply> {
-  if (readiness().status === "draining") return errorReply(503, "The server is stopping");
-  const allowShrink = readBoolean(new URLSearchParams(query).get("allow-shrink") ?? "off");
-  if (allowShrink === undefined) return errorReply(400, "allow-shrink must be on or off");
-  const reloaded = await reload(allowShrink);
-  return reloaded === undefined ? errorReply(409, "A load is under way") : jsonReply(200, reloaded);
+/** Makes the answers of `POST /reload`; `?allow-shrink=1` takes a snapshot once that has less than half of the users or worlds. */
+function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
+  let isReloading = false;
+  return async (ask) => {
+    const { readiness, opened } = server;
+    if (readiness.isDraining) return errorReply(503, "The server is stopping");
+    const allowShrink = readBoolean(new URLSearchParams(queryOf(ask)).get("allow-shrink") ?? "off");
+    if (allowShrink === undefined) return errorReply(400, "allow-shrink must be on or off");
+    if (opened === undefined || isReloading || readiness.loading !== null) {
+      return errorReply(409, "A load is under way");
+    }
+    isReloading = true;
+    try {
+      return jsonReply(200, await reload(server, allowShrink));
+    } finally {
+      isReloading = false;
+    }
+  };
 }
 
 /** Makes the table. */
-export function adminRows(administered: Administered): readonly AdminRow[] {
-  const { readiness, status, keys, timeline, explain } = administered;
+export function adminRows(server: WatchedServer): readonly AdminRow[] {
+  const status = createStatus(server);
+  const timeline = new Timeline(() => measureMoment(server));
+  const ready = (): Reply => {
+    const readiness = server.readiness.readiness();
+    return jsonReply(readiness.status === "ready" ? 200 : 503, readiness);
+  };
+  const explained = async (ask: Ask): Promise<Reply> =>
+    server.opened === undefined
+      ? errorReply(503, "The first snapshot is being loaded")
+      : await explain(ask, server.opened, server.askHolding);
+  const keys = (ask: Ask): Reply => answerKeys(queryOf(ask), server.keyFigures());
   return [
-    { method: "GET", path: "/livez", isOpen: true, answer: () => LIVE },
-    { method: "GET", path: "/readyz", isOpen: true, answer: () => readyReply(readiness()) },
+    { method: "GET", path: "/livez", access: "open", answer: () => LIVE },
+    { method: "GET", path: "/readyz", access: "open", answer: ready },
     { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
     { method: "GET", path: "/keys", isCostly: true, answer: keys },
-    { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline()) },
-    { method: "GET", path: "/explain", isCostly: true, answer: explain },
-    { method: "POST", path: "/reload", isAction: true, answer: (ask) => reloadReply(administered, ask) },
-    pageRow(),
+    { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline.reply()) },
+    { method: "GET", path: "/explain", isCostly: true, answer: explained },
+    { method: "GET", path: "/metrics", isCostly: true, answer: metricsAnswer(server) },
+    { method: "POST", path: "/reload", access: "action", answer: reloadAnswers(server) },
+    { method: "GET", path: "/", ...pageAnswers() },
   ];
 }

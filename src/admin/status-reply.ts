@@ -1,60 +1,24 @@
 /** Makes the reply of `/status` from what the server knows. */
 
-import type { KeyUse } from "../auth/key-use.ts";
 import { packageJson } from "../install/package.ts";
-import type { OpenState } from "../server/open.ts";
 import type { ThreadFigures } from "../server/threads/serving-messages.ts";
-import { busiestKeys, type KeyFigures } from "./busiest.ts";
-import type { History } from "./history.ts";
-import type { LimitsHistory } from "./limits.ts";
-import type { Problems } from "./problems.ts";
-import type { Rates } from "./rates.ts";
-import type { ReadinessKeeper } from "./readiness.ts";
+import { busiestKeys } from "./keys.ts";
 import type {
   KeysStatus,
   MemoryStatus,
   Moment,
   SearchCacheStatus,
   Status,
-  ThreadStatus,
   ThreadsStatus,
+  TimelineReply,
 } from "./status.ts";
-
-/** One thread as it was asked. */
-export interface AskedThread {
-  readonly role: ThreadStatus["role"];
-  readonly number: number;
-  /** Undefined when it did not answer in time. */
-  readonly figures: ThreadFigures | undefined;
-}
-
-/** Where a status comes from. */
-export interface StatusSources {
-  readonly history: History;
-  readonly readiness: ReadinessKeeper;
-  readonly rates: Rates;
-  readonly problems: Problems;
-  readonly limits: LimitsHistory;
-  /** Undefined until the first snapshot is loaded. */
-  readonly opened: () =>
-    | Pick<OpenState, "state" | "keysProblem" | "searchCounts" | "sharedLimits">
-    | undefined;
-  /** Threads that answer requests when all are well. */
-  readonly servingThreads: number;
-  readonly searchCacheBytes: number;
-  readonly windowSeconds: number;
-  /** Where each thread that serves counts the requests of keys. */
-  readonly keyUse: readonly KeyUse[];
-  /** The main thread first. */
-  readonly askThreads: () => Promise<readonly AskedThread[]>;
-}
+import type { AskedThread, WatchedServer } from "./watched.ts";
 
 /** Replies younger than this, in milliseconds, are sent again. */
 const FRESH_MS = 200;
 
-function versionOf(): string {
-  return (JSON.parse(packageJson()) as { version: string }).version;
-}
+/** The version of orrery. */
+export const { version: VERSION } = JSON.parse(packageJson()) as { version: string };
 
 function runtimeOf(): string {
   const { bun, deno, node } = process.versions as Record<string, string | undefined>;
@@ -62,33 +26,18 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-/** What keys are reported from; undefined until the first snapshot is loaded. */
-export function keyFigures({
-  opened,
-  keyUse: use,
-}: Pick<StatusSources, "opened" | "keyUse">): KeyFigures | undefined {
-  const now = opened();
-  if (now === undefined) return undefined;
-  const { keys, counters, defaultLimit } = now.state.gate;
-  const shared = now.sharedLimits;
-  const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
-  return { keys, counters, defaultLimit, use, remainingOf };
-}
-
-function keysStatus(sources: StatusSources): KeysStatus {
-  const { history, opened, windowSeconds } = sources;
-  const now = opened();
-  const figures = keyFigures(sources);
+function keysStatus(server: WatchedServer): KeysStatus {
+  const figures = server.keyFigures();
   return {
     total: figures?.keys.size ?? 0,
-    loadedAt: history.keysLoadedAt,
-    problem: now?.keysProblem() ?? null,
-    windowSeconds,
+    loadedAt: server.history.keysLoadedAt,
+    problem: server.opened?.keysProblem() ?? null,
+    windowSeconds: server.given.settings.rateWindow,
     busiest: figures ? busiestKeys(figures, Date.now()) : [],
   };
 }
 
-/** Of several threads the main one searches for the others only: what it did is counted by those that asked. */
+/** The main one of several threads searches only for the others, which count these searches themselves. */
 function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): SearchCacheStatus {
   const isAlone = threads.length === 1;
   const sum = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
@@ -105,13 +54,10 @@ function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): S
   return { ...sum, maxBytes };
 }
 
-function threadsStatus(
-  threads: readonly AskedThread[],
-  { servingThreads, history }: Pick<StatusSources, "servingThreads" | "history">,
-): ThreadsStatus {
+function threadsStatus(threads: readonly AskedThread[], { given, history }: WatchedServer): ThreadsStatus {
   const delays = threads.flatMap(({ figures }) => figures?.eventLoop?.delay?.p99Ms ?? []);
   return {
-    serving: servingThreads,
+    serving: given.servingThreads,
     delayP99Ms: delays.length === 0 ? null : Math.max(...delays),
     all: threads.map(({ role, number, figures }) => ({
       role,
@@ -138,11 +84,9 @@ function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
 }
 
 /** Measures what charts draw; it does not look at the keys, of which there may be many. */
-export async function measureMoment(
-  sources: Pick<StatusSources, "askThreads" | "rates" | "servingThreads" | "history">,
-): Promise<Moment> {
-  const threads = await sources.askThreads();
-  const { perSecondByStatus, routes } = sources.rates.requests();
+export async function measureMoment(server: WatchedServer): Promise<Moment> {
+  const threads = await server.askThreads();
+  const { perSecondByStatus, routes } = server.rates.requests();
   const { rssBytes, heapUsedBytes, arrayBuffersBytes } = memoryStatus(threads);
   return {
     now: new Date().toISOString(),
@@ -151,23 +95,49 @@ export async function measureMoment(
       routes: routes.flatMap(({ route, recent }) => (recent === null ? [] : { route, recent })),
     },
     memory: { rssBytes, heapUsedBytes, arrayBuffersBytes },
-    threads: { delayP99Ms: threadsStatus(threads, sources).delayP99Ms },
+    threads: { delayP99Ms: threadsStatus(threads, server).delayP99Ms },
   };
 }
 
+/** How often a moment is kept. */
+const EVERY_MS = 5000;
+/** How many are kept: ten minutes, some 100 kB. */
+const KEPT = 120;
+
+/**
+ * Measures and keeps moments, oldest first. The server keeps them, so that a dashboard that is opened in the middle of
+ * an incident shows how it began.
+ */
+export class Timeline {
+  readonly #moments: Moment[] = [];
+
+  /** Starts; the timer does not keep the process alive. */
+  constructor(measure: () => Promise<Moment>) {
+    const take = async (): Promise<void> => {
+      this.#moments.push(await measure());
+      if (this.#moments.length > KEPT) this.#moments.shift();
+    };
+    // A moment that cannot be measured is a gap in the charts.
+    setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
+  }
+
+  reply(): TimelineReply {
+    return { now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments: this.#moments };
+  }
+}
+
 /** Makes the function that gives the status. Requests shortly after another get the same reply. */
-export function createStatus(sources: StatusSources): () => Promise<Status> {
-  const version = versionOf();
+export function createStatus(server: WatchedServer): () => Promise<Status> {
   const runtime = runtimeOf();
-  const { history, readiness, rates } = sources;
+  const { given, history, readiness } = server;
 
   async function make(): Promise<Status> {
-    const threads = await sources.askThreads();
+    const threads = await server.askThreads();
     const ready = readiness.readiness();
     const { dataAgeSeconds } = readiness;
     const { createdAt, ageSeconds } = ready;
     return {
-      version,
+      version: VERSION,
       runtime,
       pid: process.pid,
       now: new Date().toISOString(),
@@ -179,19 +149,19 @@ export function createStatus(sources: StatusSources): () => Promise<Status> {
         maxAgeSeconds: readiness.limits.maxAge,
         maxDataAgeSeconds: readiness.limits.maxDataAge,
       },
-      problems: sources.problems.list(),
+      problems: server.problems.list(),
       url: history.url,
-      threads: threadsStatus(threads, sources),
+      threads: threadsStatus(threads, server),
       generation: history.served && {
         ...history.served,
         ...{ createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds },
       },
       loading: readiness.loading,
       loads: history.loads,
-      requests: rates.requests(),
-      keys: keysStatus(sources),
-      limits: sources.limits.status(sources.opened()?.sharedLimits?.figures()),
-      searchCache: searchCacheStatus(threads, sources.searchCacheBytes),
+      requests: server.rates.requests(),
+      keys: keysStatus(server),
+      limits: server.limits.status(server.opened?.sharedLimits?.figures()),
+      searchCache: searchCacheStatus(threads, given.settings.searchCacheBytes),
       memory: memoryStatus(threads),
     };
   }

@@ -52,6 +52,8 @@ export interface State {
   readonly keyUse?: KeyUse | undefined;
   /** Where adapters count requests; absent when nobody asks for metrics. */
   readonly requestCounters?: RequestCounters | undefined;
+  /** Told of an operation and its call before it runs; absent but for explanations. */
+  readonly trace?: ((operation: Route, call: Call) => void) | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
   generation: Generation;
 }
@@ -149,7 +151,7 @@ interface Running extends Call {
 function run(
   ask: Ask,
   state: State,
-  { route, id }: RouteMatch,
+  { route, id }: RouteMatch<Route>,
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {
@@ -171,6 +173,7 @@ function run(
     etag,
     admission,
   };
+  state.trace?.(route, call);
   const outcome = route.run(call);
   return outcome instanceof Promise
     ? outcome.then(

@@ -4,19 +4,17 @@
  * normalised, and case counts.
  */
 
-import type { Route } from "./handlers/route.ts";
-
 /** A path that was recognised. */
-export interface RouteMatch {
-  readonly route: Route;
+export interface RouteMatch<Row> {
+  readonly route: Row;
   /** The text in place of `:id`, or "". */
   readonly id: string;
 }
 
-interface Pattern {
+interface Pattern<Row> {
   readonly prefix: string;
   readonly suffix: string;
-  readonly route: Route;
+  readonly route: Row;
 }
 
 /**
@@ -25,12 +23,12 @@ interface Pattern {
  * @param base prefix of every path
  * @returns a function from a path to its match
  */
-export function createRouter(
-  routes: readonly Route[],
+export function createRouter<Row extends { readonly path: string }>(
+  routes: readonly Row[],
   base: string,
-): (path: string) => RouteMatch | undefined {
-  const fixed = new Map<string, RouteMatch>();
-  const patterns: Pattern[] = [];
+): (path: string) => RouteMatch<Row> | undefined {
+  const fixed = new Map<string, RouteMatch<Row>>();
+  const patterns: Pattern<Row>[] = [];
   for (const route of routes) {
     const [prefix, suffix] = `${base}${route.path}`.split(":id");
     if (suffix === undefined) fixed.set(prefix!, { route, id: "" });

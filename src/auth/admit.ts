@@ -126,7 +126,13 @@ export function admitChosen(
   return admitKey(gate, key, scope, now);
 }
 
-function admitKey(gate: Gate, key: Key, scope: Scope | null, now: number): Admission | Promise<Admission> {
+/** Judges one request of a key. */
+export function admitKey(
+  gate: Gate,
+  key: Key,
+  scope: Scope | null,
+  now: number,
+): Admission | Promise<Admission> {
   const invalid = judgeKey(key, now);
   if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: key.slot };
   if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };

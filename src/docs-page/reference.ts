@@ -1,10 +1,29 @@
-/** The pages beside the API: the reference of its operations, and the document that it is made from. */
+/** The pages beside the API, and their setting: the reference of its operations, and the document that it is made from. */
 
 import { LIMIT, type PagesSource } from "../api/pages/file.ts";
 import type { PageServer } from "../api/pages/page-server.ts";
 import { ROUTES } from "../api/routes.ts";
-import type { Settings } from "../settings/settings.ts";
+import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
 import { createPageServer } from "./serve.ts";
+
+/** @internal The rows of their settings. */
+export const DOCS_PAGE_SETTINGS = [
+  {
+    flag: "docs",
+    isOption: true,
+    after: "cors",
+    kind: "flag",
+    default: "on",
+    meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
+    commands: SERVING,
+  },
+] as const satisfies readonly Setting[];
+
+/** Options of the library for the API reference. */
+export interface DocsPageOptions {
+  /** Whether an API reference is served at `/docs`, and the OpenAPI document at `/openapi.json`; true when absent. */
+  readonly docs?: boolean;
+}
 
 const PAGE = "/docs";
 const DOCUMENT = "/openapi.json";

@@ -7,14 +7,14 @@
  */
 
 import { promisify } from "node:util";
-import { constants, gunzip, gzip } from "node:zlib";
+import { constants, gunzipSync, gzip } from "node:zlib";
 import { judgeConditions } from "../api/conditions.ts";
 import { FAULT_BODIES } from "../api/headers.ts";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
 import { type PageFile, type PagesSource, pageHash } from "../api/pages/file.ts";
 import type { PageRequest, PageServer } from "../api/pages/page-server.ts";
 import { readPages } from "../api/pages/read.ts";
-import { sliceAll } from "../model/body.ts";
+import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Reply } from "../model/message.ts";
 
@@ -66,11 +66,10 @@ interface File {
   /** Header lines of a 200 and a 304. */
   readonly common: string;
   readonly gzipped: Variant;
-  /** Not encoded, which few ask for: made at the first of them, and there at once for the later ones. */
-  readonly plain: () => Variant | Promise<Variant>;
+  /** Not encoded, which few ask for: made when it is first needed, in some milliseconds. */
+  readonly plain: () => Variant;
 }
 
-const gunzipped = promisify(gunzip);
 const gzipped = promisify(gzip);
 
 /** The file with what the server says of itself. */
@@ -79,7 +78,7 @@ async function fillIn(
   { text, by }: NonNullable<PageServerOptions["fill"]>,
 ): Promise<PageFile> {
   if (file.isHashed) return file;
-  const whole = String(await gunzipped(Buffer.from(file.gzip, "base64")));
+  const whole = String(gunzipSync(Buffer.from(file.gzip, "base64")));
   if (!whole.includes(text)) return file;
   const filled = whole.replaceAll(text, by);
   const bytes = await gzipped(filled, { level: constants.Z_BEST_COMPRESSION });
@@ -90,18 +89,15 @@ function prepare({ path, type, hash, isHashed, gzip }: PageFile, isCrossOrigin: 
   const bytes = Buffer.from(gzip, "base64");
   const isHtml = type.startsWith("text/html");
   const own = `Content-Type: ${type}\r\n${NO_SNIFFING}${isHtml ? SAFETY : ""}`;
-  let plain: Variant | Promise<Variant> | undefined;
+  let plain: Variant | undefined;
   return [
     path,
     {
       common: `${isHashed ? FOREVER : SHORTLY}Vary: Accept-Encoding\r\n${isCrossOrigin ? CROSS_ORIGIN : ""}`,
       // A strong tag names the bytes that are sent.
       gzipped: { etag: `"${hash}-gzip"`, headers: `${own}Content-Encoding: gzip\r\n`, bytes },
-      plain: () => {
-        plain ??= gunzipped(bytes).then((whole) => {
-          plain = { etag: `"${hash}"`, headers: own, bytes: whole };
-          return plain;
-        });
+      plain() {
+        plain ??= { etag: `"${hash}"`, headers: own, bytes: gunzipSync(bytes) };
         return plain;
       },
     },
@@ -114,13 +110,8 @@ function reply(status: number, headers: string, body: Reply["body"] = ""): Reply
 
 const PRECONDITION_FAILED = '{"error":"Precondition failed"}';
 
-function send(file: File, request: PageRequest): Reply | Promise<Reply> {
-  const variant = takesGzip(request.acceptEncoding) ? file.gzipped : file.plain();
-  if (variant instanceof Promise) return variant.then((made) => sendVariant(file, made, request));
-  return sendVariant(file, variant, request);
-}
-
-function sendVariant(file: File, { etag, headers, bytes }: Variant, request: PageRequest): Reply {
+function send(file: File, request: PageRequest): Reply {
+  const { etag, headers, bytes } = takesGzip(request.acceptEncoding) ? file.gzipped : file.plain();
   const tag = `ETag: ${etag}\r\n`;
   const isHead = request.method === "HEAD";
   const status = judgeConditions(request.ifMatch, request.ifNoneMatch, etag);
@@ -131,11 +122,8 @@ function sendVariant(file: File, { etag, headers, bytes }: Variant, request: Pag
   if (status === 304) return reply(status, tag + file.common);
   const { length } = bytes;
   const lines = `${headers}${tag}${file.common}Content-Length: ${length}\r\n`;
-  return reply(
-    status,
-    lines,
-    isHead ? "" : { length, head: "", slices: sliceAll(bytes), end: "", isShared: true },
-  );
+  const body: Body = { length, head: "", slices: sliceAll(bytes), end: "", isShared: true };
+  return reply(status, lines, isHead ? "" : body);
 }
 
 /** Where another path leads; it has no body, and nothing to compare. */
@@ -169,10 +157,7 @@ export function createPageServer(source: PagesSource, options: PageServerOptions
     }
   }
 
-  function answerFrom(
-    set: ReadonlyMap<string, File>,
-    request: PageRequest,
-  ): ReturnType<PageServer["answer"]> {
+  function answerFrom(set: ReadonlyMap<string, File>, request: PageRequest): Reply | undefined {
     const file = set.get(request.path);
     if (file === undefined) return undefined;
     return isRead(request) ? send(file, request) : refuse(request);

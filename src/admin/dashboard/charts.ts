@@ -1,12 +1,14 @@
 /** Lines over the last ten minutes, drawn by uPlot, with a legend that is text. */
 
 import uPlot from "uplot";
-import { byId, fillRows, foreign, make, setForeign, setText } from "./dom.ts";
+import type { Status } from "../status.ts";
+import { fill, foreign, make } from "./dom.ts";
 import { column, type History, span } from "./history.ts";
+import type { CardPart } from "./parts.ts";
 
 /** One line. */
 export interface Line {
-  /** What its figures are called in the history. */
+  /** Name of its figures in the history. */
   readonly name: string;
   /** For people. */
   readonly label: string;
@@ -15,12 +17,13 @@ export interface Line {
 }
 
 /** What a chart is like. */
-export interface ChartSettings {
-  /** Of its elements: `ID-chart` and `ID-legend`. */
+interface ChartSettings {
+  /** Its elements are `ID-chart` and `ID-legend`. */
   readonly id: string;
-  /** What it shows, for those who do not see it: "Requests a second by status". */
+  /** Its content, for screen readers: "Requests a second by status". */
   readonly title: string;
-  readonly height: number;
+  readonly isLow?: boolean;
+  readonly lines: (status: Status) => readonly Line[];
   /** How a figure is written. */
   readonly write: (value: number | null) => string;
   /** Whether lines stand one on the other, so that the highest is their sum. */
@@ -29,16 +32,6 @@ export interface ChartSettings {
   readonly least: number;
   /** Whether each power of ten is as high as the next, for figures that are mostly low and at times far higher. */
   readonly isLogarithmic?: boolean;
-}
-
-/** A chart on the page. */
-export interface Chart {
-  /** @param now what the legend shows beside each line; the newest of its figures where it is absent */
-  readonly draw: (history: History, lines: readonly Line[], now?: (line: Line) => string) => void;
-}
-
-function styleOf(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -50,7 +43,7 @@ function writeMoments(moments: readonly number[]): string[] {
   return moments.map((moment) => (isWhole ? clock : clockWithSeconds).format(moment * 1000));
 }
 
-/** Powers of ten around some figures: one below, and those up to the highest. */
+/** Powers of ten around some figures: one below, and all up to the highest. */
 function powersAround(least: number, most: number): [from: number, to: number] {
   const to = Math.max(0, Math.ceil(Math.log10(most)));
   return [10 ** Math.min(to - 1, Math.max(to - 6, Math.floor(Math.log10(least)))), 10 ** to];
@@ -67,62 +60,57 @@ function scaleOf({ isLogarithmic, least }: ChartSettings): uPlot.Scale {
   return { distr: 3, range: (_, low, high) => powersAround(low > 0 ? low : least, high > 0 ? high : least) };
 }
 
-function optionsOf(settings: ChartSettings, lines: readonly Line[], width: number): uPlot.Options {
-  const { height, write, isStacked, isLogarithmic } = settings;
-  const quiet = styleOf("--quiet");
-  const grid = { stroke: styleOf("--grid"), width: 1 };
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+/** A colour of the style sheet as it is now, light or dark. */
+function colourOf(place: HTMLElement, name: string): string {
+  place.style.color = `var(--${name})`;
+  return getComputedStyle(place).color;
+}
+
+function optionsOf(settings: ChartSettings, lines: readonly Line[], place: HTMLElement): uPlot.Options {
+  const { write, isStacked, isLogarithmic } = settings;
+  const axis: uPlot.Axis = {
+    stroke: colourOf(place, "quiet"),
+    font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    ticks: { show: false },
+  };
+  const powers: uPlot.Axis = {
+    filter: (_, splits) => splits,
+    splits: (_, __, from, to) => powersBetween(from, to),
+  };
   return {
-    width,
-    height,
+    width: place.clientWidth,
+    height: place.clientHeight,
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 26, 0, 0],
     scales: { y: scaleOf(settings) },
     axes: [
+      { ...axis, grid: { show: false }, size: 26, space: 70, values: (_, splits) => writeMoments(splits) },
       {
-        stroke: quiet,
-        font,
-        grid: { show: false },
-        ticks: { show: false },
-        size: 26,
-        space: 70,
-        values: (_, splits) => writeMoments(splits),
-      },
-      {
-        stroke: quiet,
-        font,
-        grid,
-        ticks: { show: false },
-        size: 62,
-        gap: 4,
-        space: 34,
+        ...axis,
+        grid: { stroke: colourOf(place, "grid"), width: 1 },
+        ...{ size: 62, gap: 4, space: 34 },
         values: (_, splits) => splits.map(write),
-        ...(isLogarithmic
-          ? {
-              filter: (_: uPlot, powers: number[]) => powers,
-              splits: (_: uPlot, __: number, from: number, to: number) => powersBetween(from, to),
-            }
-          : {}),
+        ...(isLogarithmic ? powers : {}),
       },
     ],
     series: [
       {},
       ...lines.map(({ label, colour }): uPlot.Series => {
-        const stroke = styleOf(`--series-${colour}`);
+        const stroke = colourOf(place, `series-${colour}`);
         const drawn: uPlot.Series = { label, stroke, width: 1.5, points: { show: false }, spanGaps: false };
-        // A stack is painted from the top down, each over what is above it.
+        // A stack is painted from the top down, each line over the higher ones.
         return isStacked ? { ...drawn, fill: stroke, width: 0 } : drawn;
       }),
     ],
   };
 }
 
-type Column = (number | null)[];
+type Figures = (number | null)[];
 
-/** Each column plus all behind it: the first is the sum of all. */
-function stack(columns: readonly Column[]): Column[] {
-  const stacked: Column[] = [];
+/** Each column plus all later ones: the first is the sum of all. */
+function stack(columns: readonly Figures[]): Figures[] {
+  const stacked: Figures[] = [];
   for (const figures of columns.slice().reverse()) {
     const below = stacked[0];
     stacked.unshift(figures.map((figure, at) => (figure === null ? null : figure + (below?.[at] ?? 0))));
@@ -130,76 +118,88 @@ function stack(columns: readonly Column[]): Column[] {
   return stacked;
 }
 
-function describe(
-  title: string,
-  lines: readonly Line[],
-  columns: readonly Column[],
-  write: ChartSettings["write"],
-): string {
-  const parts = lines.map(({ label }, at) => {
-    const known = columns[at]!.filter((figure) => figure !== null);
-    if (known.length === 0) return `${label}: nothing`;
-    return `${label}: now ${write(known.at(-1)!)}, most ${write(known.reduce((most, figure) => Math.max(most, figure)))}`;
-  });
-  return `${title}, up to 10 minutes back. ${parts.join("; ")}`;
+/** Two lines of one chart that are drawn alike have the same one. */
+function keyOf(lines: readonly Line[]): string {
+  return lines.map(({ name, colour }) => `${colour} ${name}`).join("\n");
 }
 
-function fillLegend(legend: HTMLElement, lines: readonly Line[], valueFor: (line: Line) => string): void {
-  fillRows(legend, lines, {
-    keyOf: (line) => `${line.colour} ${line.name}`,
-    make: () => make("li", {}, make("span", { "aria-hidden": true }), foreign("", "name"), make("b")),
-    update: (row, line) => {
-      const [swatch, label, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-      if (swatch.className === "") swatch.className = `swatch swatch-${line.colour}`;
-      setForeign(label, line.label);
-      setText(value, valueFor(line));
-    },
-  });
-}
+/** A chart and its legend. */
+export class Chart implements CardPart {
+  readonly elements: readonly [place: HTMLElement, legend: HTMLElement];
+  readonly #settings: ChartSettings;
+  #history: History | undefined;
+  #lines: readonly Line[] = [];
+  #plot: uPlot | undefined;
 
-/** Makes a chart in its place. */
-export function createChart(settings: ChartSettings): Chart {
-  const { id, title, height, write } = settings;
-  const place = byId(`${id}-chart`);
-  const legend = byId(`${id}-legend`);
-  place.setAttribute("role", "img");
-  place.setAttribute("aria-label", title);
-  let plot: uPlot | undefined;
-  let drawn: readonly Line[] = [];
-  let again = (): void => {};
-
-  function remake(): void {
-    plot?.destroy();
-    plot = undefined;
-    again();
+  constructor(settings: ChartSettings) {
+    this.#settings = settings;
+    const { id, title, isLow } = settings;
+    const place = make("div", {
+      id: `${id}-chart`,
+      class: isLow ? "chart low" : "chart",
+      role: "img",
+      "aria-label": title,
+    });
+    this.elements = [place, make("ul", { id: `${id}-legend`, class: "legend" })];
+    // Colours are drawn, and widths are numbers: both have to be taken anew.
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.#forget();
+      this.#draw();
+    });
+    new ResizeObserver(() =>
+      this.#plot?.setSize({ width: place.clientWidth, height: place.clientHeight }),
+    ).observe(place);
   }
-  // Colours are drawn, and widths are numbers: both have to be taken anew.
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", remake);
-  new ResizeObserver(() => plot?.setSize({ width: place.clientWidth, height })).observe(place);
 
-  return {
-    draw(history, lines, now) {
-      again = () => this.draw(history, lines, now);
-      const columns = lines.map((line) => column(history, line.name));
-      const isSame =
-        drawn.length === lines.length &&
-        lines.every(({ name, colour }, at) => drawn[at]!.name === name && drawn[at]!.colour === colour);
-      if (!isSame) {
-        plot?.destroy();
-        plot = undefined;
-        drawn = lines;
-      }
-      if (place.clientWidth > 0) {
-        const shown = settings.isStacked ? stack(columns) : columns;
-        plot ??= new uPlot(optionsOf(settings, lines, place.clientWidth), undefined, place);
-        const [min, max] = span(history);
-        plot.batch(() => {
-          plot!.setData([history.moments, ...shown], false);
-          plot!.setScale("x", { min, max });
-        });
-      }
-      place.setAttribute("aria-label", describe(title, lines, columns, write));
-      fillLegend(legend, lines, now ?? ((line) => write(column(history, line.name).at(-1) ?? null)));
-    },
-  };
+  show(status: Status, history: History): void {
+    const lines = this.#settings.lines(status);
+    if (keyOf(lines) !== keyOf(this.#lines)) this.#forget();
+    this.#history = history;
+    this.#lines = lines;
+    this.#draw();
+  }
+
+  #forget(): void {
+    this.#plot?.destroy();
+    this.#plot = undefined;
+  }
+
+  #draw(): void {
+    const [place, legend] = this.elements;
+    const history = this.#history;
+    if (history === undefined) return;
+    const { isStacked, write } = this.#settings;
+    const columns = this.#lines.map(({ name }) => column(history, name));
+    if (place.clientWidth > 0) {
+      const plot = this.#plot ?? new uPlot(optionsOf(this.#settings, this.#lines, place), undefined, place);
+      this.#plot = plot;
+      const [min, max] = span(history);
+      plot.batch(() => {
+        plot.setData([history.moments, ...(isStacked ? stack(columns) : columns)], false);
+        plot.setScale("x", { min, max });
+      });
+    }
+    place.setAttribute("aria-label", this.#describe(columns));
+    const now = this.#lines.map(({ label, colour }, at) => {
+      const swatch = make("span", { "aria-hidden": "true", class: `swatch swatch-${colour}` });
+      return make(
+        "li",
+        {},
+        swatch,
+        foreign(label, "name"),
+        make("b", {}, write(columns[at]!.at(-1) ?? null)),
+      );
+    });
+    fill(legend, ...now);
+  }
+
+  #describe(columns: readonly Figures[]): string {
+    const { title, write } = this.#settings;
+    const parts = this.#lines.map(({ label }, at) => {
+      const known = columns[at]!.filter((figure) => figure !== null);
+      if (known.length === 0) return `${label}: nothing`;
+      return `${label}: now ${write(known.at(-1)!)}, most ${write(known.reduce((most, figure) => Math.max(most, figure)))}`;
+    });
+    return `${title}, up to 10 minutes back. ${parts.join("; ")}`;
+  }
 }

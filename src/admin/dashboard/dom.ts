@@ -1,9 +1,11 @@
 /**
- * Elements. What the server says becomes text and never markup, whoever wrote it: there is no other way
- * here to put something on the page.
+ * Elements. Text of the server becomes text and never markup: there is no other way here to put something on the page.
  */
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** Content of an element. */
+export type Child = Node | string;
 
 /** An element of the page, which `index.html` has. @throws when it is not there */
 export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
@@ -12,16 +14,21 @@ export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   return found as Kind;
 }
 
-/** A new element with attributes (`true` for those without a value, `false` for none) and children. */
-export function make<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  attributes: Attributes = {},
-  ...children: readonly (Node | string)[]
-): HTMLElementTagNameMap[Tag] {
-  const element = document.createElement(tag);
+/** Gives an element attributes: `true` for those without a value, `false` for none. */
+export function setAttributes<Kind extends Element>(element: Kind, attributes: Attributes): Kind {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false) element.setAttribute(name, value === true ? "" : String(value));
   }
+  return element;
+}
+
+/** A new element with attributes and children. */
+export function make<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = setAttributes(document.createElement(tag), attributes);
   element.append(...children);
   return element;
 }
@@ -31,9 +38,7 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
  * whole in the tool tip where it is cut off.
  */
 export function foreign(text: string, className = ""): HTMLElement {
-  const element = make("bdi", { title: text }, text);
-  if (className !== "") element.className = className;
-  return element;
+  return make("bdi", { title: text, class: className !== "" && className }, text);
 }
 
 /** Sets an element's text. One that is the same is left alone, which costs no layout and disturbs no selection. */
@@ -41,61 +46,44 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets the text of what {@link foreign} made. */
-export function setForeign(element: HTMLElement, text: string): void {
-  setText(element, text);
-  if (element.title !== text) element.title = text;
-}
-
 /** Shows or hides an element. */
 export function show(element: HTMLElement, isShown: boolean): void {
   if (element.hidden === isShown) element.hidden = !isShown;
 }
 
-/** How rows of a table or items of a list are made and kept current. */
-export interface RowsOf<Item> {
-  readonly keyOf: (item: Item) => string;
-  readonly make: () => HTMLElement;
-  readonly update: (row: HTMLElement, item: Item) => void;
+/** Whether two elements are equal but for their children. */
+function isAlike(one: Node, other: Node): one is Element {
+  return one instanceof Element && one.cloneNode(false).isEqualNode(other.cloneNode(false));
 }
 
-/** Which item each row shows. */
-const keys = new WeakMap<Element, string>();
+/** Makes the children of an element equal to others. Equal nodes stay in the page: focus and selection survive in them. */
+export function fill(parent: Element, ...children: readonly Child[]): void {
+  children.forEach((child, at) => {
+    const node = typeof child === "string" ? new Text(child) : child;
+    const before = parent.childNodes[at];
+    if (before === undefined) parent.append(node);
+    else if (before === node || before.isEqualNode(node)) return;
+    else if (isAlike(before, node)) fill(before, ...node.childNodes);
+    else before.replaceWith(node);
+  });
+  while (parent.childNodes.length > children.length) parent.lastChild!.remove();
+}
 
 /**
- * Makes the children of an element those of the items, in their order. The row of an item that was there before stays
- * the same element, so focus, selection and what is unfolded survive.
+ * Runs the work of a button, which says so meanwhile and cannot start it again.
+ *
+ * @param text on the button while it runs
  */
-export function fillRows<Item>(parent: HTMLElement, items: readonly Item[], rows: RowsOf<Item>): void {
-  const before = new Map<string, HTMLElement>();
-  for (const child of parent.children) {
-    const key = keys.get(child);
-    if (key !== undefined) before.set(key, child as HTMLElement);
+export async function runOnce(button: Element, text: string, work: () => Promise<void>): Promise<void> {
+  if (button.hasAttribute("aria-disabled")) return;
+  const { textContent: before } = button;
+  // Not disabled, which would take the focus away.
+  button.setAttribute("aria-disabled", "true");
+  setText(button, text);
+  try {
+    await work();
+  } finally {
+    button.removeAttribute("aria-disabled");
+    setText(button, before);
   }
-  let next = parent.firstElementChild;
-  for (const item of items) {
-    const key = rows.keyOf(item);
-    const row = before.get(key) ?? rows.make();
-    before.delete(key);
-    keys.set(row, key);
-    rows.update(row, item);
-    if (row === next) next = next.nextElementSibling;
-    else parent.insertBefore(row, next);
-  }
-  while (next !== null) {
-    const after = next.nextElementSibling;
-    next.remove();
-    next = after;
-  }
-}
-
-/** A row of a table: the first cell is its header. `numbers` of the columns are figures. */
-export function makeRow(columns: readonly ("text" | "number")[]): HTMLTableRowElement {
-  const row = make("tr");
-  columns.forEach((kind, at) => {
-    const cell = at === 0 ? make("th", { scope: "row" }) : make("td");
-    if (kind === "number") cell.className = "number";
-    row.append(cell);
-  });
-  return row;
 }

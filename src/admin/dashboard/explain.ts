@@ -1,27 +1,24 @@
 /** The form that asks how a request target would be answered. */
 
 import type { Explanation, KeyExplanation, SearchExplanation } from "../explanation.ts";
-import { AskError, ask } from "./ask.ts";
-import { byId, foreign, make, setText } from "./dom.ts";
+import { ask, type Failure, orTell } from "./ask.ts";
+import { byId, foreign, make, runOnce } from "./dom.ts";
 import { bytes, count, counted, millis } from "./format.ts";
 import { otherText } from "./health.ts";
+import { entries } from "./parts.ts";
 
 /** A search without the cache may take long. */
 const LIMIT_MS = 30_000;
 
-type Fact = readonly [name: string, value: string | null];
+type Line = readonly [name: string, value: string | null];
 
-function block(title: string, facts: readonly Fact[], ...more: readonly Node[]): HTMLElement {
-  const list = make("dl", { class: "facts" });
-  for (const [name, value] of facts) {
-    if (value === null) continue;
-    list.append(make("div", {}, make("dt", {}, name), make("dd", {}, foreign(value))));
-  }
-  return make("section", {}, make("h3", {}, title), list, ...more);
+function block(title: string, lines: readonly Line[]): HTMLElement {
+  const facts = lines.map(([name, value]) => [name, value === null ? null : foreign(value)] as const);
+  return make("section", {}, make("h3", {}, title), make("dl", { class: "facts" }, ...entries(facts)));
 }
 
 function routeBlock({ route, path, parameters, generation }: Explanation): HTMLElement {
-  const applied = Object.entries(parameters ?? {}).map(([name, value]): Fact => [name, String(value)]);
+  const applied = Object.entries(parameters ?? {}).map(([name, value]): Line => [name, String(value)]);
   return block("Route", [
     ["operation", route?.name ?? "none has this path"],
     ["path", route?.path ?? path],
@@ -43,17 +40,9 @@ function keyBlock({ id, name, kind, fault, scopes, expiresAt, quota }: KeyExplan
   ]);
 }
 
-function searchBlock({
-  table,
-  match,
-  term,
-  terms,
-  total,
-  classes,
-  cache,
-  durationMs,
-}: SearchExplanation): HTMLElement {
-  const ranks = (classes ?? []).map(({ meaning, matches }): Fact => [meaning, count(matches)]);
+function searchBlock(search: SearchExplanation): HTMLElement {
+  const { table, match, term, terms, total, classes, cache, durationMs } = search;
+  const ranks = (classes ?? []).map(({ meaning, matches }): Line => [meaning, count(matches)]);
   return block("Search", [
     ["in", table],
     ["match", match],
@@ -66,21 +55,23 @@ function searchBlock({
   ]);
 }
 
-function showExplanation(explanation: Explanation): void {
-  const { answer, key, search } = explanation;
-  const text = `${answer.status} ${answer.error ?? "OK"}, ${bytes(answer.bytes)}`;
-  const kind = answer.status < 400 ? "good" : "bad";
-  const blocks = [routeBlock(explanation)];
-  if (key !== null) blocks.push(keyBlock(key));
-  if (search !== null) blocks.push(searchBlock(search));
+function showVerdict(kind: "good" | "bad", text: string, ...blocks: readonly HTMLElement[]): void {
   byId("explained").replaceChildren(
     make("p", { class: "verdict", "data-kind": kind }, text),
-    make("div", { class: "explanation" }, ...blocks),
+    ...(blocks.length > 0 ? [make("div", { class: "explanation" }, ...blocks)] : []),
   );
 }
 
-function problemOf(error: AskError): string {
-  const { failure } = error;
+function showExplanation(explanation: Explanation): void {
+  const { answer, key, search } = explanation;
+  const blocks = [routeBlock(explanation)];
+  if (key !== null) blocks.push(keyBlock(key));
+  if (search !== null) blocks.push(searchBlock(search));
+  const text = `${answer.status} ${answer.error ?? "OK"}, ${bytes(answer.bytes)}`;
+  showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks);
+}
+
+function problemOf(failure: Failure): string {
   if (failure.kind === "other") return failure.message || otherText(failure);
   if (failure.kind === "slow") return "There was no answer in time.";
   return failure.kind === "token" ? "The server asks for a token." : "The server does not answer.";
@@ -90,32 +81,16 @@ async function explain(): Promise<void> {
   const query = new URLSearchParams({ target: byId<HTMLInputElement>("target").value.trim() });
   const key = byId<HTMLInputElement>("key").value.trim();
   if (key !== "") query.set("key", key);
-  try {
-    const { value } = await ask("GET", `explain?${query}`, [200], LIMIT_MS);
-    showExplanation(value as Explanation);
-  } catch (error) {
-    if (!(error instanceof AskError)) throw error;
-    byId("explained").replaceChildren(make("p", { class: "verdict", "data-kind": "bad" }, problemOf(error)));
-  }
+  showExplanation(await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS));
 }
 
-/** Makes the form work. Of answers that overtake each other the last question's is shown. */
+/** Makes the form work. */
 export function startExplaining(): void {
-  let isUnderWay = false;
   const button = byId("explain").querySelector("button")!;
   byId("explain").addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (isUnderWay) return;
-    isUnderWay = true;
-    // Not disabled, which would take the focus away.
-    button.setAttribute("aria-disabled", "true");
-    setText(button, "Explaining…");
-    try {
-      await explain();
-    } finally {
-      isUnderWay = false;
-      button.removeAttribute("aria-disabled");
-      setText(button, "Explain");
-    }
+    await runOnce(button, "Explaining…", () =>
+      orTell(explain, (failure) => showVerdict("bad", problemOf(failure))),
+    );
   });
 }

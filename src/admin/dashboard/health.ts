@@ -2,7 +2,7 @@
 
 import type { Status } from "../status.ts";
 import type { Failure } from "./ask.ts";
-import { byId, fillRows, foreign, make, setForeign, setText, show } from "./dom.ts";
+import { byId, fill, foreign, make, setText, show } from "./dom.ts";
 import { bytes, counted, duration, moment } from "./format.ts";
 
 const NAMES: Readonly<Record<Status["ready"]["status"], string>> = {
@@ -23,24 +23,22 @@ function kindName(kind: string): string {
   return kind.charAt(0).toUpperCase() + kind.slice(1).replaceAll("-", " ");
 }
 
-/** What is wrong. The kinds are announced by a screen reader, not the messages, in which figures may count. */
+/** "for 2 min, since 14:02:11" */
+function lasting(since: string, now: string): string {
+  const seconds = (Date.parse(now) - Date.parse(since)) / 1000;
+  return `for ${duration(seconds)}, since ${moment(new Date(since), new Date())}`;
+}
+
+/** The list of problems. A screen reader announces the kinds, not the messages, in which figures may count. */
 function showProblems({ problems, now }: Status): void {
-  show(byId("problems"), problems.length > 0);
   const kinds = problems.map(({ kind }) => kindName(kind)).join(", ");
-  setText(
-    byId("problems-title"),
-    problems.length > 0 ? `${counted(problems.length, "problem")}: ${kinds}` : "",
-  );
-  fillRows(byId("problem-list"), problems, {
-    keyOf: ({ kind, since }) => `${kind} ${since}`,
-    make: () => make("li", {}, make("b"), " ", make("small"), make("br"), foreign("")),
-    update: (row, { kind, since, message }) => {
-      setText(row.children[0]!, kindName(kind));
-      const seconds = (Date.parse(now) - Date.parse(since)) / 1000;
-      setText(row.children[1]!, `for ${duration(seconds)}, since ${moment(new Date(since), new Date())}`);
-      setForeign(row.children[3] as HTMLElement, message);
-    },
+  show(byId("problems"), problems.length > 0);
+  setText(byId("problems-title"), kinds === "" ? "" : `${counted(problems.length, "problem")}: ${kinds}`);
+  const items = problems.map(({ kind, since, message }) => {
+    const name = make("b", {}, kindName(kind));
+    return make("li", {}, name, " ", make("small", {}, lasting(since, now)), make("br"), foreign(message));
   });
+  fill(byId("problem-list"), ...items);
 }
 
 /** One sentence: announced by a screen reader whenever it becomes another, so nothing in it may count. */
@@ -51,19 +49,17 @@ function reasonOf({ ready, loading, generation }: Status): string {
   return `${known} A ${generation === null ? "" : "new "}snapshot is being loaded.`.trim();
 }
 
-/** What is served, and since when. */
+/** The served generation, and since when. */
 function showServed({ generation, now }: Status): void {
-  const served = byId("served");
-  show(served, generation !== null);
+  show(byId("served"), generation !== null);
   if (generation === null) return;
-  if (served.childElementCount === 0) served.append("Generation ", foreign("", "code"), make("span"));
-  const [id, since] = served.children as unknown as [HTMLElement, HTMLElement];
-  setForeign(id, generation.id);
-  const seconds = (Date.parse(now) - Date.parse(generation.loadedAt)) / 1000;
-  setText(since, `, served for ${duration(seconds)}, ${bytes(generation.bytes)} on disk`);
+  const { id, loadedAt, bytes: size } = generation;
+  const time = duration((Date.parse(now) - Date.parse(loadedAt)) / 1000);
+  const since = make("span", {}, `, served for ${time}, ${bytes(size)} on disk`);
+  fill(byId("served"), "Generation ", foreign(id, "code"), since);
 }
 
-/** Shows what an answer says. */
+/** Shows an answer. */
 export function showHealth(status: Status): void {
   const { ready, problems } = status;
   const name = NAMES[ready.status] ?? String(ready.status);
@@ -77,7 +73,7 @@ export function showHealth(status: Status): void {
   show(byId("trouble"), false);
 }
 
-/** What came in place of an answer. */
+/** Says what came in place of an answer. */
 export function otherText({ status, message }: Extract<Failure, { kind: "other" }>): string {
   if (status === 0)
     return "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
@@ -102,7 +98,7 @@ function troubleOf(failure: Failure): string {
 export function showTrouble(failure: Failure, seen: Date | undefined): void {
   setState(
     "gone",
-    failure.kind === "token" ? "Signed out" : failure.kind === "gone" ? "No answer" : "In trouble",
+    { token: "Signed out", gone: "No answer", slow: "In trouble", other: "In trouble" }[failure.kind],
   );
   const since = seen === undefined ? "" : ` The figures are those of ${moment(seen, new Date())}.`;
   setText(byId("trouble"), troubleOf(failure) + since);

@@ -11,7 +11,7 @@ const GAP_SECONDS = 15;
 /** Far more than ten minutes have, should a clock stand still. */
 const MOST_MOMENTS = 2000;
 
-/** Figures by name; those that are absent are unknown then. */
+/** Figures by name; a figure that is absent is unknown. */
 export type Figures = Readonly<Record<string, number | null>>;
 
 /** Mutable: oldest first. */

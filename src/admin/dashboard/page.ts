@@ -7,14 +7,30 @@ import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
 import { showHealth, showMisfit, showTrouble } from "./health.ts";
 import { createHistory, type Figures, forgetNow, isBehind, recall, remember } from "./history.ts";
-import { showKeys } from "./keys.ts";
-import { showLoads } from "./loads.ts";
+import { KEYS_CARD } from "./keys.ts";
+import { LOADS_CARD } from "./loads.ts";
 import { startPolling } from "./poll.ts";
-import { processFigures, showProcess } from "./process.ts";
+import { MEMORY_CARD, processFigures, SEARCH_CACHE_CARD, THREADS_CARD } from "./process.ts";
 import { startReloading } from "./reload.ts";
 import { hideSignIn, showSignIn, startSigningIn } from "./sign-in.ts";
-import { showTiles } from "./tiles.ts";
-import { showTraffic, trafficFigures } from "./traffic.ts";
+import { TILES } from "./tiles.ts";
+import { LATENCY_CARD, REJECTED_CARD, REQUESTS_CARD, ROUTES_CARD, trafficFigures } from "./traffic.ts";
+
+/** All figures of the page, in its order. */
+const PARTS = [
+  TILES,
+  REQUESTS_CARD,
+  LATENCY_CARD,
+  ROUTES_CARD,
+  KEYS_CARD,
+  SEARCH_CACHE_CARD,
+  REJECTED_CARD,
+  MEMORY_CARD,
+  LOADS_CARD,
+  THREADS_CARD,
+];
+
+byId("content").prepend(...PARTS.flatMap(({ elements }) => elements));
 
 const history = createHistory();
 /** When the figures on the page were true, by the clock of this machine. */
@@ -23,10 +39,8 @@ let seen: Date | undefined;
 let startedAt: string | undefined;
 
 function showAbout({ version, runtime, pid, uptimeSeconds, url }: Status): void {
-  setText(
-    byId("about"),
-    `orrery ${version} · ${runtime} · process ${pid} · up ${duration(uptimeSeconds)}${url === null ? "" : ` · ${url}`}`,
-  );
+  const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`];
+  setText(byId("about"), [...facts, ...(url === null ? [] : [url])].join(" · "));
 }
 
 function figuresOf(moment: Moment): Figures {
@@ -42,17 +56,13 @@ function takePast({ now, moments }: TimelineReply): void {
 function showStatus(status: Status): void {
   hideSignIn();
   const now = new Date();
-  // Of another process nothing is known between the two.
+  // Nothing is known of the time between two processes.
   if (startedAt !== undefined && startedAt !== status.startedAt)
     forgetNow(history, now.getTime() / 1000 - 0.001);
   startedAt = status.startedAt;
   remember(history, now.getTime() / 1000, figuresOf(status));
   showHealth(status);
-  showTiles(status);
-  showTraffic(status, history);
-  showKeys(status);
-  showLoads(status);
-  showProcess(status, history);
+  for (const part of PARTS) part.show(status, history);
   showAbout(status);
   seen = now;
   setText(byId("updated"), `Updated ${moment(now, now)}`);

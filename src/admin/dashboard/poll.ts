@@ -4,7 +4,7 @@
  */
 
 import type { Status, TimelineReply } from "../status.ts";
-import { AskError, ask, type Failure } from "./ask.ts";
+import { ask, type Failure, orTell } from "./ask.ts";
 
 const EVERY_MS = 2000;
 const MOST_EVERY_MS = 10_000;
@@ -29,61 +29,63 @@ export interface Polling {
   readonly setPaused: (isPaused: boolean) => void;
 }
 
-/** When to ask again behind some failures in a row. */
-export function delayAfter(failures: number): number {
-  return Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** Math.max(0, failures - 1));
-}
-
 /** Begins. */
 export function startPolling({ wantsPast, onPast, onStatus, onFailure }: Listener): Polling {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isUnderWay = false;
+  let isAsking = false;
   let isPaused = false;
-  /** Whether to ask at once when the question that is under way is over. */
+  /** Whether to ask at once when the running question is over. */
   let isWanted = false;
   let failures = 0;
+  /** Pause before the next question; undefined for none. */
+  let next: number | undefined;
 
-  async function askPast(): Promise<void> {
-    const answer = await ask("GET", "history", [200], PAST_LIMIT_MS).catch(() => undefined);
-    if (answer !== undefined) onPast(answer.value as TimelineReply);
+  async function askAll(): Promise<void> {
+    if (wantsPast()) {
+      await orTell(
+        async () => onPast(await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS)),
+        () => undefined,
+      );
+    }
+    const status = await ask<Status>("GET", "status", LIMIT_MS);
+    failures = 0;
+    onStatus(status);
+    next = EVERY_MS;
+  }
+
+  function onNone(failure: Failure): void {
+    failures++;
+    onFailure(failure);
+    // Without another token the answer is the same.
+    next = failure.kind === "token" ? undefined : Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** (failures - 1));
   }
 
   async function round(): Promise<void> {
     clearTimeout(timer);
-    if (isUnderWay || isPaused || document.hidden) return;
-    isUnderWay = true;
+    if (isAsking || isPaused || document.hidden) return;
+    isAsking = true;
     isWanted = false;
-    let next: number | undefined = MOST_EVERY_MS;
+    next = MOST_EVERY_MS;
     try {
-      if (wantsPast()) await askPast();
-      const { value } = await ask("GET", "status", [200], LIMIT_MS);
-      failures = 0;
-      onStatus(value as Status);
-      next = delayAfter(0);
-    } catch (error) {
-      failures++;
-      if (!(error instanceof AskError)) throw error;
-      onFailure(error.failure);
-      // Without another token the answer is the same.
-      next = error.failure.kind === "token" ? undefined : delayAfter(failures);
+      await orTell(askAll, onNone);
     } finally {
-      isUnderWay = false;
+      isAsking = false;
       if (isWanted) next = 0;
       if (next !== undefined) timer = setTimeout(round, next);
     }
   }
 
-  document.addEventListener("visibilitychange", () => void round());
-  addEventListener("online", () => void round());
-  addEventListener("pageshow", () => void round());
+  document.addEventListener("visibilitychange", round);
+  addEventListener("online", round);
+  addEventListener("pageshow", round);
   void round();
   return {
     askNow() {
       isWanted = true;
       void round();
     },
-    setPaused(next) {
-      isPaused = next;
+    setPaused(paused) {
+      isPaused = paused;
       void round();
     },
   };

@@ -1,28 +1,20 @@
 /** The process: memory, delay of event loops, threads; and the cache of searches. */
 
 import type { Moment, Status, ThreadStatus } from "../status.ts";
-import { createChart, type Line } from "./charts.ts";
-import { byId, fillRows, make, makeRow, setText, show } from "./dom.ts";
+import { Chart, type Line } from "./charts.ts";
+import { make } from "./dom.ts";
 import { bytes, count, counted, millis, NONE, percent } from "./format.ts";
-import type { Figures, History } from "./history.ts";
+import type { Figures } from "./history.ts";
+import { card, type Fact, facts, note, table } from "./parts.ts";
 
-const MEMORY: readonly Line[] = [
+const MEMORY_LINES: readonly Line[] = [
   { name: "rss", label: "resident", colour: 1 },
   { name: "arrays", label: "array buffers", colour: 2 },
   { name: "heap", label: "heap", colour: 5 },
 ];
-const DELAY: readonly Line[] = [{ name: "delay", label: "event loop delay", colour: 1 }];
+const DELAY_LINES: readonly Line[] = [{ name: "delay", label: "event loop delay", colour: 1 }];
 
-const memoryChart = createChart({ id: "memory", title: "Memory", height: 120, write: bytes, least: 1e6 });
-const delayChart = createChart({
-  id: "delay",
-  title: "Event loop delay",
-  height: 120,
-  write: millis,
-  least: 1,
-});
-
-/** What of an answer the charts remember. */
+/** The figures of a moment that the charts remember. */
 export function processFigures({ memory, threads }: Moment): Figures {
   return {
     rss: memory.rssBytes,
@@ -32,41 +24,22 @@ export function processFigures({ memory, threads }: Moment): Figures {
   };
 }
 
-function threadName({ role, number }: ThreadStatus, serving: number): string {
-  if (role !== "main") return `serving ${number}`;
-  return serving > 1 ? "main" : "main, serving";
+function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: Status): HTMLElement | string {
+  const ofMain = threads.serving > 1 ? "main" : "main, serving";
+  const name = role === "main" ? ofMain : `serving ${number}`;
+  return isAnswering ? name : make("span", { class: "problem" }, `${name}: does not answer`);
 }
 
-function showThreads({ threads }: Status): void {
-  const { all, serving, restarts } = threads;
-  fillRows(byId("threads"), all, {
-    keyOf: ({ role, number }) => `${role} ${number}`,
-    make: () => {
-      const row = makeRow(["text", "number", "number", "number", "number"]);
-      row.cells[3]!.classList.add("spare");
-      return row;
-    },
-    update: (row, thread) => {
-      const { cells } = row as HTMLTableRowElement;
-      const delay = thread.eventLoop?.delay;
-      setText(cells[0]!, threadName(thread, serving) + (thread.isAnswering ? "" : ": does not answer"));
-      cells[0]!.classList.toggle("problem", !thread.isAnswering);
-      setText(cells[1]!, percent(thread.eventLoop?.utilization));
-      setText(cells[2]!, millis(delay?.p99Ms));
-      setText(cells[3]!, millis(delay?.maxMs));
-      setText(cells[4]!, bytes(thread.heapUsedBytes));
-    },
-  });
-  const died = Object.entries(restarts).filter(([, times]) => times > 0);
+function restartsOf({ threads }: Status): string {
+  const died = Object.entries(threads.restarts).filter(([, times]) => times > 0);
   const told = died.map(([role, times]) => `${role} ${counted(times, "time")}`).join(", ");
-  setText(byId("restarts"), told === "" ? "" : `Died and replaced since the start: ${told}.`);
-  show(byId("restarts"), told !== "");
+  return told === "" ? "" : `Died and replaced since the start: ${told}.`;
 }
 
-function showSearchCache({ searchCache }: Status): void {
+function searchFacts({ searchCache }: Status): readonly Fact[] {
   const { hits, joined, misses, entries, maxBytes } = searchCache;
   const searches = hits + joined + misses;
-  const facts: readonly (readonly [string, string])[] = [
+  return [
     ["Hit rate", searches === 0 ? "no search yet" : percent(hits / searches)],
     ["Hits", count(hits)],
     ["Waited for the same search", count(joined)],
@@ -75,20 +48,50 @@ function showSearchCache({ searchCache }: Status): void {
     ["Memory", maxBytes === 0 ? "turned off" : bytes(searchCache.bytes)],
     ["At most", maxBytes === 0 ? NONE : bytes(maxBytes)],
   ];
-  fillRows(byId("search"), facts, {
-    keyOf: ([name]) => name,
-    make: () => make("div", {}, make("dt"), make("dd")),
-    update: (row, [name, value]) => {
-      setText(row.children[0]!, name);
-      setText(row.children[1]!, value);
-    },
-  });
 }
 
-/** Shows all of it. */
-export function showProcess(status: Status, history: History): void {
-  memoryChart.draw(history, MEMORY);
-  delayChart.draw(history, DELAY);
-  showThreads(status);
-  showSearchCache(status);
-}
+/** The cache of searches. */
+export const SEARCH_CACHE_CARD = card(
+  { id: "search", title: "Search cache", isWide: false },
+  facts("search", searchFacts, ""),
+);
+
+/** The chart of memory. */
+export const MEMORY_CARD = card(
+  { id: "memory", title: "Memory", isWide: true },
+  new Chart({
+    id: "memory",
+    title: "Memory",
+    isLow: true,
+    lines: () => MEMORY_LINES,
+    write: bytes,
+    least: 1e6,
+  }),
+);
+
+/** Threads and the delay of their event loops. */
+export const THREADS_CARD = card(
+  { id: "threads", title: "Threads", more: "event loop delay, p99 of the slowest", isWide: true },
+  new Chart({
+    id: "delay",
+    title: "Event loop delay",
+    isLow: true,
+    lines: () => DELAY_LINES,
+    write: millis,
+    least: 1,
+  }),
+  table<ThreadStatus>({
+    id: "threads",
+    caption: "Threads that serve or coordinate",
+    columns: [
+      { title: "Thread", cell: threadName },
+      { title: "Busy", kind: "number", cell: ({ eventLoop }) => percent(eventLoop?.utilization) },
+      { title: "Delay p99", kind: "number", cell: ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms) },
+      { title: "Delay max", kind: "number spare", cell: ({ eventLoop }) => millis(eventLoop?.delay?.maxMs) },
+      { title: "Heap", kind: "number", cell: ({ heapUsedBytes }) => bytes(heapUsedBytes) },
+    ],
+    items: ({ threads }) => threads.all,
+    empty: "",
+  }),
+  note("restarts", "empty", restartsOf),
+);

@@ -1,8 +1,8 @@
 /** The button that has keys and snapshot read again. */
 
 import type { ReloadReply } from "../status.ts";
-import { AskError, ask } from "./ask.ts";
-import { byId, setText, show } from "./dom.ts";
+import { ask, type Failure, orTell } from "./ask.ts";
+import { byId, runOnce, show } from "./dom.ts";
 import { counted, millis } from "./format.ts";
 import { otherText } from "./health.ts";
 import { problemList } from "./loads.ts";
@@ -19,9 +19,7 @@ function showResult(kind: "good" | "bad" | "", text: string, problems: readonly 
 
 function keysText({ keys }: ReloadReply): string {
   if (keys.result === "refused") return "The keys were refused, those before stay in force.";
-  return keys.result === "loaded"
-    ? `${counted(keys.total, "key")} read.`
-    : `${counted(keys.total, "key")} as before.`;
+  return `${counted(keys.total, "key")} ${keys.result === "loaded" ? "read" : "as before"}.`;
 }
 
 function snapshotText({ snapshot }: ReloadReply): string {
@@ -31,7 +29,9 @@ function snapshotText({ snapshot }: ReloadReply): string {
     : `Generation ${snapshot.generation ?? ""} is served now.`;
 }
 
-function showReply(reply: ReloadReply): void {
+async function reload(): Promise<void> {
+  showResult("", "Keys and snapshot are being read.");
+  const reply = await ask<ReloadReply>("POST", "reload", LIMIT_MS);
   const { keys, snapshot } = reply;
   const isRefused = keys.result === "refused" || snapshot.result === "refused";
   const problems = [...(keys.problem === null ? [] : [keys.problem]), ...snapshot.problems];
@@ -39,7 +39,7 @@ function showReply(reply: ReloadReply): void {
   showResult(isRefused ? "bad" : "good", text, problems);
 }
 
-function failureText({ failure }: AskError): string {
+function failureText(failure: Failure): string {
   switch (failure.kind) {
     case "gone":
       return "The server does not answer.";
@@ -53,32 +53,12 @@ function failureText({ failure }: AskError): string {
   }
 }
 
-/**
- * Makes the button work.
- *
- * @param afterwards what to do when it is over
- */
+/** Makes the button work. @param afterwards called when the reload is over */
 export function startReloading(afterwards: () => void): void {
   const button = byId("reload");
-  let isUnderWay = false;
-  button.addEventListener("click", async () => {
-    if (isUnderWay) return;
-    isUnderWay = true;
-    // Not disabled, which would take the focus away.
-    button.setAttribute("aria-disabled", "true");
-    setText(button, "Reloading…");
-    showResult("", "Keys and snapshot are being read.");
-    try {
-      const { value } = await ask("POST", "reload", [200], LIMIT_MS);
-      showReply(value as ReloadReply);
-    } catch (error) {
-      if (!(error instanceof AskError)) throw error;
-      showResult("bad", failureText(error));
-    } finally {
-      isUnderWay = false;
-      button.removeAttribute("aria-disabled");
-      setText(button, "Reload data");
-      afterwards();
-    }
-  });
+  button.addEventListener("click", () =>
+    runOnce(button, "Reloading…", () =>
+      orTell(reload, (failure) => showResult("bad", failureText(failure))).finally(afterwards),
+    ),
+  );
 }

@@ -2,19 +2,10 @@
 
 type Props = Readonly<Record<string, unknown>>;
 
-type Component = (props: Props) => unknown;
+/** React's, of which Swagger UI brings a copy. */
+type CreateElement = (component: unknown, props: Props, ...children: unknown[]) => unknown;
 
-/** What is used of React, which is Swagger UI's. */
-interface System {
-  readonly React: {
-    readonly createElement: (component: unknown, props: Props, ...children: unknown[]) => unknown;
-  };
-}
-
-/** Makes the component that stands in the place of one of Swagger UI's. */
-type Wrap = (Original: unknown, system: System) => Component;
-
-/** What is used of Swagger UI, which another script brings. */
+/** Brought by another script. */
 declare const SwaggerUIBundle: (options: object) => unknown;
 
 const API = new URL("api/public/v1", document.baseURI).href;
@@ -27,16 +18,25 @@ const applyDarkness = () => document.documentElement.classList.toggle("dark-mode
 darkness.addEventListener("change", applyDarkness);
 applyDarkness();
 
-/** What Swagger UI shows above the operations stands in the page already, and there is one server to choose. */
-const nothing: Wrap = () => () => null;
+/** Makes a component that stands in the place of one of Swagger UI's. */
+const wrap =
+  (render: (make: CreateElement, Original: unknown, props: Props) => unknown) =>
+  (Original: unknown, { React }: { readonly React: { readonly createElement: CreateElement } }) =>
+  (props: Props): unknown =>
+    render(React.createElement, Original, props);
+
+/** The page itself has what Swagger UI shows above the operations, and there is one server to choose. */
+const nothing = wrap(() => null);
 
 /** No browser is to remember what was typed: it may be a token. */
 const FORGETFUL = { autoComplete: "off", spellCheck: false };
 
-const forgetful: Wrap =
-  (Input, { React }) =>
-  (props) =>
-    React.createElement(Input, { ...props, ...FORGETFUL });
+const forgetful = wrap((make, Input, props) => make(Input, { ...props, ...FORGETFUL }));
+
+/** A component with a name that is not seen. */
+function labelled(make: CreateElement, name: unknown, component: unknown, props: Props): unknown {
+  return make("label", {}, make("span", { className: "unseen" }, name), make(component, props));
+}
 
 /** What is used of a parameter's field, beside what it hands on. */
 interface FieldProps extends Props {
@@ -49,81 +49,50 @@ interface FieldProps extends Props {
  * A parameter's field. Swagger UI's own tells of its text 0.35 s after the last key, or when it loses the focus: a
  * click on Execute that moves no focus, as of speech control or a script, would send the example. This one tells at once.
  */
-const prompt: Wrap =
-  (Original, { React }) =>
-  (props) => {
-    const { schema, errors, onChange, value, description, disabled, keyName } = props as FieldProps;
-    if (schema?.get("enum") !== undefined) {
-      const name = React.createElement("span", { className: "unseen" }, description);
-      return React.createElement("label", {}, name, React.createElement(Original, props));
-    }
-    return React.createElement("input", {
-      ...FORGETFUL,
-      type: "text",
-      className: errors?.size ? "invalid" : "",
-      value: String(value ?? ""),
-      placeholder: description,
-      disabled,
-      onChange: (event: { readonly target: { readonly value: string } }) =>
-        onChange(event.target.value, keyName),
-    });
-  };
+const prompt = wrap((make, Original, props) => {
+  const { schema, errors, onChange, value, description, disabled, keyName } = props as FieldProps;
+  if (schema?.get("enum") !== undefined) return labelled(make, description, Original, props);
+  return make("input", {
+    ...FORGETFUL,
+    type: "text",
+    className: errors?.size ? "invalid" : "",
+    value: String(value ?? ""),
+    placeholder: description,
+    disabled,
+    onChange: (event: { readonly target: { readonly value: string } }) =>
+      onChange(event.target.value, keyName),
+  });
+});
 
 /** Folds a part that few read. */
-const foldedHeaders: Wrap =
-  (Headers, { React }) =>
-  (props) =>
-    React.createElement(
-      "details",
-      {},
-      React.createElement("summary", {}, "Headers"),
-      React.createElement(Headers, props),
-    );
+const foldedHeaders = wrap((make, Headers, props) =>
+  make("details", {}, make("summary", {}, "Headers"), make(Headers, props)),
+);
 
 /** A documented status is one line until it is opened; that of success is open. */
-const foldedResponse: Wrap =
-  (Response, { React }) =>
-  (props) => {
-    const row = React.createElement(Response, props);
-    const { code, response } = props as { code: string; response: { get: (name: string) => unknown } };
-    if (code === "200") return row;
-    const says = String(response.get("description") ?? "").replaceAll("`", "");
-    const status = React.createElement("b", {}, code);
-    const summary = React.createElement("summary", {}, status, " ", says);
-    const table = React.createElement("table", {}, React.createElement("tbody", {}, row));
-    const details = React.createElement("details", { className: "folded" }, summary, table);
-    return React.createElement("tr", {}, React.createElement("td", { colSpan: 3 }, details));
-  };
+const foldedResponse = wrap((make, Response, props) => {
+  const row = make(Response, props);
+  const { code, response } = props as { code: string; response: { get: (name: string) => unknown } };
+  if (code === "200") return row;
+  const says = String(response.get("description") ?? "").replaceAll("`", "");
+  const summary = make("summary", {}, make("b", {}, code), " ", says);
+  const table = make("table", {}, make("tbody", {}, row));
+  const details = make("details", { className: "folded" }, summary, table);
+  return make("tr", {}, make("td", { colSpan: 3 }, details));
+});
 
 /** A list of choices has a name. */
-const named: Wrap =
-  (Choices, { React }) =>
-  (props) => {
-    const name = React.createElement("span", { className: "unseen" }, "Example");
-    return React.createElement("label", {}, name, React.createElement(Choices, props));
-  };
+const named = wrap((make, Choices, props) => labelled(make, "Example", Choices, props));
 
-/** A link within a button can be reached by nobody; the address names what is open anyway. */
-const unlinked: Wrap =
-  (_, { React }) =>
-  ({ text }) =>
-    React.createElement("span", {}, text);
+/** Nobody can reach a link within a button; the address names the open part anyway. */
+const unlinked = wrap((make, _, { text }) => make("span", {}, text));
 
-/** The name of a button is what is written on it. */
-const asWritten: Wrap =
-  (Button, { React }) =>
-  ({ "aria-label": _, ...props }) =>
-    React.createElement(Button, props);
+/** The name of a button is its text. */
+const asWritten = wrap((make, Button, { "aria-label": _, ...props }) => make(Button, props));
 
-const closing: Wrap =
-  (Icon, { React }) =>
-  (props) =>
-    React.createElement(
-      "span",
-      {},
-      React.createElement("span", { className: "unseen" }, "Close"),
-      React.createElement(Icon, props),
-    );
+const closing = wrap((make, Icon, props) =>
+  make("span", {}, make("span", { className: "unseen" }, "Close"), make(Icon, props)),
+);
 
 const ours = () => ({
   wrapComponents: {

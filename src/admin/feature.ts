@@ -1,8 +1,22 @@
-/** The settings of the listener for operators. */
+/** The settings of the listener for operators, and reading whether there is one, without its other parts. */
 
+import type { Options } from "../cli/options.ts";
+import type { OpenAdmin } from "../server/admin.ts";
 import { SERVING, type Setting } from "../settings/settings.ts";
 
-/** Their rows. */
+/** How ages are given. */
+const AGE = {
+  after: "share-port",
+  kind: "number",
+  needs: "admin",
+  value: "SECONDS",
+  default: "0",
+  min: 0,
+  max: 31_536_000,
+  commands: SERVING,
+} as const;
+
+/** The rows of its settings. */
 export const ADMIN_SETTINGS = [
   {
     flag: "admin",
@@ -27,30 +41,31 @@ export const ADMIN_SETTINGS = [
   },
   {
     flag: "max-age",
-    after: "share-port",
-    kind: "number",
-    needs: "admin",
-    value: "SECONDS",
-    default: "0",
-    min: 0,
-    max: 31_536_000,
+    ...AGE,
     meaning:
       "Age of the snapshot at which `/readyz` of `--admin` answers 503, counted from the last check that found it current; " +
       "0 for never.",
-    commands: SERVING,
   },
   {
     flag: "max-data-age",
-    after: "share-port",
-    kind: "number",
-    needs: "admin",
-    value: "SECONDS",
-    default: "0",
-    min: 0,
-    max: 31_536_000,
+    ...AGE,
     meaning:
       "Age of the data at which `/readyz` of `--admin` answers 503, counted from `createdAt` in the snapshot's manifest; " +
       "0 for never.",
-    commands: SERVING,
   },
 ] as const satisfies readonly Setting[];
+
+/**
+ * Reads the function that starts the listener; undefined where it is off.
+ *
+ * @param always whether it is also there when nothing is said
+ * @throws {UsageError} {@link CommandError} naming the setting
+ */
+export async function readAdmin(
+  options: Options<"serve" | "demo">,
+  always: boolean,
+): Promise<OpenAdmin | undefined> {
+  if (options.values.admin === undefined && !always) return undefined;
+  // Imported when it is needed: most of it is for operators alone.
+  return await (await import("./admin-settings.ts")).openerOf(options, always);
+}

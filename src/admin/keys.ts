@@ -1,0 +1,116 @@
+/** The requests of keys in the window that runs, by outcome: of the busiest, of one, and of all in pages. */
+
+import type { Gate } from "../auth/admit.ts";
+import { type KeyUse, readUse } from "../auth/key-use.ts";
+import { readCounts } from "../auth/limit.ts";
+import type { Reply } from "../model/message.ts";
+import { errorReply, jsonReply } from "./router.ts";
+import type { KeyStatus } from "./status.ts";
+
+/** How many keys are reported. */
+const MOST = 20;
+/** Slots of a page: as many as take some two milliseconds. */
+const PAGE = 500;
+
+/** What keys are reported from. */
+export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLimit"> {
+  /** Where each thread that serves counts the requests of keys. */
+  readonly use: readonly KeyUse[];
+  /** What is left of a key's limit where that does not follow from what was used here. */
+  readonly remainingOf?: ((slot: number, limit: number) => number) | undefined;
+}
+
+/** Reads what is known of keys at a moment, by their slots; a slot without a key gives undefined. */
+function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigures, now: number) {
+  const { bySlot } = keys;
+  const { usedBy, reset } = readCounts(counters, now);
+  const { useOf, requestsBy } = readUse(use, now);
+
+  function statusOf(slot: number): KeyStatus | undefined {
+    const key = bySlot[slot];
+    if (key === undefined) return undefined;
+    const { id, name, kind } = key;
+    const { passed, refused, lastUsed } = useOf(slot);
+    const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
+    const used = kind === "cli" ? passed : usedBy(slot);
+    return {
+      ...{ id, name, kind, used, limit },
+      remaining: limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used)),
+      resetEpochSeconds: reset,
+      passed,
+      refused,
+      lastUsedAt: lastUsed === null ? null : new Date(lastUsed * 1000).toISOString(),
+    };
+  }
+
+  return {
+    slots: bySlot.length,
+    hasKey: (slot: number): boolean => bySlot[slot] !== undefined,
+    requestsBy: (slot: number): number => requestsBy(slot, usedBy(slot)),
+    statusOf,
+  };
+}
+
+/**
+ * Finds the busiest keys: most requests first, refused ones included. All are looked at, and few are sorted.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function busiestKeys(figures: KeyFigures, now: number, most = MOST): KeyStatus[] {
+  const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
+  /** Slots with the most requests, most first: few, so that inserting one costs little. */
+  const busiest: { readonly slot: number; readonly requests: number }[] = [];
+  for (let slot = 0; slot < slots; slot++) {
+    const requests = requestsBy(slot);
+    const isFull = busiest.length === most;
+    if (requests === 0 || (isFull && requests <= busiest.at(-1)!.requests) || !hasKey(slot)) continue;
+    if (isFull) busiest.pop();
+    const place = busiest.findIndex((other) => other.requests < requests);
+    busiest.splice(place < 0 ? busiest.length : place, 0, { slot, requests });
+  }
+  return busiest
+    .map(({ slot, requests }) => ({ status: statusOf(slot)!, requests }))
+    .sort((a, b) => b.requests - a.requests || (a.status.id < b.status.id ? -1 : 1))
+    .map(({ status }) => status);
+}
+
+/** The reply of `GET /keys`: the requests of one key, or of a page of all. */
+export interface KeysReply {
+  /** Requests are counted since then, and no longer than for the window that runs. */
+  readonly startedAt: string;
+  readonly windowSeconds: number;
+  readonly keys: readonly KeyStatus[];
+  /** To be asked for as `after` for more keys; null when these were the last. */
+  readonly next: number | null;
+}
+
+/** The highest `after` that is read; there are never so many keys. */
+const MOST_DIGITS = 9;
+
+/**
+ * Answers `GET /keys`: the requests of one key, or of all, a page at a time in order of their slots, which never change.
+ *
+ * @param query `id=ID` for one key; nothing, or `after=N` with the `next` of the page before, for all
+ * @param figures undefined until the first snapshot is loaded
+ */
+export function answerKeys(query: string, figures: KeyFigures | undefined): Reply {
+  const asked = new URLSearchParams(query);
+  const id = asked.get("id");
+  const after = asked.get("after") ?? "0";
+  if (!/^\d+$/.test(after) || after.length > MOST_DIGITS) {
+    return errorReply(400, "after must be the next of the page before");
+  }
+  if (figures === undefined) return errorReply(503, "The first snapshot is being loaded");
+  const { slots, statusOf } = keyReader(figures, Date.now());
+  const found = id === null ? undefined : statusOf(figures.counters.slots.get(id) ?? -1);
+  if (id !== null && found === undefined) return errorReply(404, "No key has this id");
+  const from = Number(after);
+  const end = Math.min(slots, from + PAGE);
+  const page = Array.from({ length: Math.max(0, end - from) }, (_, at) => statusOf(from + at) ?? []).flat();
+  return jsonReply(200, {
+    startedAt: new Date(performance.timeOrigin).toISOString(),
+    windowSeconds: figures.counters.windowSeconds,
+    keys: found === undefined ? page : [found],
+    next: found === undefined && end < slots ? end : null,
+  } satisfies KeysReply);
+}

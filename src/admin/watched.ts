@@ -1,0 +1,102 @@
+/** All that the listener knows of its server: by being told of it, and by asking its threads. */
+
+import type { Observe } from "../observe/events.ts";
+import { countersOf, mainThread } from "../observe/metrics/counters.ts";
+import { countObservation, createObservedCounts } from "../observe/metrics/observed.ts";
+import { watchVitals } from "../observe/metrics/vitals.ts";
+import type { AdminGiven } from "../server/admin.ts";
+import type { SnapshotEvents } from "../server/load/loader.ts";
+import type { OpenState } from "../server/open.ts";
+import {
+  type CacheQuestion,
+  figuresOfThread,
+  type ThreadFigures,
+} from "../server/threads/serving-messages.ts";
+import type { ServingThreads } from "../server/threads/serving-threads.ts";
+import { watchEventLoop } from "../util/process/event-loop.ts";
+import { History } from "./history.ts";
+import type { KeyFigures } from "./keys.ts";
+import { LimitsHistory } from "./limits.ts";
+import { Problems } from "./problems.ts";
+import { Rates } from "./rates.ts";
+import { ReadinessKeeper } from "./readiness.ts";
+import type { ThreadStatus } from "./status.ts";
+
+/** One thread as it was asked. */
+export interface AskedThread {
+  readonly role: ThreadStatus["role"];
+  readonly number: number;
+  /** Undefined when it did not answer in time. */
+  readonly figures: ThreadFigures | undefined;
+}
+
+/** A server, from before its first load to its end. */
+export class WatchedServer {
+  readonly given: AdminGiven;
+  readonly history = new History();
+  readonly observed = createObservedCounts();
+  readonly readiness: ReadinessKeeper;
+  readonly limits: LimitsHistory;
+  readonly problems: Problems;
+  readonly rates: Rates;
+  /** Undefined until the first snapshot is loaded. */
+  opened: OpenState | undefined;
+  /** Asks the threads that serve, where there are several. */
+  tell: ServingThreads["tell"] = async () => [];
+  readonly #eventLoop: ReturnType<typeof watchEventLoop>;
+
+  constructor(given: AdminGiven) {
+    this.given = given;
+    const { settings, sharedLimits, requestCells } = given;
+    this.readiness = new ReadinessKeeper(this.history, settings);
+    this.limits = new LimitsHistory(sharedLimits);
+    this.problems = new Problems(this.readiness, this.limits);
+    this.rates = new Rates(requestCells);
+    this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
+  }
+
+  readonly observe: Observe = (observation) => {
+    this.history.observe(observation);
+    this.limits.observe(observation);
+    this.problems.observe(observation);
+    countObservation(this.observed, observation);
+  };
+
+  readonly snapshotEvents: SnapshotEvents = {
+    began: () => this.readiness.began(),
+    ended: () => this.readiness.ended(),
+    confirmed: (...at) => {
+      this.readiness.confirmed(...at);
+      this.problems.confirmed();
+    },
+  };
+
+  /** Asks all threads, the main thread first. */
+  async askThreads(asked?: CacheQuestion): Promise<readonly AskedThread[]> {
+    const { opened } = this;
+    const holds = asked !== undefined && (opened?.searchHolds(asked.table, asked.term, asked.page) ?? false);
+    const searches = opened?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+    const figures = figuresOfThread(this.#eventLoop(), searches, holds);
+    const told = await this.tell(asked);
+    const serving = told.map(
+      ({ number, figures }) => ({ role: "serving", number: number + 1, figures }) as const,
+    );
+    return [{ role: "main", number: 0, figures }, ...serving];
+  }
+
+  /** Asks which threads hold a page in their caches. */
+  readonly askHolding = async (question: CacheQuestion): Promise<{ holding: number; asked: number }> => {
+    const threads = await this.askThreads(question);
+    const serving = threads.filter(({ role }) => this.given.servingThreads === 1 || role === "serving");
+    return { holding: serving.filter(({ figures }) => figures?.holds).length, asked: serving.length };
+  };
+
+  /** The figures that keys are reported from; undefined until the first snapshot is loaded. */
+  keyFigures(): KeyFigures | undefined {
+    if (this.opened === undefined) return undefined;
+    const { state, sharedLimits: shared } = this.opened;
+    const { keys, counters, defaultLimit } = state.gate;
+    const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
+    return { keys, counters, defaultLimit, use: this.given.keyUse, remainingOf };
+  }
+}
