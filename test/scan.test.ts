@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ROW_FILES, type RowFile, tableOf } from "../src/model/model.ts";
-import { stageParsed } from "../src/snapshot/parsed.ts";
+import { stageParsed } from "../src/snapshot/load-rows.ts";
 import { Problems } from "../src/snapshot/problems.ts";
 import { RowChecker } from "../src/snapshot/rows.ts";
 import { stageScanned } from "../src/snapshot/scanned.ts";

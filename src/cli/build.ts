@@ -10,7 +10,7 @@ import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
-import { refuseShrunk, ShrunkError } from "../snapshot/shrink-guard.ts";
+import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";

@@ -2,7 +2,6 @@
 
 import { PERIODS, type Period, type World } from "../model/model.ts";
 import { formatUuid } from "../model/uuid.ts";
-import { sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap, findWords } from "../store/ids.ts";
 import { type Block, rowObject, type Table } from "../store/table.ts";
@@ -84,9 +83,7 @@ function named(worlds: Table, row: number): NamedWorld {
 }
 
 function findHidden(before: Store, hiddenIds: Uint32Array): SnapshotDiff["becomeHidden"] {
-  const words = sharedUint32(hiddenIds.length);
-  words.set(hiddenIds);
-  const hidden = createIdMap(words);
+  const hidden = createIdMap(hiddenIds);
   let count = 0;
   const examples: NamedWorld[] = [];
   for (let row = 0; row < before.worlds.rows; row++) {

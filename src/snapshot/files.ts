@@ -49,10 +49,6 @@ export const realFiles: FileSystem = { open, stat };
 /** Files that a load has opened, by name, in the order in which they are checked. */
 export type Opened = Map<string, FileHandle>;
 
-function isMissing(error: unknown): boolean {
-  return codeOf(error) === "ENOENT";
-}
-
 function fileFingerprint(name: string, s: BigIntStats): string {
   return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
 }
@@ -80,7 +76,7 @@ export async function fileFingerprintsOf(
       try {
         return [[name, fileFingerprint(name, await files.stat(join(folder, name), { bigint: true }))]];
       } catch (error) {
-        if (isMissing(error)) return [];
+        if (codeOf(error) === "ENOENT") return [];
         throw error;
       }
     }),
@@ -133,7 +129,8 @@ export async function checkKinds(opened: Opened, problems: Problems): Promise<bo
   return regular;
 }
 
-async function openIfThere(
+/** Opens a file, if there is one. */
+export async function openIfThere(
   folder: string,
   name: string,
   files: FileSystem,
@@ -145,7 +142,7 @@ async function openIfThere(
     opened.set(name, handle);
     return handle;
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -177,24 +174,6 @@ export async function openRowFiles(
     else problems.file(first.name, `${second.name} exists as well; only one of them is allowed`);
   }
   return found;
-}
-
-/** Opens the manifest, if there is one. */
-export function openManifest(
-  folder: string,
-  files: FileSystem,
-  opened: Opened,
-): Promise<FileHandle | undefined> {
-  return openIfThere(folder, MANIFEST, files, opened);
-}
-
-/** Opens the prepared file, if there is one. */
-export function openPrepared(
-  folder: string,
-  files: FileSystem,
-  opened: Opened,
-): Promise<FileHandle | undefined> {
-  return openIfThere(folder, PREPARED, files, opened);
 }
 
 /**

@@ -94,13 +94,10 @@ export class LineCutter {
   }
 
   #cutBlock(block: Buffer): void {
-    if (!isUtf8(block)) {
-      this.#cutBadBlock(block);
-      return;
-    }
-    const endsWhole = block[block.length - 1] === LF;
+    const isGood = isUtf8(block);
+    const mayTake = isGood && block[block.length - 1] === LF;
     for (let from = 0; from < block.length; ) {
-      const taken = endsWhole ? this.#sink.bytes(block, from, this.#number + 1) : -1;
+      const taken = mayTake ? this.#sink.bytes(block, from, this.#number + 1) : -1;
       if (taken > 0) {
         this.#number++;
         from = taken;
@@ -108,17 +105,7 @@ export class LineCutter {
       }
       const found = block.indexOf(LF, from);
       const to = found < 0 ? block.length : found;
-      this.#emit(block.toString("utf8", from, to));
-      from = to + 1;
-    }
-  }
-
-  #cutBadBlock(block: Buffer): void {
-    for (let from = 0; from < block.length; ) {
-      const found = block.indexOf(LF, from);
-      const to = found < 0 ? block.length : found;
-      const line = block.subarray(from, to);
-      if (isUtf8(line)) this.#emit(line.toString("utf8"));
+      if (isGood || isUtf8(block.subarray(from, to))) this.#emit(block.toString("utf8", from, to));
       else this.#sink.problem(++this.#number, "not valid UTF-8");
       from = to + 1;
     }

@@ -5,8 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
+import { FIELDS, RESOURCE_OF, type TableName } from "../model/schema.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
 import { buildStore } from "../store/build.ts";
+import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
 import type { FileFingerprints, StoredFile } from "./files.ts";
 import {
@@ -19,12 +21,26 @@ import {
 } from "./kept.ts";
 import { isSystemError, type Loaded, type LoadOptions, type Refused, unreadable } from "./loaded.ts";
 import { compareWithManifest, type Manifest } from "./manifest.ts";
-import { stageParsed } from "./parsed.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
-import { RowChecker } from "./rows.ts";
+import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { stageScanned } from "./scanned.ts";
-import { createStage, hiddenIdsOf, packedOf, packStaged, type Stage } from "./stage.ts";
+import { createStage, createStageRow, hiddenIdsOf, packedOf, packStaged, type Stage } from "./stage.ts";
+
+/** Makes what stages rows of any form: parsed, checked field by field, and encoded from their values. */
+export function stageParsed(stage: Stage, table: TableName, check: RowChecker): (row: Row) => void {
+  const fields = FIELDS[table];
+  const arriving = createArriving(fields);
+  const stageRow = createStageRow(stage, table, check);
+  const encode = ENCODERS[RESOURCE_OF[table]];
+  const { texts } = stage[table];
+  return (row) => {
+    const values: Record<string, unknown> = {};
+    for (const [at, field] of fields.entries())
+      values[field.name] = check.read(field, row[field.name], arriving, at);
+    if (check.good && stageRow(arriving)) texts.push(encode(values));
+  };
+}
 
 async function readRows(
   file: StoredFile,
@@ -101,7 +117,7 @@ interface Reading {
 async function findEqual(file: StoredFile, { before, onBytes }: Reading): Promise<KeptFile | undefined> {
   const known = before?.kept.files.find(({ name }) => name === file.name);
   if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
-  return (await hashFile(file, onBytes)) === known.sha256 ? known : undefined;
+  return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
 }
 
 /** Uses the rows of a file again that did not change, if they mean what they meant. */

@@ -9,21 +9,23 @@ import {
   checkKinds,
   checkPreparedAlone,
   type FileFingerprints,
+  type FileSystem,
   fileFingerprintsOf,
   fingerprintOf,
   fingerprintOfOpened,
+  isSameFile,
   joinFingerprints,
+  MANIFEST,
   type Opened,
-  openManifest,
-  openPrepared,
+  openIfThere,
   openRowFiles,
   PREPARED,
   realFiles,
 } from "./files.ts";
-import { tablesToOpen, unchangedFiles } from "./kept.ts";
+import { type Before, tablesToOpen, unchangedFiles } from "./kept.ts";
 import { type Finish, readRowFiles } from "./load-rows.ts";
 import { isSystemError, type Loaded, type LoadOptions, type Refused, unreadable } from "./loaded.ts";
-import { type Manifest, readManifest } from "./manifest.ts";
+import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 
@@ -69,8 +71,8 @@ async function loadOpened(
     changed: true,
   };
 
-  const handle = await openManifest(folder, files, opened);
-  const prepared = await openPrepared(folder, files, opened);
+  const handle = await openIfThere(folder, MANIFEST, files, opened);
+  const prepared = await openIfThere(folder, PREPARED, files, opened);
   // Read once more below, so that its problems follow the problems of files.
   const listed =
     options.before && (await handle?.stat())?.isFile()
@@ -136,5 +138,55 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
     throw error;
   } finally {
     await Promise.allSettled(Array.from(opened.values(), (handle) => handle.close()));
+  }
+}
+
+/** What is new. */
+export interface Renewed {
+  /** The moment of the data. */
+  readonly createdAt: string | undefined;
+  /** The folder's fingerprint; see `fingerprintOf`. */
+  readonly fingerprint: string;
+}
+
+/** What was read of the files that are served, by name. */
+function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes: number; sha256: string }> {
+  const { prepared } = kept;
+  const files = new Map(kept.files.map((file) => [file.name, file]));
+  if (prepared?.sha256 === undefined) return files;
+  return new Map([[PREPARED, { ...prepared, sha256: prepared.sha256 }]]);
+}
+
+/**
+ * Looks at a folder without reading its rows.
+ *
+ * @returns undefined where it has to be loaded to know what it holds
+ * @throws errors of the file system
+ */
+export async function findRenewed(
+  folder: string,
+  before: Before,
+  files: FileSystem = realFiles,
+): Promise<Renewed | undefined> {
+  const fingerprints = await fileFingerprintsOf(folder, files);
+  const served = servedFiles(before);
+  const others = [...fingerprints].filter(([name]) => name !== MANIFEST);
+  const isKnown = ([name, look]: [string, string]): boolean =>
+    isSameFile(look, served.get(name)?.fingerprint ?? "");
+  if (others.length === 0 || others.length !== served.size || !others.every(isKnown)) return undefined;
+  const opened: Opened = new Map();
+  try {
+    const handle = await openIfThere(folder, MANIFEST, files, opened);
+    if (!(await handle?.stat())?.isFile()) return undefined;
+    if ((await fingerprintOfOpened(opened)) !== fingerprints.get(MANIFEST)) return undefined;
+    const problems = new Problems();
+    const manifest = await readManifest(handle!, problems);
+    if (manifest?.generation !== before.store.id) return undefined;
+    compareWithManifest(manifest, served, problems);
+    if (problems.count > 0) return undefined;
+    const createdAt = manifest.createdAt ?? before.kept.prepared?.createdAt;
+    return { createdAt, fingerprint: joinFingerprints(fingerprints.values()) };
+  } finally {
+    for (const handle of opened.values()) await handle.close();
   }
 }

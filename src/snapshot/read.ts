@@ -182,7 +182,10 @@ export async function readFileLines(
 }
 
 /** Hex hash of the bytes of a file, which takes a small part of the time that its rows do. */
-export async function hashFile({ handle }: StoredFile, onBytes: (bytes: number) => void): Promise<string> {
+export async function hashFile(
+  handle: FileHandle,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of chunksOf(handle)) {
     hash.update(chunk);

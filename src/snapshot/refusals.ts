@@ -1,6 +1,9 @@
-/** Why a snapshot is not served, though it may load well: it must not take the place of the one being served. */
+/** Why a snapshot that loads well does not take the place of the one that is served or published. */
 
 import type { Store } from "../store/generation.ts";
+import { isObject } from "../util/json.ts";
+import { loadSnapshot } from "./load.ts";
+import { isCount, readManifestOf } from "./manifest.ts";
 
 /** The first load failed. */
 export class SnapshotError extends Error {
@@ -49,4 +52,39 @@ export function refusalsOf(before: Store, after: Store, allowShrink: boolean): s
   const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(before), visibleIn(after), "being served");
   const problems = shrunk.map((problem) => `${problem}; use --allow-shrink to accept it`);
   return [...renameProblems(before, after), ...problems];
+}
+
+/** What was to be published has lost most of what is published; nothing was replaced. */
+export class ShrunkError extends Error {
+  override name = "ShrunkError";
+}
+
+/** How many rows are visible of what a folder holds; undefined where that cannot be loaded. */
+async function visibleOf(folder: string, maxBytes: number | undefined): Promise<VisibleRows | undefined> {
+  const { visible } = (await readManifestOf(folder)) ?? {};
+  if (isObject(visible) && isCount(visible.users) && isCount(visible.worlds)) {
+    return { users: visible.users, worlds: visible.worlds };
+  }
+  const loaded = await loadSnapshot(folder, maxBytes === undefined ? {} : { maxBytes });
+  return loaded.ok ? visibleIn(loaded.store) : undefined;
+}
+
+/** What is published now, and whether it may shrink. */
+export interface ShrinkGuard {
+  /** Undefined where there is nothing yet. */
+  readonly current: string | undefined;
+  readonly allowShrink?: boolean | undefined;
+  /** Most bytes of rows. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** @throws {ShrunkError} where a folder's snapshot would be replaced by one with less than half of its users or worlds */
+export async function refuseShrunk(
+  after: VisibleRows,
+  { current, allowShrink, maxBytes }: ShrinkGuard,
+): Promise<void> {
+  if (current === undefined || allowShrink) return;
+  const before = await visibleOf(current, maxBytes);
+  const problems = before === undefined ? [] : shrinkProblems(before, after, "that are published");
+  if (problems.length > 0) throw new ShrunkError(`${problems.join("; ")}; use --allow-shrink to accept it`);
 }

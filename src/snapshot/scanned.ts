@@ -1,7 +1,7 @@
 /**
  * Rows that a scan is enough for: their bytes become the served JSON without
  * being parsed or encoded. Whatever is unusual about a row, an error above all,
- * is left to `parsed.ts`; both make the same of every row that both can take.
+ * is parsed in `load-rows.ts`; both make the same of every row that both can take.
  */
 
 import {

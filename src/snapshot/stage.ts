@@ -1,7 +1,7 @@
 /**
  * Rows on their way from a file into a store.
  *
- * A row comes here once its fields are checked, from `parsed.ts` or from
+ * A row comes here once its fields are checked, from `load-rows.ts` or from
  * `scanned.ts`. A visible one is encoded at once, so that nothing else of it
  * survives its line. Hidden rows leave only their ids, to notice
  * duplicates and dangling references, and those are dropped before a

@@ -6,7 +6,7 @@ import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
 import { HeldError } from "../files/ownership.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
-import { ShrunkError } from "../snapshot/shrink-guard.ts";
+import { ShrunkError } from "../snapshot/refusals.ts";
 import { explainUpstream, stopSignal } from "../upstream/cli.ts";
 import { BadRowsError } from "./row-folder.ts";
 

@@ -9,8 +9,13 @@ import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { Before } from "../snapshot/kept.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
-import { type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
-import { refuseShrunk, type ShrinkGuard, ShrunkError } from "../snapshot/shrink-guard.ts";
+import {
+  refuseShrunk,
+  type ShrinkGuard,
+  ShrunkError,
+  type VisibleRows,
+  visibleIn,
+} from "../snapshot/refusals.ts";
 import { isObject } from "../util/json.ts";
 import type { WrittenFile } from "./row-file.ts";
 

@@ -9,7 +9,7 @@ import { PREPARED } from "../../src/snapshot/files.ts";
 import { type Loaded, type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
 import { takeApart } from "../../src/snapshot/prepared/arrays.ts";
 import { PREFIX_BYTES } from "../../src/snapshot/prepared/head.ts";
-import { writeLoaded } from "../../src/snapshot/prepared/prepare.ts";
+import { writeLoaded } from "../../src/snapshot/prepared/write.ts";
 import { mustLoad, problemsOf } from "./loaded.ts";
 
 /** Loads rows and writes what was loaded, prepared. */

@@ -7,7 +7,7 @@ import { observeNothing } from "../../observe/events.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
-import { writeLoaded } from "../../snapshot/prepared/prepare.ts";
+import { writeLoaded } from "../../snapshot/prepared/write.ts";
 import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
 import { createThreadedLoader } from "./threaded-loader.ts";
 

@@ -14,9 +14,8 @@
 
 import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
-import type { Refused } from "../../snapshot/load.ts";
+import { findRenewed, type Refused } from "../../snapshot/load.ts";
 import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
-import { findRenewed } from "../../snapshot/renewed.ts";
 import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";

@@ -1,16 +1,19 @@
 /** Writing a prepared snapshot: complete on disk beside its place, then renamed into it. */
 
-import { createHash } from "node:crypto";
 import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
+import type { SearchIndex } from "../../search/search.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
+import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
+import { hashFile } from "../read.ts";
 import { bytesOf, type StoredArray, takeApart, typeOf } from "./arrays.ts";
 import { aligned, encodeHead, type Head, type PlacedArray } from "./head.ts";
 import type { PreparedContents } from "./layout.ts";
+import { foldingOf, lettersOf } from "./letters.ts";
 
 /** What is written at once, while its checksum is taken. */
 const CHUNK_BYTES = 4 * 1_048_576;
@@ -118,17 +121,6 @@ async function writeContents(
   await writeAll(handle, headOf(checked), 0);
 }
 
-async function hashOf(handle: FileHandle): Promise<string> {
-  const hash = createHash("sha256");
-  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  for (let bytes = 0; ; ) {
-    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, bytes);
-    if (bytesRead === 0) return hash.digest("hex");
-    hash.update(buffer.subarray(0, bytesRead));
-    bytes += bytesRead;
-  }
-}
-
 /** The text of a manifest that lists the prepared file alone. */
 function describe(
   id: string,
@@ -168,7 +160,7 @@ export async function writePrepared(
     const prepared = await writeNewFile(place(PREPARED), async (handle) => {
       await writeContents(handle, contents, described, onProgress);
       bytes = (await handle.stat()).size;
-      if (withManifest) sha256 = await hashOf(handle);
+      if (withManifest) sha256 = await hashFile(handle);
     });
     written.push(prepared);
     if (withManifest) {
@@ -186,4 +178,40 @@ export async function writePrepared(
     throw new OvertakenError("another build began to write here meanwhile");
   }
   return bytes;
+}
+
+function describeSources({ createdAt, reports }: Loaded): Described {
+  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => ({
+    file,
+    table,
+    bytes,
+    rows,
+    hidden: Object.fromEntries(hidden),
+    dangling,
+  }));
+  return createdAt === undefined ? { sources } : { createdAt, sources };
+}
+
+/**
+ * Writes what was loaded, with the ids of its hidden rows, as a prepared snapshot.
+ *
+ * @returns bytes of the file
+ * @throws as {@link writePrepared} does
+ */
+export function writeLoaded(
+  folder: string,
+  loaded: Loaded,
+  index: SearchIndex,
+  options: WriteOptions,
+): Promise<number> {
+  const { store } = loaded;
+  const letters = lettersOf([store.users.bytes, store.worlds.bytes]);
+  const contents: PreparedContents = {
+    store,
+    index,
+    hiddenWorlds: loaded.reports.find(({ table }) => table === "worlds.ndjson")!.hiddenIds!,
+    letters,
+    folding: foldingOf(letters),
+  };
+  return writePrepared(folder, contents, describeSources(loaded), options);
 }
