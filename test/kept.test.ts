@@ -10,7 +10,7 @@ import { indexesOf, indexStore, type SearchIndex } from "../src/search/search.ts
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
 import { type FileSystem, realFiles } from "../src/snapshot/files.ts";
-import type { Before } from "../src/snapshot/kept.ts";
+import type { Before } from "../src/snapshot/load.ts";
 import { type Loaded, type LoadOptions, loadSnapshot } from "../src/snapshot/load.ts";
 import {
   bytesOf,

@@ -328,7 +328,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a folder of rows and a prepared file is taken",
     file: "src/snapshot/load.ts",
-    text: "if (prepared && !checkPreparedAlone(opened, problems)) return refuse();",
+    text: "if (prepared && !checkPreparedAlone(opened, problems)) return undefined;",
     becomes: "if (prepared) checkPreparedAlone(opened, new Problems());",
     tests: {
       "prepared-damage": "that holds rows, too, is refused in one line, whatever else is wrong with it",

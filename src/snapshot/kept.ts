@@ -1,72 +1,24 @@
-/**
- * What a load leaves to the next one, so that files which did not change are
- * not read again: their hashes and counts, and what references between tables
- * are resolved with. All arrays lie in shared memory.
- */
+/** Using what a load left to the next one: files that did not change are not read again. All arrays lie in shared memory. */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
 import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
-import { createIdMap, findWords, type IdMap } from "../store/ids.ts";
+import { createIdMap, findWords } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import { type FileFingerprints, formsOf, isSameFile } from "./files.ts";
+import type { Before, KeptFile, KeptWorlds } from "./loaded.ts";
 import type { Manifest } from "./manifest.ts";
-import type { KnownPrepared } from "./prepared/load.ts";
-import type { ReadFile } from "./read.ts";
 import {
   type Dangling,
   dangle,
   findReferred,
   groupOf,
-  type Hidden,
   NOWHERE,
   type Referred,
   type Stage,
   type Staged,
 } from "./stage.ts";
-
-/** What is known of a file that was read. */
-export interface KeptFile extends ReadFile {
-  readonly table: RowFile;
-  /** Name on disk. */
-  readonly name: string;
-  /** When it was read; see {@link FileFingerprints}. */
-  readonly fingerprint: string;
-  readonly hidden: Hidden;
-  readonly dangling: Dangling;
-}
-
-/** References of the worlds file, by number of arrival. */
-export interface KeptWorlds {
-  /** Ids of hidden worlds. */
-  readonly hidden: IdMap;
-  /** Four words a world. */
-  readonly owners: Uint32Array;
-  readonly lines: Uint32Array;
-  /** Row of each world, or NO_GROUP where it is hidden. */
-  readonly rows: Uint32Array;
-}
-
-/** What is known of the prepared file that a load read instead of rows. */
-export interface KeptPrepared extends KnownPrepared {
-  /** When it was read; see {@link FileFingerprints}. */
-  readonly fingerprint: string;
-}
-
-/** What is kept of a load beside its store. */
-export interface Kept {
-  readonly files: readonly KeptFile[];
-  /** Undefined where a prepared file was read. */
-  readonly worlds?: KeptWorlds;
-  readonly prepared?: KeptPrepared;
-}
-
-/** The served generation, for the next load. */
-export interface Before {
-  readonly store: Store;
-  readonly kept: Kept;
-}
 
 /**
  * The files that look as they did when they were read, by table. If one has got another link since, which shows in its

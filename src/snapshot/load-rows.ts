@@ -11,15 +11,16 @@ import { buildStore } from "../store/build.ts";
 import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
 import type { FileFingerprints, StoredFile } from "./files.ts";
+import { isStillTrue, keepWorlds, stageKept, takeEarlierIfEqual } from "./kept.ts";
 import {
   type Before,
-  isStillTrue,
+  type Finish,
+  isSystemError,
   type KeptFile,
-  keepWorlds,
-  stageKept,
-  takeEarlierIfEqual,
-} from "./kept.ts";
-import { isSystemError, type Loaded, type LoadOptions, type Refused, unreadable } from "./loaded.ts";
+  type LoadOptions,
+  type Refused,
+  unreadable,
+} from "./loaded.ts";
 import { compareWithManifest, type Manifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
@@ -148,7 +149,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
 }
 
 /** What a load of rows is made from. */
-export interface RowSource {
+interface RowSource {
   /** The files that were opened, in the order in which they are read. */
   readonly stored: readonly StoredFile[];
   /** The files that look as they did when they were read, by table. */
@@ -159,22 +160,45 @@ export interface RowSource {
   readonly began: number;
 }
 
-/** The step from files that were read to a snapshot that can be served. */
-export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
+/**
+ * Reads a file, or uses its rows again; what is wrong with it is added to the problems.
+ *
+ * @returns why the load ends with it: "in vain" where reading on would be, or that the file system did not let it
+ */
+async function takeFile(
+  reading: Reading,
+  { stored, known, fingerprints }: RowSource,
+  table: RowFile,
+): Promise<Refused | "in vain" | undefined> {
+  const { problems, budget } = reading;
+  const file = stored.find((one) => one.table === table);
+  const { name } = file ?? known.get(table)!;
+  const fingerprint = fingerprints.get(name)!;
+  try {
+    const equal = known.get(table) ?? (await findEqual(file!, reading));
+    if (equal === undefined || !keepFile(reading, equal, fingerprint)) {
+      await readFile(reading, file!, fingerprint);
+    }
+    return undefined;
+  } catch (error) {
+    if (isSystemError(error)) return unreadable(name, error);
+    if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
+    problems.file(name, error.message);
+    return budget.bytesLeft < 0 || error instanceof LimitError ? "in vain" : undefined;
+  }
+}
 
 /**
  * Reads row files; what is wrong with them is added to `problems`.
  *
- * @returns what makes the snapshot of them, to be called only if there are no problems; or undefined where reading on
- *   would be in vain; or why the file system did not let it
+ * @returns what makes the snapshot of them, or why the file system did not let it
  */
 export async function readRowFiles(
   source: RowSource,
   problems: Problems,
   options: LoadOptions,
-): Promise<Finish | Refused | undefined> {
-  const { stored, known, fingerprints, manifest } = source;
-  const showBytes = await progressOver(stored, options.onProgress);
+): Promise<Finish | Refused> {
+  const showBytes = await progressOver(source.stored, options.onProgress);
   const reading: Reading = {
     stage: createStage(options.limits),
     problems,
@@ -189,23 +213,12 @@ export async function readRowFiles(
     packMs: 0,
   };
   for (const table of ROW_FILES) {
-    const file = stored.find((one) => one.table === table);
-    const { name } = file ?? known.get(table)!;
-    const fingerprint = fingerprints.get(name)!;
-    try {
-      const equal = known.get(table) ?? (await findEqual(file!, reading));
-      if (equal === undefined || !keepFile(reading, equal, fingerprint)) {
-        await readFile(reading, file!, fingerprint);
-      }
-    } catch (error) {
-      if (isSystemError(error)) return unreadable(name, error);
-      if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
-      problems.file(name, error.message);
-      if (reading.budget.bytesLeft < 0 || error instanceof LimitError) return undefined;
-    }
+    const end = await takeFile(reading, source, table);
+    if (end === "in vain") break;
+    if (end !== undefined) return end;
   }
-  if (manifest && reading.files.length === ROW_FILES.length) {
-    compareWithManifest(manifest, filesByName(reading), problems);
+  if (source.manifest && reading.files.length === ROW_FILES.length) {
+    compareWithManifest(source.manifest, filesByName(reading), problems);
   }
   return () => finish(reading, source, options);
 }

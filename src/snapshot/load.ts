@@ -21,56 +21,48 @@ import {
   openRowFiles,
   PREPARED,
   realFiles,
+  type StoredFile,
 } from "./files.ts";
-import { type Before, tablesToOpen, unchangedFiles } from "./kept.ts";
-import { type Finish, readRowFiles } from "./load-rows.ts";
-import { isSystemError, type Loaded, type LoadOptions, type Refused, unreadable } from "./loaded.ts";
+import { tablesToOpen, unchangedFiles } from "./kept.ts";
+import { readRowFiles } from "./load-rows.ts";
+import {
+  type Before,
+  isSystemError,
+  type Loaded,
+  type LoadOptions,
+  type Refused,
+  refusedFor,
+  unreadable,
+} from "./loaded.ts";
 import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 
-export type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
+export type { Before, FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 
-/** Reads a prepared file; as {@link readRowFiles}. */
-async function readPreparedFile(
-  file: FileHandle,
-  fingerprint: string,
-  manifest: Manifest | undefined,
-  problems: Problems,
-  options: LoadOptions,
-): Promise<Finish | Refused | undefined> {
-  const { before } = options;
-  const same = before?.kept.prepared?.fingerprint === fingerprint ? before : undefined;
-  const earlier = same && { known: same.kept.prepared!, store: same.store };
-  try {
-    const loaded = await loadPrepared(file, manifest, problems, options, earlier);
-    if (loaded === undefined) return undefined;
-    const { known, ...rest } = loaded;
-    return () => ({ ...rest, kept: { files: [], prepared: { ...known, fingerprint } } });
-  } catch (error) {
-    if (isSystemError(error)) return unreadable(PREPARED, error);
-    throw error;
-  }
+/** A load that has begun. */
+interface Loading {
+  readonly folder: string;
+  readonly fingerprints: FileFingerprints;
+  readonly opened: Opened;
+  readonly problems: Problems;
+  readonly options: LoadOptions;
 }
 
-async function loadOpened(
-  folder: string,
-  fingerprints: FileFingerprints,
-  opened: Opened,
-  options: LoadOptions,
-): Promise<Loaded | Refused> {
-  const files = options.files ?? realFiles;
-  const began = performance.now();
-  const problems = new Problems();
-  const fingerprint = joinFingerprints(fingerprints.values());
-  const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
-  const changed: Refused = {
-    ok: false,
-    problems: [`${folder}: changed while it was being read`],
-    fingerprint: undefined,
-    changed: true,
-  };
+/** The files that a load reads. */
+interface Found {
+  readonly manifest: Manifest | undefined;
+  /** Undefined where there are rows. */
+  readonly prepared: FileHandle | undefined;
+  readonly stored: readonly StoredFile[];
+  /** Row files that look as they did when they were read, by table. */
+  readonly known: ReturnType<typeof unchangedFiles>;
+}
 
+/** Opens the files; undefined where there are problems, or "changed" where they are no longer those of the fingerprints. */
+async function openFiles(loading: Loading): Promise<Found | "changed" | undefined> {
+  const { folder, fingerprints, opened, problems, options } = loading;
+  const files = options.files ?? realFiles;
   const handle = await openIfThere(folder, MANIFEST, files, opened);
   const prepared = await openIfThere(folder, PREPARED, files, opened);
   // Read once more below, so that its problems follow the problems of files.
@@ -82,25 +74,44 @@ async function loadOpened(
   const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
-  const notOpened = new Set<string>(
-    [...known.values()].filter(({ name }) => !opened.has(name)).map(({ name }) => name),
-  );
-  const ofOpened = [...fingerprints].filter(([name]) => !notOpened.has(name)).map(([, one]) => one);
-  if ((await fingerprintOfOpened(opened)) !== joinFingerprints(ofOpened)) return changed;
-  if (!(await checkKinds(opened, problems))) return refuse();
-  if (prepared && !checkPreparedAlone(opened, problems)) return refuse();
+  const skipped = Array.from(known.values(), ({ name }) => name).filter((name) => !opened.has(name));
+  const ofOpened = [...fingerprints].filter(([name]) => !skipped.includes(name)).map(([, one]) => one);
+  if ((await fingerprintOfOpened(opened)) !== joinFingerprints(ofOpened)) return "changed";
+  if (!(await checkKinds(opened, problems))) return undefined;
+  if (prepared && !checkPreparedAlone(opened, problems)) return undefined;
   const manifest = handle ? await readManifest(handle, problems) : undefined;
-  if (problems.count > 0) return refuse();
+  return problems.count > 0 ? undefined : { manifest, prepared, stored, known };
+}
 
+async function loadOpened(loading: Loading): Promise<Loaded | Refused> {
+  const { folder, fingerprints, problems, options } = loading;
+  const began = performance.now();
+  const fingerprint = joinFingerprints(fingerprints.values());
+  const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
+  const changed = refusedFor(`${folder}: changed while it was being read`, { changed: true });
+  const found = await openFiles(loading);
+  if (found === "changed") return changed;
+  if (found === undefined) return refuse();
+
+  const { manifest, prepared, stored, known } = found;
   const finish = prepared
-    ? await readPreparedFile(prepared, fingerprints.get(PREPARED)!, manifest, problems, options)
+    ? await loadPrepared(prepared, fingerprints.get(PREPARED)!, manifest, problems, options)
     : await readRowFiles({ stored, known, fingerprints, manifest, began }, problems, options);
   if (finish !== undefined && "ok" in finish) return finish;
   const isSound = finish !== undefined && problems.count === 0;
   // What the manifest lists was read whole, even if something newer was published meanwhile.
-  if (!(isSound && manifest) && (await fingerprintOf(folder, files)) !== fingerprint) return changed;
-  if (!isSound) return refuse();
-  return { ...finish(), ok: true, fingerprint };
+  if (!(isSound && manifest) && (await fingerprintOf(folder, options.files)) !== fingerprint) return changed;
+  return isSound ? { ...finish(), ok: true, fingerprint } : refuse();
+}
+
+/** The refusal for an error that ended a load; undefined for a defect. */
+function refusalFor(error: unknown, folder: string, options: LoadOptions): Refused | undefined {
+  if (isSystemError(error)) {
+    if (error.code === "ENOENT") return refusedFor(`${folder}: directory does not exist (ENOENT)`);
+    return unreadable(error.path ?? folder, error);
+  }
+  if (!options.signal?.aborted && !(error instanceof RangeError)) return undefined;
+  return refusedFor(`${folder}: ${(error as Error).message}`, { died: true });
 }
 
 /**
@@ -112,30 +123,14 @@ async function loadOpened(
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
   const opened: Opened = new Map();
   try {
-    if (!(await (options.files?.stat ?? stat)(folder)).isDirectory()) {
-      return { ok: false, problems: [`${folder}: is not a directory`], fingerprint: undefined };
-    }
+    if (!(await (options.files?.stat ?? stat)(folder)).isDirectory())
+      return refusedFor(`${folder}: is not a directory`);
     const fingerprints = await fileFingerprintsOf(folder, options.files);
-    return await loadOpened(folder, fingerprints, opened, options);
+    return await loadOpened({ folder, fingerprints, opened, problems: new Problems(), options });
   } catch (error) {
-    if (isSystemError(error)) {
-      if (error.code !== "ENOENT") return unreadable(error.path ?? folder, error);
-      return {
-        ok: false,
-        problems: [`${folder}: directory does not exist (ENOENT)`],
-        fingerprint: undefined,
-      };
-    }
-    const isAborted = options.signal?.aborted ?? false;
-    if (isAborted || error instanceof RangeError) {
-      return {
-        ok: false,
-        problems: [`${folder}: ${(error as Error).message}`],
-        fingerprint: undefined,
-        died: true,
-      };
-    }
-    throw error;
+    const refused = refusalFor(error, folder, options);
+    if (refused === undefined) throw error;
+    return refused;
   } finally {
     await Promise.allSettled(Array.from(opened.values(), (handle) => handle.close()));
   }

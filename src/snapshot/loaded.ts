@@ -1,11 +1,12 @@
-/** What a load is given and what it comes to: a whole store, or a list of problems. */
+/** What a load is given, what it comes to (a whole store, or a list of problems), and what it leaves to the next one. */
 
 import type { RowFile } from "../model/model.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Store } from "../store/generation.ts";
+import type { IdMap } from "../store/ids.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { FileSystem } from "./files.ts";
-import type { Before, Kept } from "./kept.ts";
+import type { ReadFile } from "./read.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 
 /** How to load. */
@@ -45,14 +46,70 @@ export interface FileReport {
   readonly hiddenIds: Uint32Array | undefined;
 }
 
+/** What is known of a file that was read. */
+export interface KeptFile extends ReadFile {
+  readonly table: RowFile;
+  /** Name on disk. */
+  readonly name: string;
+  /** When it was read; see `FileFingerprints`. */
+  readonly fingerprint: string;
+  readonly hidden: Hidden;
+  readonly dangling: Dangling;
+}
+
+/** References of the worlds file, by number of arrival. */
+export interface KeptWorlds {
+  /** Ids of hidden worlds. */
+  readonly hidden: IdMap;
+  /** Four words a world. */
+  readonly owners: Uint32Array;
+  readonly lines: Uint32Array;
+  /** Row of each world, or NO_GROUP where it is hidden. */
+  readonly rows: Uint32Array;
+}
+
+/** How a prepared file is made: version of the format, and bytes by kind of contents. */
+interface PreparedForm {
+  readonly version: number;
+  readonly sections: ReadonlyMap<string, number>;
+}
+
+/** What is known of the prepared file that a load read instead of rows. */
+export interface KeptPrepared {
+  /** When it was read; see `FileFingerprints`. */
+  readonly fingerprint: string;
+  readonly bytes: number;
+  /** Hex SHA-256 of the file, where a manifest asked for it. */
+  readonly sha256: string | undefined;
+  /** The generation's name and contents as the file tells them. */
+  readonly store: Pick<Store, "id" | "contents">;
+  readonly createdAt: string | undefined;
+  readonly prepared: PreparedForm;
+  readonly reports: readonly FileReport[];
+}
+
+/** What is kept of a load beside its store. */
+export interface Kept {
+  readonly files: readonly KeptFile[];
+  /** Undefined where a prepared file was read. */
+  readonly worlds?: KeptWorlds;
+  readonly prepared?: KeptPrepared;
+}
+
+/** The served generation, for the next load. */
+export interface Before {
+  readonly store: Store;
+  readonly kept: Kept;
+}
+
 /** A snapshot that can be served. */
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
   /** The index, where it was there with the rows. */
   readonly index?: SearchIndex;
-  /** How the prepared file is made that it came from: version of the format, and bytes by kind of contents. */
-  readonly prepared?: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
+  /** Where it came from a prepared file. */
+  readonly prepared?: PreparedForm;
   /** As the manifest says. */
   readonly createdAt: string | undefined;
   /** The sum over the row files, or over the files that a prepared file was made from. */
@@ -64,9 +121,12 @@ export interface Loaded {
   /** Milliseconds that reading and validating took, and sorting and packing. */
   readonly readMs: number;
   readonly packMs: number;
-  /** Fingerprint of the files; see {@link fingerprintOf}. */
+  /** Fingerprint of the files; see `fingerprintOf`. */
   readonly fingerprint: string;
 }
+
+/** The step from files that were read to a snapshot that can be served; only to be taken where there are no problems. */
+export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
 
 /** A snapshot that cannot. */
 export interface Refused {
@@ -81,8 +141,13 @@ export interface Refused {
   readonly changed?: true;
 }
 
+/** A refusal for one reason, after which the next check should try again. */
+export function refusedFor(problem: string, more?: Pick<Refused, "died" | "changed">): Refused {
+  return { ok: false, problems: [problem], fingerprint: undefined, ...more };
+}
+
 /** A failure of the file system. */
-export interface SystemError extends Error {
+interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
   /** The file, where the call names one. */
@@ -97,6 +162,5 @@ export function isSystemError(error: unknown): error is SystemError {
 
 /** A failure of the file system, which the next check should try again. */
 export function unreadable(file: string, error: SystemError): Refused {
-  const problem = `${file}: cannot be read: ${systemErrorText(error)}`;
-  return { ok: false, problems: [problem], fingerprint: undefined };
+  return refusedFor(`${file}: cannot be read: ${systemErrorText(error)}`);
 }

@@ -17,14 +17,10 @@ export interface Stored {
   readonly sha256: string;
 }
 
-/** A file of text that was read to its end. */
-export interface ReadText extends Stored {
+/** A file of rows that was read to its end. */
+export interface ReadFile extends Stored {
   /** Uncompressed. */
   readonly unpackedBytes: number;
-}
-
-/** A file of rows that was read to its end. */
-export interface ReadFile extends ReadText {
   /** Lines that are not blank. */
   readonly rows: number;
 }
@@ -158,7 +154,7 @@ export async function readFileLines(
   sink: LineSink,
   budget: Budget,
   onBytes: (bytes: number) => void,
-): Promise<ReadText> {
+): Promise<Omit<ReadFile, "rows">> {
   const hash = createHash("sha256");
   let bytes = 0;
   const { bytesLeft } = budget;

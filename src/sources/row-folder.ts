@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
-import type { Before } from "../snapshot/kept.ts";
+import type { Before } from "../snapshot/load.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
 import {

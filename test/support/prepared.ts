@@ -7,9 +7,10 @@ import { crc32 } from "node:zlib";
 import { indexStore } from "../../src/search/search.ts";
 import { PREPARED } from "../../src/snapshot/files.ts";
 import { type Loaded, type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
-import { takeApart } from "../../src/snapshot/prepared/arrays.ts";
 import { PREFIX_BYTES } from "../../src/snapshot/prepared/head.ts";
+import { takeApart } from "../../src/snapshot/prepared/layout.ts";
 import { writeLoaded } from "../../src/snapshot/prepared/write.ts";
+import { sharedUint32 } from "../../src/store/bytes.ts";
 import { mustLoad, problemsOf } from "./loaded.ts";
 
 /** Loads rows and writes what was loaded, prepared. */
@@ -21,7 +22,8 @@ export async function prepare(rows: string, to: string, manifest = false): Promi
 
 /** Everything in a generation, array by array, in a form that can be compared. */
 export function everythingIn({ store, index }: Pick<Loaded, "store" | "index">): Record<string, unknown> {
-  const { values, arrays } = takeApart({ store, index: index ?? indexStore(store) });
+  const rest = { hiddenWorlds: sharedUint32(0), letters: sharedUint32(0), folding: 0 };
+  const { values, arrays } = takeApart({ store, index: index ?? indexStore(store), ...rest });
   const shown = Array.from(arrays, ([path, array]): [string, unknown] => {
     assert.ok(array.buffer instanceof SharedArrayBuffer, path);
     const { buffer, byteOffset, byteLength } = array;

@@ -2,8 +2,7 @@
 
 import type { UncachedSearch } from "../../search/cache.ts";
 import type { Indexed, SearchIndex } from "../../search/search.ts";
-import type { Before } from "../../snapshot/kept.ts";
-import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
+import type { Before, Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 
 /** What is being served, as far as the next load can use it again. All of it can be handed to other threads. */
 export type Serving = Before & Indexed;

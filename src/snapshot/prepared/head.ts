@@ -13,13 +13,21 @@
  */
 
 import { crc32 } from "node:zlib";
-import { ROW_FILES, type RowFile } from "../../model/model.ts";
+import { ROW_FILES } from "../../model/model.ts";
 import { isObject } from "../../util/json.ts";
+import type { FileReport } from "../loaded.ts";
 import { isCount } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
-import { ARRAY_TYPES, type ArrayType, isArrayType } from "./arrays.ts";
-import { LAYOUT, misfit, PREPARED_VERSION } from "./layout.ts";
-import { misfitNumber, type SizeOf } from "./structure.ts";
+import {
+  ARRAY_TYPES,
+  type ArrayType,
+  isArrayType,
+  LAYOUT,
+  misfit,
+  PREPARED_VERSION,
+  type SizeOf,
+} from "./layout.ts";
+import { misfitNumber } from "./structure.ts";
 
 /** The first bytes of every prepared file. */
 export const PREPARED_BEGINNING = "orrery prepared\n";
@@ -47,14 +55,9 @@ export interface PlacedArray {
 }
 
 /** What a file of rows held from which a snapshot was prepared. */
-export interface SourceReport {
-  readonly file: string;
-  readonly table: RowFile;
-  readonly bytes: number;
-  readonly rows: number;
+export interface SourceReport extends Omit<FileReport, "hidden" | "isKept" | "hiddenIds"> {
   /** How many are hidden, by reason. */
   readonly hidden: Readonly<Record<string, number>>;
-  readonly dangling: { readonly count: number; readonly examples: readonly string[] };
 }
 
 /** The JSON of the head. */
@@ -181,15 +184,8 @@ export interface DecodedHead extends Head {
   readonly sizeOf: SizeOf;
 }
 
-/**
- * Reads the JSON of a head, and checks all of it: what it says fits what a generation is.
- *
- * @param stored the head up to its end
- * @throws {BadFileError} saying what is wrong
- */
-export function decodeHead(stored: Buffer): DecodedHead {
-  const text = stored.subarray(PREFIX_BYTES);
-  if (crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
+/** The JSON of a head, as far as its form goes. */
+function parseHead(text: Buffer): Head {
   let head: unknown;
   try {
     head = JSON.parse(text.toString());
@@ -203,20 +199,33 @@ export function decodeHead(stored: Buffer): DecodedHead {
   if (!Array.isArray(sources) || !sources.every(isSourceReport)) throw bad("sources are no reports");
   if (ROW_FILES.some((name, at) => sources[at]?.table !== name)) throw bad("sources are no reports");
   checkValues(values);
-  const arrays = head.arrays.map(readPlaced);
-  const bodyBytes = checkPlaces(arrays);
-  const byPath = new Map(arrays.map((array) => [array.path, array]));
-  for (const path of LAYOUT.keys()) {
-    if (!byPath.has(path) && !Object.hasOwn(values, path)) throw bad(`${path} is missing`);
-  }
-  const lengthOf = (path: string): number => {
-    const { bytes, type } = byPath.get(path)!;
-    return bytes / ARRAY_TYPES[type].itemBytes;
+  return {
+    ...(createdAt === undefined ? {} : { createdAt }),
+    sources,
+    values,
+    arrays: head.arrays.map(readPlaced),
   };
-  const wrong = misfit({ values: new Map(Object.entries(values)) }, lengthOf);
+}
+
+/**
+ * Reads the JSON of a head, and checks all of it: what it says fits what a generation is.
+ *
+ * @param stored the head up to its end
+ * @throws {BadFileError} saying what is wrong
+ */
+export function decodeHead(stored: Buffer): DecodedHead {
+  const text = stored.subarray(PREFIX_BYTES);
+  if (crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
+  const head = parseHead(text);
+  const bodyBytes = checkPlaces(head.arrays);
+  const sizes = new Map<string, number>();
+  for (const [path, value] of Object.entries(head.values)) sizes.set(path, Number(value));
+  for (const { path, type, bytes } of head.arrays) sizes.set(path, bytes / ARRAY_TYPES[type].itemBytes);
+  for (const path of LAYOUT.keys()) if (!sizes.has(path)) throw bad(`${path} is missing`);
+  const sizeOf: SizeOf = (path) => sizes.get(path)!;
+  const wrong = misfit(sizeOf);
   if (wrong !== undefined) throw bad(`${wrong} has a wrong length`);
-  const sizeOf: SizeOf = (path) => Number(Object.hasOwn(values, path) ? values[path] : lengthOf(path));
   const impossible = misfitNumber(sizeOf);
   if (impossible !== undefined) throw bad(`${impossible} fits nothing else`);
-  return { ...(createdAt === undefined ? {} : { createdAt }), sources, values, arrays, bodyBytes, sizeOf };
+  return { ...head, bodyBytes, sizeOf };
 }

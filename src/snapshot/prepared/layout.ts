@@ -7,7 +7,6 @@
 
 import type { SearchIndex } from "../../search/search.ts";
 import type { Store } from "../../store/generation.ts";
-import type { Parts } from "./arrays.ts";
 
 /** Version of the format, as the file tells it. */
 export const PREPARED_VERSION = 2;
@@ -64,8 +63,8 @@ const CONTENTS: LayoutOf<PreparedContents> = {
     contents: "string",
     users: TABLE,
     worlds: TABLE,
-    worldStats: BLOCK,
     instances: TABLE,
+    worldStats: BLOCK,
     popular: { all: "Uint32Array", week: "Uint32Array", month: "Uint32Array" },
     worldsByOwner: LISTS,
     instancesByWorld: LISTS,
@@ -152,11 +151,79 @@ const LENGTHS: readonly Length[] = [
   ["index.worlds.nameOrder.rows", 1, "store.worlds.rows", 0],
 ];
 
-/** The array, if there is one, whose length does not fit what else is there. @param lengthOf items of the array at a path */
-export function misfit(
-  { values }: Pick<Parts, "values">,
-  lengthOf: (path: string) => number,
-): string | undefined {
-  const countOf = (path: string): number => Number(values.get(path) ?? lengthOf(path));
-  return LENGTHS.find(([array, times, of, more]) => lengthOf(array) !== times * countOf(of) + more)?.[0];
+/** The number at a path, or how many items the array there has. */
+export type SizeOf = (path: string) => number;
+
+/** The array, if there is one, whose length does not fit the rest. */
+export function misfit(sizeOf: SizeOf): string | undefined {
+  return LENGTHS.find(([array, times, of, more]) => sizeOf(array) !== times * sizeOf(of) + more)?.[0];
+}
+
+/** An array that can be stored. */
+export type StoredArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+/** The kinds of arrays that can be stored: the size of an item in bytes, and how one of so many items is made over memory. */
+export const ARRAY_TYPES = {
+  Buffer: { itemBytes: 1, over: (memory: SharedArrayBuffer, items: number) => Buffer.from(memory, 0, items) },
+  Uint16Array: {
+    itemBytes: 2,
+    over: (memory: SharedArrayBuffer, items: number) => new Uint16Array(memory, 0, items),
+  },
+  Uint32Array: {
+    itemBytes: 4,
+    over: (memory: SharedArrayBuffer, items: number) => new Uint32Array(memory, 0, items),
+  },
+  Float64Array: {
+    itemBytes: 8,
+    over: (memory: SharedArrayBuffer, items: number) => new Float64Array(memory, 0, items),
+  },
+} as const;
+
+/** Name of a kind of arrays. */
+export type ArrayType = keyof typeof ARRAY_TYPES;
+
+/** Whether it names a kind of arrays. */
+export function isArrayType(type: unknown): type is ArrayType {
+  return typeof type === "string" && Object.hasOwn(ARRAY_TYPES, type);
+}
+
+/** A whole in parts, by path (`store.users.starts`). */
+interface Parts {
+  readonly values: ReadonlyMap<string, number | string>;
+  readonly arrays: ReadonlyMap<string, StoredArray>;
+}
+
+type Branch = { [name: string]: unknown };
+
+/** Takes contents apart, in the order of the layout. */
+export function takeApart(contents: PreparedContents): Parts {
+  const values = new Map<string, number | string>();
+  const arrays = new Map<string, StoredArray>();
+  for (const [path, type] of LAYOUT) {
+    const part = path.split(".").reduce((whole: unknown, name) => (whole as Branch)[name], contents);
+    if (isArrayType(type)) arrays.set(path, part as StoredArray);
+    else values.set(path, part as number | string);
+  }
+  return { values, arrays };
+}
+
+/** Puts together what was taken apart. Paths must be known to be good. */
+export function putTogether({ values, arrays }: Parts): PreparedContents {
+  const whole: Branch = {};
+  for (const [path, part] of [...values, ...arrays]) {
+    const names = path.split(".");
+    const last = names.pop()!;
+    let branch = whole;
+    for (const name of names) {
+      branch[name] ??= {};
+      branch = branch[name] as Branch;
+    }
+    branch[last] = part;
+  }
+  return whole as unknown as PreparedContents;
+}
+
+/** The bytes of an array. */
+export function bytesOf({ buffer, byteOffset, byteLength }: StoredArray): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }

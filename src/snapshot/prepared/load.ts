@@ -6,59 +6,26 @@ import type { SearchIndex } from "../../search/search.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
+import {
+  type Finish,
+  isSystemError,
+  type KeptPrepared,
+  type LoadOptions,
+  type Refused,
+  unreadable,
+} from "../loaded.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
 import type { Problems } from "../problems.ts";
 import { BadFileError } from "../read.ts";
-import type { Dangling, Hidden } from "../stage.ts";
-import type { SourceReport } from "./head.ts";
 import { PREPARED_VERSION } from "./layout.ts";
 import { type ReadPrepared, readPrepared } from "./read.ts";
 
-/** How to load; see `LoadOptions`. */
-export interface LoadPreparedOptions {
-  readonly maxBytes?: number;
-  readonly onProgress?: (share: number) => void;
-  readonly keepHiddenIds?: boolean;
-  readonly signal?: AbortSignal;
-}
-
-/** What was in a file of rows from which a snapshot was prepared. */
-interface Report extends Omit<SourceReport, "hidden" | "dangling"> {
-  readonly hidden: Hidden;
-  readonly dangling: Dangling;
-  readonly hiddenIds: Uint32Array | undefined;
-}
-
-/** What is known of a prepared file that was read. */
-export interface KnownPrepared {
-  readonly bytes: number;
-  /** Hex SHA-256 of the file, where a manifest asked for it. */
-  readonly sha256: string | undefined;
-  /** The generation's name and contents as the file tells them. */
-  readonly store: Pick<Store, "id" | "contents">;
-  readonly createdAt: string | undefined;
-  readonly prepared: { readonly version: number; readonly sections: ReadonlyMap<string, number> };
-  readonly reports: readonly Report[];
-}
-
-/** A prepared file that was read before and did not change since, and the store that came of it. */
-export interface EarlierPrepared {
-  readonly known: KnownPrepared;
-  readonly store: Store;
-}
-
-/** All of a loaded snapshot but what the folder's files look like. */
-export interface LoadedPrepared {
-  readonly known: KnownPrepared;
+/** A prepared file that was read, and the store in it. */
+interface Known {
+  readonly known: KeptPrepared;
   readonly store: Store;
   /** Absent where the file was not read again. */
   readonly index?: SearchIndex;
-  readonly prepared: KnownPrepared["prepared"];
-  readonly createdAt: string | undefined;
-  readonly reports: readonly (Report & { readonly isKept: boolean })[];
-  readonly bytes: number;
-  readonly readMs: number;
-  readonly packMs: number;
 }
 
 /** The manifest names the generation, as that of rows does. */
@@ -84,9 +51,10 @@ function sectionsOf({ head }: ReadPrepared): Map<string, number> {
 /** Reads a file and says what is in it. */
 async function readKnown(
   handle: FileHandle,
+  fingerprint: string,
   hash: boolean,
-  options: LoadPreparedOptions,
-): Promise<EarlierPrepared & { readonly index: SearchIndex }> {
+  options: LoadOptions,
+): Promise<Known> {
   const { size } = await handle.stat();
   let seen = 0;
   const read = await readPrepared(handle, {
@@ -99,66 +67,61 @@ async function readKnown(
     },
   });
   const { head, contents, bytes, sha256 } = read;
-  const { store, index } = contents;
-  const reports = head.sources.map(({ hidden, dangling, ...source }) => ({
+  const { store, index, hiddenWorlds } = contents;
+  const reports = head.sources.map(({ hidden, ...source }) => ({
     ...source,
     hidden: new Map(Object.entries(hidden)),
-    dangling: { count: dangling.count, examples: [...dangling.examples] },
-    hiddenIds: options.keepHiddenIds && source.table === "worlds.ndjson" ? contents.hiddenWorlds : undefined,
+    isKept: false,
+    hiddenIds: options.keepHiddenIds && source.table === "worlds.ndjson" ? hiddenWorlds : undefined,
   }));
-  const { id, contents: hashOfContents } = store;
   const known = {
-    bytes,
-    sha256,
-    store: { id, contents: hashOfContents },
+    ...{ fingerprint, bytes, sha256, reports },
+    store: { id: store.id, contents: store.contents },
     createdAt: head.createdAt,
     prepared: { version: PREPARED_VERSION, sections: sectionsOf(read) },
-    reports,
   };
   return { known, store, index };
 }
 
 /**
- * Loads a prepared file.
+ * Loads a prepared file, which is not read again where it is the one that is served.
  *
- * @param earlier the same file, which is not read again
- * @returns undefined when it cannot be used; why is in `problems`
- * @throws any error of the file system, and what the signal aborts with
+ * @returns undefined when it cannot be used; why is in `problems`. Or why the file system did not let it
+ * @throws what the signal aborts with
  */
 export async function loadPrepared(
   handle: FileHandle,
+  fingerprint: string,
   manifest: Manifest | undefined,
   problems: Problems,
-  options: LoadPreparedOptions,
-  earlier?: EarlierPrepared,
-): Promise<LoadedPrepared | undefined> {
+  options: LoadOptions,
+): Promise<Finish | Refused | undefined> {
   const began = performance.now();
+  const { store: served, kept } = options.before ?? {};
+  const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
   try {
     // A manifest wants a hash, which may not be known yet.
-    const isKept = earlier !== undefined && (manifest === undefined || earlier.known.sha256 !== undefined);
-    const read: EarlierPrepared & { readonly index?: SearchIndex } = isKept
-      ? earlier
-      : await readKnown(handle, manifest !== undefined, options);
-    const { known } = read;
+    const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
+    const { known, store, index }: Known = isKept
+      ? { known: earlier, store: served! }
+      : await readKnown(handle, fingerprint, manifest !== undefined, options);
     const { bytes, sha256 } = known;
-    if (manifest !== undefined) {
-      const before = problems.count;
+    if (manifest !== undefined)
       compareWithManifest(manifest, new Map([[PREPARED, { bytes, sha256: sha256! }]]), problems);
-      if (problems.count > before) return undefined;
-    }
-    const store = { ...read.store, ...known.store };
-    return {
-      known,
-      store: manifest === undefined ? store : rename(store, manifest),
-      ...(read.index ? { index: read.index } : {}),
+    const ownStore = { ...store, ...known.store };
+    return () => ({
+      store: manifest === undefined ? ownStore : rename(ownStore, manifest),
+      ...(index ? { index } : {}),
       prepared: known.prepared,
       createdAt: manifest?.createdAt ?? known.createdAt,
       reports: known.reports.map((report) => ({ ...report, isKept })),
+      kept: { files: [], prepared: known },
       bytes,
       readMs: performance.now() - began,
       packMs: 0,
-    };
+    });
   } catch (error) {
+    if (isSystemError(error)) return unreadable(PREPARED, error);
     if (!(error instanceof BadFileError)) throw error;
     problems.file(PREPARED, error.message);
     return undefined;

@@ -6,9 +6,8 @@ import { crc32 } from "node:zlib";
 import { platformStatsOf } from "../../store/encode.ts";
 import { isGenerationName } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
-import { ARRAY_TYPES, bytesOf, putTogether, type StoredArray } from "./arrays.ts";
 import { aligned, type DecodedHead, decodeHead, decodePrefix, isSamePlace, PREFIX_BYTES } from "./head.ts";
-import type { PreparedContents } from "./layout.ts";
+import { ARRAY_TYPES, type PreparedContents, putTogether, type StoredArray } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 import { misfitRows } from "./packed-rows.ts";
 import { createItemsChecks } from "./structure.ts";
@@ -39,8 +38,6 @@ export interface ReadPrepared {
 interface Target {
   readonly bytes: Uint8Array;
   readonly array: number;
-  /** Whether it is what fills the array up. */
-  readonly isFill: boolean;
 }
 
 /** Fills memory from a place in a file on. */
@@ -74,21 +71,19 @@ function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
       arrays.set(path, arrays.get(same.path)!);
       continue;
     }
-    const made = ARRAY_TYPES[type].over(new SharedArrayBuffer(bytes));
-    arrays.set(path, made);
-    const stored = bytesOf(made);
-    for (const memory of [stored, new Uint8Array(aligned(bytes) - bytes)]) {
-      const isFill = memory !== stored;
-      for (let from = 0; from < memory.length; ) {
-        const part = memory.subarray(from, from + room);
-        piece.push({ bytes: part, array, isFill });
-        from += part.length;
-        room -= part.length;
-        if (room > 0) continue;
-        yield piece;
-        piece = [];
-        room = PIECE_BYTES;
-      }
+    // With the zeros that fill it up, which are read and checked as well.
+    const memory = new Uint8Array(new SharedArrayBuffer(aligned(bytes)));
+    const { itemBytes, over } = ARRAY_TYPES[type];
+    arrays.set(path, over(memory.buffer, bytes / itemBytes));
+    for (let from = 0; from < memory.length; ) {
+      const part = memory.subarray(from, from + room);
+      piece.push({ bytes: part, array });
+      from += part.length;
+      room -= part.length;
+      if (room > 0) continue;
+      yield piece;
+      piece = [];
+      room = PIECE_BYTES;
     }
   }
   if (piece.length > 0) yield piece;
@@ -148,15 +143,16 @@ function createChecker(head: DecodedHead): { check: (target: Target) => void; en
     }
   };
   return {
-    check({ bytes, array, isFill }) {
+    check({ bytes, array }) {
       if (array !== at) {
         end();
         at = array;
         checksum = 0;
       }
       checksum = crc32(bytes, checksum);
-      if (isFill || checksOf[array]!.length === 0) return;
-      const items = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+      if (checksOf[array]!.length === 0) return;
+      const left = Math.min(bytes.length, Math.max(0, arrays[array]!.bytes - bytes.byteOffset));
+      const items = new Uint32Array(bytes.buffer, bytes.byteOffset, left / 4);
       for (const one of checksOf[array]!) one.take(items);
     },
     end() {
@@ -222,7 +218,7 @@ export async function readPrepared(handle: FileHandle, options: ReadOptions): Pr
   });
   end();
   const values = new Map(Object.entries(head.values));
-  const contents = putTogether({ values, arrays }) as PreparedContents;
+  const contents = putTogether({ values, arrays });
   await checkContents(contents, options);
   return { head, contents, bytes, sha256: hash?.digest("hex") };
 }

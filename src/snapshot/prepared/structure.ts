@@ -10,6 +10,7 @@
 
 import { BIGRAM, GRAM, NUMBER_SHIFT } from "../../search/trigrams.ts";
 import { FOUND_WORLD_CUT } from "../../store/encode.ts";
+import type { SizeOf } from "./layout.ts";
 
 /** Looks at all items of an array, in pieces, in order. */
 export interface ItemsCheck {
@@ -17,9 +18,6 @@ export interface ItemsCheck {
   /** Whether all of it was as it must be; to be asked at the end. */
   isGood(): boolean;
 }
-
-/** The number at a path, or how many items the array there has. */
-export type SizeOf = (path: string) => number;
 
 type Rule = readonly [path: string, make: (sizeOf: SizeOf) => ItemsCheck];
 

@@ -10,9 +10,15 @@ import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
 import { hashFile } from "../read.ts";
-import { bytesOf, type StoredArray, takeApart, typeOf } from "./arrays.ts";
 import { aligned, encodeHead, type Head, type PlacedArray } from "./head.ts";
-import type { PreparedContents } from "./layout.ts";
+import {
+  type ArrayType,
+  bytesOf,
+  LAYOUT,
+  type PreparedContents,
+  type StoredArray,
+  takeApart,
+} from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
 /** What is written at once, while its checksum is taken. */
@@ -54,7 +60,7 @@ function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placin
   let offset = 0;
   for (const [path, array] of arrays) {
     const { buffer, byteOffset, byteLength: bytes } = array;
-    const type = typeOf(array);
+    const type = LAYOUT.get(path) as ArrayType;
     const same = placed.find(
       ({ array: other, ...place }) =>
         bytes > 0 &&

@@ -7,7 +7,7 @@ import { publishVersion } from "../../files/publish.ts";
 import type { TableName } from "../../model/schema.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
-import type { Before } from "../../snapshot/kept.ts";
+import type { Before } from "../../snapshot/load.ts";
 import { refuseShrunk, type VisibleRows } from "../../snapshot/refusals.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import {
