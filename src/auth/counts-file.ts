@@ -18,7 +18,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { ForeignFileError, isForeign } from "../files/foreign.ts";
-import { isObject } from "../util/json.ts";
+import { isCount, isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 import { type Counters, usageOf } from "./limit.ts";
 
@@ -68,8 +68,6 @@ const MAX_LINE_BYTES = 65_536;
 function headLine(head: CountsHead): string {
   return `${JSON.stringify({ format: FORMAT, ...head })}\n`;
 }
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function parsed(line: string): unknown {
   try {

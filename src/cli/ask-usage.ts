@@ -1,7 +1,7 @@
 /** Asking an admin listener what became of the requests of keys (`GET /keys`). */
 
 import { readToken } from "../files/token-file.ts";
-import { isObject } from "../util/json.ts";
+import { isCount, isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
@@ -98,8 +98,6 @@ async function askPage({ url, token }: Asked, query: string): Promise<Record<str
     return fail("it is no admin listener: the reply is no list of keys");
   return page;
 }
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** The usage in a page's entry, as far as it is one. */
 function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefined {

@@ -5,7 +5,7 @@ import { type FileHandle, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
-import { isObject, notJson } from "../util/json.ts";
+import { isCount, isObject, notJson } from "../util/json.ts";
 import { MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
@@ -32,11 +32,6 @@ export interface Manifest {
 /** Whether it can be the name of a generation. */
 export function isGenerationName(value: unknown): value is string {
   return typeof value === "string" && GENERATION.test(value);
-}
-
-/** Whether it is a whole number from 0. */
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function parseListed(name: string, value: unknown, problems: Problems): Listed | undefined {

@@ -1,9 +1,9 @@
 /** Why a snapshot that loads well does not take the place of the one that is served or published. */
 
 import type { Store } from "../store/generation.ts";
-import { isObject } from "../util/json.ts";
+import { isCount, isObject } from "../util/json.ts";
 import { loadSnapshot } from "./load.ts";
-import { isCount, readManifestOf } from "./manifest.ts";
+import { readManifestOf } from "./manifest.ts";
 
 /** The first load failed. */
 export class SnapshotError extends Error {

@@ -3,7 +3,7 @@
 import type { FieldType, NamedField } from "../model/schema.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { parseUuid } from "../model/uuid.ts";
-import { notJson } from "../util/json.ts";
+import { isCount, notJson } from "../util/json.ts";
 import { type Problems, showValue } from "./problems.ts";
 
 /** A parsed line. */
@@ -79,32 +79,36 @@ export class RowChecker {
     this.#problems.field(this.file, this.line, field, what);
   }
 
-  /**
-   * Reads the field of number `at` into a row.
-   *
-   * @returns its value as it is served; undefined when it is wrong, which is reported. A lone surrogate in a text becomes
-   *   U+FFFD
-   */
-  read(field: NamedField, given: unknown, { ids, numbers, shown }: Arriving, at: number): unknown {
-    const { type, absent, shows } = field;
-    const value = absent !== undefined && (given === undefined || given === null) ? absent : given;
-    if (shows !== undefined) shown[at] = value === shows.only ? 1 : 0;
-    if (type === "text" && typeof value === "string") return value.toWellFormed();
-    if (type === "boolean" && typeof value === "boolean") return value;
-    if (type === "id" && typeof value === "string" && parseUuid(value, ids[at]!, 0))
-      return value.toLowerCase();
-    if (type === "count" && Number.isSafeInteger(value) && (value as number) >= 0) {
-      numbers[at] = value as number;
+  /** Reads the field of number `at` into a row. @returns as {@link readValue}; what is wrong is reported */
+  read(field: NamedField, given: unknown, row: Arriving, at: number): unknown {
+    const { name, type, absent, shows } = field;
+    const value = absent === undefined ? given : (given ?? absent);
+    if (shows !== undefined) row.shown[at] = value === shows.only ? 1 : 0;
+    const served = readValue(type, value, row, at);
+    if (served === undefined)
+      this.report(
+        name,
+        value === undefined ? "is missing" : `must be ${WANTED[type]}, is ${showValue(value)}`,
+      );
+    return served;
+  }
+}
+
+/** A value as it is served, a lone surrogate in a text being U+FFFD; undefined where it is of another type. */
+function readValue(type: FieldType, value: unknown, { ids, numbers }: Arriving, at: number): unknown {
+  switch (type) {
+    case "text":
+      return typeof value === "string" ? value.toWellFormed() : undefined;
+    case "boolean":
+      return typeof value === "boolean" ? value : undefined;
+    case "id":
+      return typeof value === "string" && parseUuid(value, ids[at]!, 0) ? value.toLowerCase() : undefined;
+    case "count":
+      if (!isCount(value)) return undefined;
+      numbers[at] = value;
       return value;
-    }
-    if (type === "time" && typeof value === "string") {
-      numbers[at] = parseTime(value);
-      if (!Number.isNaN(numbers[at]!)) return formatTime(numbers[at]!);
-    }
-    this.report(
-      field.name,
-      value === undefined ? "is missing" : `must be ${WANTED[type]}, is ${showValue(value)}`,
-    );
-    return undefined;
+    case "time":
+      numbers[at] = typeof value === "string" ? parseTime(value) : Number.NaN;
+      return Number.isNaN(numbers[at]) ? undefined : formatTime(numbers[at]!);
   }
 }

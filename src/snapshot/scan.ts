@@ -31,6 +31,10 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
+const OBJECT_BEGIN = 0x7b;
+const OBJECT_END = 0x7d;
+const ARRAY_BEGIN = 0x5b;
+const ARRAY_END = 0x5d;
 
 /** Bytes at which a run of plain characters ends: control characters, quote and backslash. */
 const STOPS = new Uint8Array(256);
@@ -83,8 +87,10 @@ export class RowScanner {
   readonly #lengths: Uint8Array;
   /** By field, and before the first one: the field that stood after it the last time, since most rows have one order. */
   readonly #after: Uint8Array;
+  /** Of the value, or the name, that was passed last. */
   #kind = ABSENT;
   #count = 0;
+  #field = -1;
   /** The bytes that are scanned. */
   #view: DataView = new DataView(new ArrayBuffer(0));
 
@@ -111,58 +117,70 @@ export class RowScanner {
    */
   scan(bytes: Uint8Array, from: number): number {
     this.kinds.fill(ABSENT);
-    const view = this.#view;
-    if (
-      view.buffer !== bytes.buffer ||
-      view.byteOffset !== bytes.byteOffset ||
-      view.byteLength !== bytes.length
-    )
-      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    if (bytes[from] !== 0x7b) return -1;
-    let at = from + 1;
-    const after = this.#after;
+    this.#lookAt(bytes);
+    if (bytes[from] !== OBJECT_BEGIN) return -1;
     let last = this.#names.length;
-    for (;;) {
-      if (bytes[at] !== QUOTE) return -1;
-      const name = at + 1;
-      let field = after[last]!;
-      if (this.#isNameAt(bytes, name, field)) at = name + this.#names[field]!.length + 1;
-      else {
-        at = this.#string(bytes, name);
-        if (at < 0 || this.#kind !== PLAIN) return -1;
-        field = this.#fieldAt(bytes, name, at - 1, field);
-        if (field >= 0) after[last] = field;
-      }
-      if (bytes[at] !== COLON) return -1;
-      at++;
-      if (bytes[at] === SPACE) at++;
-      const value = bytes[at] === QUOTE ? at + 1 : at;
-      const length = field < 0 ? 0 : this.#lengths[field]!;
-      if (length > 0 && bytes[at] === QUOTE && bytes[value + length] === QUOTE) {
-        this.#kind = PLAIN;
-        at = value + length + 1;
-      } else at = this.#value(bytes, at);
+    for (let at = from + 1; ; ) {
+      at = this.#name(bytes, at, last);
       if (at < 0) return -1;
-      if (field >= 0) {
-        // If a name stands twice, the last one counts; that is left to the parser.
-        if (this.kinds[field] !== ABSENT) return -1;
-        this.kinds[field] = this.#kind;
-        this.counts[field] = this.#count;
-        this.starts[field] = value;
-        this.ends[field] = this.#kind === PLAIN || this.#kind === ESCAPED ? at - 1 : at;
-        last = field;
-      }
+      const field = this.#field;
+      at = field < 0 ? this.#value(bytes, at) : this.#fieldValue(bytes, at, field);
+      if (at < 0) return -1;
+      if (field >= 0) last = field;
       const next = bytes[at++];
-      if (next === COMMA) {
-        if (bytes[at] === SPACE) at++;
-      } else if (next === 0x7d) {
-        break;
-      } else {
-        return -1;
-      }
+      if (next === OBJECT_END) return this.#lineEnd(bytes, from, at);
+      if (next !== COMMA) return -1;
+      if (bytes[at] === SPACE) at++;
     }
-    if (at - from > MAX_LINE_BYTES) return -1;
-    if (bytes[at] === CR) at++;
+  }
+
+  #lookAt({ buffer, byteOffset, length }: Uint8Array): void {
+    const view = this.#view;
+    if (view.buffer !== buffer || view.byteOffset !== byteOffset || view.byteLength !== length)
+      this.#view = new DataView(buffer, byteOffset, length);
+  }
+
+  /** Passes over a name, its colon, and a space; notes its field. @param last the field before it */
+  #name(bytes: Uint8Array, at: number, last: number): number {
+    if (bytes[at] !== QUOTE) return -1;
+    const from = at + 1;
+    const likely = this.#after[last]!;
+    let end: number;
+    if (this.#isNameAt(bytes, from, likely)) {
+      end = from + this.#names[likely]!.length + 1;
+      this.#field = likely;
+    } else {
+      end = this.#string(bytes, from);
+      if (end < 0 || this.#kind !== PLAIN) return -1;
+      this.#field = this.#fieldAt(bytes, from, end - 1, likely);
+      if (this.#field >= 0) this.#after[last] = this.#field;
+    }
+    if (bytes[end] !== COLON) return -1;
+    return bytes[end + 1] === SPACE ? end + 2 : end + 1;
+  }
+
+  /** Passes over the value of a field, and notes it. */
+  #fieldValue(bytes: Uint8Array, at: number, field: number): number {
+    // If a name stands twice, the last one counts; that is left to the parser.
+    if (this.kinds[field] !== ABSENT) return -1;
+    const isString = bytes[at] === QUOTE;
+    const from = isString ? at + 1 : at;
+    const length = this.#lengths[field]!;
+    let end: number;
+    if (length > 0 && isString && bytes[from + length] === QUOTE) {
+      this.#kind = PLAIN;
+      end = from + length + 1;
+    } else end = this.#value(bytes, at);
+    this.kinds[field] = this.#kind;
+    this.counts[field] = this.#count;
+    this.starts[field] = from;
+    this.ends[field] = isString ? end - 1 : end;
+    return end;
+  }
+
+  #lineEnd(bytes: Uint8Array, from: number, to: number): number {
+    if (to - from > MAX_LINE_BYTES) return -1;
+    const at = bytes[to] === CR ? to + 1 : to;
     return bytes[at] === LF ? at + 1 : -1;
   }
 
@@ -206,7 +224,7 @@ export class RowScanner {
     if (byte === 0x74) return this.#word(bytes, at, TRUE_BYTES, TRUE);
     if (byte === 0x66) return this.#word(bytes, at, FALSE_BYTES, FALSE);
     if (byte === 0x6e) return this.#word(bytes, at, NULL_BYTES, NULL);
-    return byte === 0x5b ? this.#array(bytes, at + 1) : -1;
+    return byte === ARRAY_BEGIN ? this.#array(bytes, at + 1) : -1;
   }
 
   #word(bytes: Uint8Array, at: number, word: Uint8Array, kind: number): number {
@@ -227,19 +245,15 @@ export class RowScanner {
   /** An array of values that are no arrays; none of our fields is one. */
   #array(bytes: Uint8Array, from: number): number {
     let at = from;
-    if (bytes[at] === 0x5d) at++;
-    else {
-      for (;;) {
-        if (bytes[at] === 0x5b) return -1;
+    if (bytes[at] === ARRAY_END) at++;
+    else
+      do {
+        if (bytes[at] === SPACE) at++;
+        if (bytes[at] === ARRAY_BEGIN) return -1;
         at = this.#value(bytes, at);
         if (at < 0) return -1;
-        const next = bytes[at++];
-        if (next === 0x5d) break;
-        if (next !== COMMA) return -1;
-        if (bytes[at] === SPACE) at++;
-      }
-    }
+      } while (bytes[at++] === COMMA);
     this.#kind = OTHER;
-    return at;
+    return bytes[at - 1] === ARRAY_END ? at : -1;
   }
 }

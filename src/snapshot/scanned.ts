@@ -6,6 +6,7 @@
 
 import {
   FIELDS,
+  type FieldType,
   isString,
   type NamedField,
   servedLayout,
@@ -17,7 +18,7 @@ import { parseServedUuid } from "../model/uuid.ts";
 import type { TextColumn } from "../store/bytes.ts";
 import { type Arriving, createArriving, type RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
-import { createStageRow, type Stage } from "./stage.ts";
+import { createStageRow, type Stage, type StageRow } from "./stage.ts";
 
 /**
  * Stages the line that begins at `from`, if it can.
@@ -61,39 +62,6 @@ function layoutOf(fields: readonly NamedField[]): Layout {
 /** No place in a source. */
 const NOWHERE = -0x4000_0000;
 
-/**
- * Puts the served row together from its source. Where both say the same the
- * bytes are taken in one run, which is most of a row in an export of our order.
- */
-function appendRow(
-  texts: TextColumn,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  scan: RowScanner,
-  layout: Layout,
-): void {
-  const { kinds, starts, ends } = scan;
-  texts.beginText(to - from + layout.bytes);
-  let runFrom = from;
-  let runTo = from;
-  for (const { before, field, isName, absent } of layout.parts) {
-    const isThere = !isAbsent(kinds[field]!);
-    if (isThere && isName && starts[field]! - runTo === before.length) {
-      runTo = ends[field]!;
-      continue;
-    }
-    texts.append(bytes, runFrom, runTo);
-    texts.append(before, 0, before.length);
-    if (!isThere) texts.append(absent, 0, absent.length);
-    runFrom = isThere ? starts[field]! : NOWHERE;
-    runTo = isThere ? ends[field]! : NOWHERE;
-  }
-  texts.append(bytes, runFrom, runTo);
-  texts.append(layout.end, 0, layout.end.length);
-  texts.endText();
-}
-
 function isAbsent(kind: number): boolean {
   return kind === NULL || kind === ABSENT;
 }
@@ -102,55 +70,104 @@ function standsThere(bytes: Uint8Array, from: number, to: number, wanted: Uint8A
   return to - from === wanted.length && wanted.every((byte, at) => bytes[from + at] === byte);
 }
 
-/** Makes what reads the field of number `at` of a scanned row into another, and says whether a scan is enough for it. */
-function createRead(
-  { kinds, starts, ends, counts }: RowScanner,
-  fields: readonly NamedField[],
-  { ids, numbers, shown }: Arriving,
-): (bytes: Uint8Array, at: number) => boolean {
-  const only = fields.map(({ shows }) => Buffer.from(String(shows?.only ?? "")));
-  return (bytes, at) => {
-    const { type, absent, shows } = fields[at]!;
-    const kind = kinds[at]!;
-    const from = starts[at]!;
-    const to = ends[at]!;
-    if (isAbsent(kind)) {
+/** Stages the rows of a table from their bytes. One object serves all rows of a file. */
+class RowStager {
+  readonly #fields: readonly NamedField[];
+  readonly #layout: Layout;
+  readonly #scan: RowScanner;
+  readonly #row: Arriving;
+  /** By field: the bytes of the value with which a row is visible. */
+  readonly #only: readonly Uint8Array[];
+  readonly #texts: TextColumn;
+  readonly #check: RowChecker;
+  readonly #stageRow: StageRow;
+
+  constructor(stage: Stage, table: TableName, check: RowChecker) {
+    const fields = FIELDS[table];
+    this.#fields = fields;
+    this.#layout = layoutOf(fields);
+    // Ids and times are taken in the served form alone, and each of their bytes is looked at when they are read.
+    const lengths = Object.fromEntries(fields.map(({ name, type }) => [name, VALUE_BYTES[type] ?? 0]));
+    this.#scan = new RowScanner(
+      fields.map(({ name }) => name),
+      lengths,
+    );
+    this.#row = createArriving(fields);
+    this.#only = fields.map(({ shows }) => Buffer.from(String(shows?.only ?? "")));
+    this.#texts = stage[table].texts;
+    this.#check = check;
+    this.#stageRow = createStageRow(stage, table, check);
+  }
+
+  /** See {@link StageScanned}. */
+  stage(bytes: Uint8Array, from: number, line: number): number {
+    const to = this.#scan.scan(bytes, from);
+    if (to < 0) return -1;
+    for (let at = 0; at < this.#fields.length; at++) if (!this.#read(bytes, at)) return -1;
+    this.#check.begin(line);
+    if (this.#stageRow(this.#row)) this.#append(bytes, from, to);
+    return to;
+  }
+
+  /** Reads the field of number `at`; says whether a scan is enough for it. */
+  #read(bytes: Uint8Array, at: number): boolean {
+    const { type, absent, shows } = this.#fields[at]!;
+    const { kinds, starts, ends } = this.#scan;
+    const { shown, numbers } = this.#row;
+    if (isAbsent(kinds[at]!)) {
       if (type === "count") numbers[at] = Number(absent);
       return absent !== undefined && shows === undefined;
     }
-    if (shows !== undefined) shown[at] = standsThere(bytes, from, to, only[at]!) ? 1 : 0;
-    if (type === "id") return kind === PLAIN && parseServedUuid(bytes, from, to, ids[at]!);
+    if (shows !== undefined) shown[at] = standsThere(bytes, starts[at]!, ends[at]!, this.#only[at]!) ? 1 : 0;
+    return this.#readValue(bytes, at, type);
+  }
+
+  #readValue(bytes: Uint8Array, at: number, type: FieldType): boolean {
+    const { kinds, starts, ends, counts } = this.#scan;
+    const { ids, numbers } = this.#row;
+    const kind = kinds[at]!;
+    if (type === "id") return kind === PLAIN && parseServedUuid(bytes, starts[at]!, ends[at]!, ids[at]!);
     if (type === "text") return kind === PLAIN || kind === ESCAPED;
     if (type === "boolean") return kind === TRUE || kind === FALSE;
     if (type === "count") {
       numbers[at] = counts[at]!;
       return kind === COUNT;
     }
-    numbers[at] = kind === PLAIN ? parseServedTime(bytes, from, to) : Number.NaN;
+    numbers[at] = kind === PLAIN ? parseServedTime(bytes, starts[at]!, ends[at]!) : Number.NaN;
     return !Number.isNaN(numbers[at]);
-  };
+  }
+
+  /**
+   * Puts the served row together from its source. Where both say the same the
+   * bytes are taken in one run, which is most of a row in an export of our order.
+   */
+  #append(bytes: Uint8Array, from: number, to: number): void {
+    const { kinds, starts, ends } = this.#scan;
+    const texts = this.#texts;
+    const { parts, end, bytes: more } = this.#layout;
+    texts.beginText(to - from + more);
+    let runFrom = from;
+    let runTo = from;
+    for (const { before, field, isName, absent } of parts) {
+      const isThere = !isAbsent(kinds[field]!);
+      if (isThere && isName && starts[field]! - runTo === before.length) {
+        runTo = ends[field]!;
+        continue;
+      }
+      texts.append(bytes, runFrom, runTo);
+      texts.append(before, 0, before.length);
+      if (!isThere) texts.append(absent, 0, absent.length);
+      runFrom = isThere ? starts[field]! : NOWHERE;
+      runTo = isThere ? ends[field]! : NOWHERE;
+    }
+    texts.append(bytes, runFrom, runTo);
+    texts.append(end, 0, end.length);
+    texts.endText();
+  }
 }
 
 /** Makes what stages the rows of a table from their bytes. */
 export function stageScanned(stage: Stage, table: TableName, check: RowChecker): StageScanned {
-  const fields = FIELDS[table];
-  const layout = layoutOf(fields);
-  // Ids and times are taken in the served form alone, and each of their bytes is looked at when they are read.
-  const lengths = Object.fromEntries(fields.map(({ name, type }) => [name, VALUE_BYTES[type] ?? 0]));
-  const scan = new RowScanner(
-    fields.map(({ name }) => name),
-    lengths,
-  );
-  const arriving = createArriving(fields);
-  const read = createRead(scan, fields, arriving);
-  const stageRow = createStageRow(stage, table, check);
-  const { texts } = stage[table];
-  return (bytes, from, line) => {
-    const to = scan.scan(bytes, from);
-    if (to < 0) return -1;
-    for (let at = 0; at < fields.length; at++) if (!read(bytes, at)) return -1;
-    check.begin(line);
-    if (stageRow(arriving)) appendRow(texts, bytes, from, to, scan, layout);
-    return to;
-  };
+  const stager = new RowStager(stage, table, check);
+  return (bytes, from, line) => stager.stage(bytes, from, line);
 }

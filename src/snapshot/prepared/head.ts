@@ -14,9 +14,8 @@
 
 import { crc32 } from "node:zlib";
 import { ROW_FILES } from "../../model/model.ts";
-import { isObject } from "../../util/json.ts";
+import { isCount, isObject } from "../../util/json.ts";
 import type { FileReport } from "../loaded.ts";
-import { isCount } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
 import {
   ARRAY_TYPES,
