@@ -8,7 +8,7 @@ import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/opti
 import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/descriptor.ts";
-import { nearest } from "./util/nearest.ts";
+import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
 

@@ -234,7 +234,6 @@ describe("imports", () => {
 /** Names that are exported with more than one meaning. This list only shrinks. */
 const AMBIGUOUS: readonly string[] = [
   "Connection",
-  "Earlier",
   "Figures",
   "Head",
   "History",

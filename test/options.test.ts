@@ -28,7 +28,7 @@ import {
   variableOf,
 } from "../src/settings/settings.ts";
 import type { Store } from "../src/store/generation.ts";
-import { nearest } from "../src/util/nearest.ts";
+import { nearest } from "../src/util/distance.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { DEFAULTS, optionsOf, optionsOf as read } from "./support/options.ts";
 import { until } from "./support/process.ts";

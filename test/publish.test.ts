@@ -21,8 +21,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { findEarlier, keepEarlier } from "../src/files/earlier.ts";
-import { currentVersion, OccupiedError, type PublishOptions, publishVersion } from "../src/files/publish.ts";
-import { versionsOf } from "../src/files/versions.ts";
+import {
+  currentVersion,
+  OccupiedError,
+  type PublishOptions,
+  publishVersion,
+  versionsOf,
+} from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 /** Publishes a version of one file. */

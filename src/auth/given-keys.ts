@@ -1,8 +1,8 @@
 /** Keys that are given to `openOrrery` in code, checked; and how its options are refused. */
 
 import { SCOPES } from "../model/model.ts";
+import { problemWithNames } from "../util/distance.ts";
 import { isObject } from "../util/json.ts";
-import { problemWithNames } from "../util/nearest.ts";
 import { hashToken, type KeyKind, type KeyRecord, RECORD_CHECKS } from "./keys.ts";
 
 /** A key given in code. */

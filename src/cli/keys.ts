@@ -4,7 +4,7 @@ import { type KeyRecord, KeysFileError } from "../auth/keys.ts";
 import { type AddedKey, addKey, changeRecord, changeRecords, rotateKey } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/distance.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";

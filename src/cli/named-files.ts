@@ -2,7 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isAddress } from "../files/address.ts";
+import { isAddress } from "../files/folders.ts";
 import { behindLinks } from "../files/foreign.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { nameOf, type Setting, settingsOf } from "../settings/settings.ts";

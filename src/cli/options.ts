@@ -16,7 +16,7 @@ import {
   type Values,
   variableOf,
 } from "../settings/settings.ts";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/distance.ts";
 
 /** The command was called wrongly: exit status 2. */
 export class UsageError extends Error {

@@ -13,7 +13,7 @@ import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { SettingError } from "../settings/setting-error.ts";
 import { readsVariable, type Setting, variableOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
-import { nearest } from "../util/nearest.ts";
+import { nearest } from "../util/distance.ts";
 import {
   IGNORED_SIGNALS,
   REOPEN_SIGNAL,

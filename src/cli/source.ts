@@ -1,6 +1,6 @@
 /** Snapshots by URL on the command line. */
 
-import { isAddress } from "../files/address.ts";
+import { isAddress } from "../files/folders.ts";
 import { findSource, type OpenSource } from "../server/load/source.ts";
 import type { Values } from "../settings/settings.ts";
 import { SourceError } from "../util/source-error.ts";

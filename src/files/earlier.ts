@@ -5,8 +5,16 @@ import { join, resolve } from "node:path";
 import { syncToDisk, temporaryOf } from "./atomic.ts";
 import { makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING } from "./ownership.ts";
-import { OccupiedError, readCurrent, switchLink } from "./publish.ts";
-import { isThere, listVersions, newName, prune, versionsOf } from "./versions.ts";
+import {
+  isThere,
+  listVersions,
+  newName,
+  OccupiedError,
+  prune,
+  readCurrent,
+  switchLink,
+  versionsOf,
+} from "./publish.ts";
 
 async function inodeOf(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
@@ -67,7 +75,7 @@ export async function keepEarlier(
 }
 
 /** A version that can be published again. */
-export interface Earlier {
+interface Earlier {
   /** Its folder, and that of what is published now. */
   readonly folder: string;
   readonly current: string;

@@ -1,8 +1,13 @@
-/** Making folders. */
+/** Folders: telling them from URLs, and making them. */
 
 import { access, constants, mkdir, rmdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
+
+/** Whether a text stands for a URL and not for a folder. */
+export function isAddress(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+}
 
 /**
  * Makes a folder and those above it that are missing. (`mkdir` with `recursive` never ends where nothing can be made

@@ -9,6 +9,6 @@ export const GENERATE_COMMANDS: CommandRows<"generate"> = [
     after: "build",
     usage: "--out DIR",
     summary: "Create a synthetic snapshot.",
-    run: async (options, world) => (await import("./command.ts")).generate(options, world),
+    run: async (options, world) => (await import("./generate.ts")).generate(options, world),
   },
 ];

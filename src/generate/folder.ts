@@ -7,13 +7,9 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { makeFolder } from "../files/folders.ts";
+import { OccupiedError } from "../files/publish.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { MANIFEST } from "../snapshot/files.ts";
-
-/** The folder holds files that must not be replaced; nothing was changed. */
-export class OccupiedError extends Error {
-  override name = "OccupiedError";
-}
 
 /** Folder inside the target where a snapshot is completed first: it is on the same file system wherever that is mounted. */
 const STAGING = ".orrery-generate";
@@ -39,7 +35,7 @@ async function readJson(path: string): Promise<unknown> {
     .catch(() => undefined);
 }
 
-/** Whether the folder's rows are those that its manifest's generation was derived from, which only we do like this. */
+/** Whether its manifest's generation was derived from the folder's rows, which only this command does like this. */
 async function isGenerated(folder: string, names: readonly string[]): Promise<boolean> {
   const manifest = (await readJson(join(folder, MANIFEST))) as { generation?: unknown } | null | undefined;
   const rows = ROW_FILES.flatMap((file) => names.filter((name) => name === file || name === `${file}.gz`));

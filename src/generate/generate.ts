@@ -1,15 +1,19 @@
-/** A synthetic snapshot: believable data of any size, the same for the same seed. */
+/** `orrery generate`, a synthetic snapshot: believable data of any size, the same for the same seed. */
 
 import { createHash } from "node:crypto";
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import type { CommandIo } from "../cli/command.ts";
+import { CommandError, type Options } from "../cli/options.ts";
+import { OccupiedError } from "../files/publish.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { FORMAT } from "../snapshot/manifest.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import { fillFolder, generationOf } from "./folder.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
@@ -107,4 +111,16 @@ export async function generateSnapshot(options: GenerateOptions): Promise<void> 
       createHash("sha256").update(text).digest("hex"),
     ];
   });
+}
+
+/** Runs the command. */
+export async function generate({ values }: Options<"generate">, io: CommandIo): Promise<void> {
+  try {
+    await generateSnapshot(values);
+  } catch (error) {
+    const why = error instanceof OccupiedError ? error.message : systemErrorText(error);
+    if (why === undefined) throw error;
+    throw new CommandError(`${values.out}: ${why}`);
+  }
+  io.complain(`orrery: wrote ${values.out}\n`);
 }

@@ -7,6 +7,7 @@ import type { RowFile } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
 import { createRandom, type Random } from "../util/random.ts";
+import { endWhere } from "../util/sorted.ts";
 import { drawDisplayName, drawWorldTexts } from "./text.ts";
 
 const DAY = 86_400_000;
@@ -170,13 +171,7 @@ function* statsRows(plan: Plan): Generator<string> {
 
 /** The first world whose sum of pulls is above the mark. */
 function findPulled(pull: Float64Array, mark: number): number {
-  let [low, high] = [0, pull.length - 1];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (pull[middle]! <= mark) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return endWhere(0, pull.length - 1, (world) => pull[world]! <= mark);
 }
 
 const REGIONS = ["jp", "us-west", "eu", "us-east", "kr"];

@@ -158,16 +158,22 @@ function join(parts: readonly string[], separator: string): string {
   );
 }
 
+/** Symbols that stand in some descriptions, and their chances. */
+const ADDITIONS = [
+  ["kaomoji", 0.1],
+  ["decoration", 0.12],
+  ["dated", 0.2],
+  ["spec", 0.15],
+] as const;
+
 /** A description in one language, with prose in another now and then. */
 function drawDescription(language: Symbols, other: Symbols, random: Random): string {
   const kind = random.unit();
   if (kind < 0.1) return say(language.brief, random);
   const parts = [prose(language, random)];
   if (random.chance(0.25)) parts.push(prose(other, random));
-  if (random.chance(0.1)) parts.push(say(language.kaomoji, random));
-  if (random.chance(0.12)) parts.push(say(language.decoration, random));
-  if (random.chance(0.2)) parts.push(say(language.dated, random));
-  if (random.chance(0.15)) parts.push(say(language.spec, random));
+  for (const [symbol, chance] of ADDITIONS)
+    if (random.chance(chance)) parts.push(say(language[symbol]!, random));
   if (random.chance(0.15)) parts.push(...section(language, random));
   if (random.chance(0.08)) parts.push(say(language.bar, random));
   if (kind > 0.2)

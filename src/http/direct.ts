@@ -4,7 +4,7 @@ import { answer, type State } from "../api/answer.ts";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
-import { problemWithNames } from "../util/nearest.ts";
+import { problemWithNames } from "../util/distance.ts";
 
 /** What to ask; only the target is needed. */
 export interface DirectAsk {

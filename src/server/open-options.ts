@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
-import { isAddress } from "../files/address.ts";
+import { isAddress } from "../files/folders.ts";
 import type { Observe } from "../observe/events.ts";
 import {
   defaultsOf,

@@ -100,7 +100,7 @@ function packStats(worlds: Table, stats: Counts): Block {
 }
 
 /** An earlier store, and the files of which nothing has changed since: what is made of them alone is used again. */
-export interface Earlier {
+interface Earlier {
   readonly store: Store;
   readonly unchanged: ReadonlySet<RowFile>;
 }

@@ -62,7 +62,7 @@ export function countUp(rows: number, order: Uint32Array = new Uint32Array(rows)
 
 /** Sorts row numbers by a value, highest first; equal values keep their order. */
 export function sortHighestFirst(order: Uint32Array, values: Float64Array): void {
-  let largest = 0;
+  let largest = Number.NEGATIVE_INFINITY;
   for (const row of order) if (values[row]! > largest) largest = values[row]!;
   const keys = new Float64Array(values.length);
   for (const row of order) keys[row] = largest - values[row]!;
@@ -82,11 +82,7 @@ export function newestFirst(
   compareIds: (a: number, b: number) => number,
 ): Uint32Array {
   const order = countUp(rows);
-  let newest = Number.NEGATIVE_INFINITY;
-  for (let row = 0; row < rows; row++) if (times[row]! > newest) newest = times[row]!;
-  const ages = new Float64Array(rows);
-  for (let row = 0; row < rows; row++) ages[row] = newest - times[row]!;
-  sortByKey(order, ages);
+  sortHighestFirst(order, times.subarray(0, rows));
   for (let from = 0; from < rows; ) {
     let to = from + 1;
     while (to < rows && times[order[to]!] === times[order[from]!]) to++;

@@ -46,39 +46,45 @@ function passScalar(text: string, at: number): [at: number, isGood: boolean] {
 /** What may come next: a value, the same or the end of an array, a key, the same or the end of an object, or what follows. */
 type Next = "value" | "first value" | "key" | "first key" | "colon" | "more";
 
+/** A step in a text: the place after it and what may come there, or the place of a fault. */
+type Step = readonly [at: number, next: Next | "fault"];
+
+/** @param closers of the arrays and objects that are open */
+function stepAt(text: string, at: number, next: Next, closers: string[]): Step {
+  const char = text[at];
+  const closer = closers.at(-1);
+  const mayEnd = next === "more" || next.startsWith("first");
+  if (mayEnd && char !== undefined && char === closer) {
+    closers.pop();
+    return [at + 1, "more"];
+  }
+  switch (next) {
+    case "more":
+      if (char !== "," || closer === undefined) return [at, "fault"];
+      return [at + 1, closer === "}" ? "key" : "value"];
+    case "colon":
+      return char === ":" ? [at + 1, "value"] : [at, "fault"];
+    case "key":
+    case "first key":
+      return char === '"' ? stepOver(passString(text, at), "colon") : [at, "fault"];
+    default:
+      if (char !== "{" && char !== "[") return stepOver(passScalar(text, at), "more");
+      closers.push(char === "{" ? "}" : "]");
+      return [at + 1, char === "{" ? "first key" : "first value"];
+  }
+}
+
+function stepOver([at, isGood]: [at: number, isGood: boolean], next: Next): Step {
+  return [at, isGood ? next : "fault"];
+}
+
 /** The place of the first character of a text that cannot be JSON there; the length where its end comes too soon. */
 function faultAt(text: string): number {
   const closers: string[] = [];
-  let next: Next = "value";
-  for (let at = 0; ; ) {
-    at = after(SPACE, text, at);
-    const char = text[at];
-    const isEnd = next === "more" || next.startsWith("first");
-    if (isEnd && char !== undefined && char === closers.at(-1)) {
-      closers.pop();
-      next = "more";
-      at++;
-    } else if (next === "more") {
-      if (char !== "," || closers.length === 0) return at;
-      next = closers.at(-1) === "}" ? "key" : "value";
-      at++;
-    } else if (next === "colon") {
-      if (char !== ":") return at;
-      next = "value";
-      at++;
-    } else if (next.endsWith("value") && (char === "{" || char === "[")) {
-      closers.push(char === "{" ? "}" : "]");
-      next = char === "{" ? "first key" : "first value";
-      at++;
-    } else {
-      const isKey = next.endsWith("key");
-      if (isKey && char !== '"') return at;
-      const [end, isGood] = passScalar(text, at);
-      if (!isGood) return end;
-      at = end;
-      next = isKey ? "colon" : "more";
-    }
-  }
+  let at = 0;
+  for (let next: Next | "fault" = "value"; next !== "fault"; )
+    [at, next] = stepAt(text, after(SPACE, text, at), next, closers);
+  return at;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The folder that is loaded: always the same one, or the newest copy of a source, and how a source is found. */
 
-import { isAddress } from "../../files/address.ts";
+import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
 import { SettingError } from "../../settings/setting-error.ts";
 import type { Values } from "../../settings/settings.ts";
