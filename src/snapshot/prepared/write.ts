@@ -21,7 +21,7 @@ import {
 } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
-/** What is written at once, while its checksum is taken. */
+/** What is written at once. */
 const CHUNK_BYTES = 4 * 1_048_576;
 
 /** What to write beside the arrays. */
@@ -42,61 +42,40 @@ export class OvertakenError extends Error {
   override name = "OvertakenError";
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array, from: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, from + done);
-    done += bytesWritten;
-  }
+async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten;
 }
 
 /** An array on its way into the file. */
 interface Placing extends PlacedArray {
   readonly array: StoredArray;
+  /** The array, and the zeros that fill it up. */
+  readonly stored: readonly Uint8Array[];
 }
 
 /** Gives every array its place; one that has two paths gets one. */
-function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placing[]; bytes: number } {
+function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placing[]; bodyBytes: number } {
   const placed: Placing[] = [];
-  let offset = 0;
+  let end = 0;
   for (const [path, array] of arrays) {
     const { buffer, byteOffset, byteLength: bytes } = array;
     const type = LAYOUT.get(path) as ArrayType;
     const same = placed.find(
-      ({ array: other, ...place }) =>
+      (other) =>
         bytes > 0 &&
-        place.bytes === bytes &&
-        place.type === type &&
-        other.buffer === buffer &&
-        other.byteOffset === byteOffset,
+        other.bytes === bytes &&
+        other.type === type &&
+        other.array.buffer === buffer &&
+        other.array.byteOffset === byteOffset,
     );
-    placed.push({ path, type, offset: same?.offset ?? offset, bytes, crc32: 0, array });
-    if (same === undefined) offset = aligned(offset + bytes);
+    const offset = same?.offset ?? end;
+    const stored = [bytesOf(array), new Uint8Array(aligned(bytes) - bytes)] as const;
+    const checksum = same?.crc32 ?? crc32(stored[1], crc32(stored[0]));
+    placed.push({ path, type, offset, bytes, crc32: checksum, array, stored });
+    if (same === undefined) end = aligned(end + bytes);
   }
-  return { placed, bytes: offset };
-}
-
-/** Writes an array and what fills it up; returns their checksum. */
-async function writeArray(
-  handle: FileHandle,
-  { array, bytes }: Placing,
-  from: number,
-  take: (chunk: Uint8Array) => void,
-): Promise<number> {
-  let checksum = 0;
-  const stored = bytesOf(array);
-  for (const memory of [stored, new Uint8Array(aligned(bytes) - bytes)]) {
-    const start = memory === stored ? from : from + bytes;
-    for (let at = 0; at < memory.length; at += CHUNK_BYTES) {
-      const chunk = memory.subarray(at, at + CHUNK_BYTES);
-      const writing = writeAll(handle, chunk, start + at);
-      // Its failure is met below.
-      writing.catch(() => {});
-      checksum = crc32(chunk, checksum);
-      await writing;
-      take(chunk);
-    }
-  }
-  return checksum;
+  return { placed, bodyBytes: end };
 }
 
 async function writeContents(
@@ -106,25 +85,21 @@ async function writeContents(
   onProgress: (share: number) => void,
 ): Promise<void> {
   const { values, arrays } = takeApart(contents);
-  const { placed, bytes: bodyBytes } = placeArrays(arrays);
-  const headOf = (placed: readonly PlacedArray[]): Buffer =>
-    encodeHead({ ...described, values: Object.fromEntries(values), arrays: placed });
-  const start = headOf(placed).length;
-  const checksums = new Map<number, number>();
+  const { placed, bodyBytes } = placeArrays(arrays);
+  await writeAll(handle, encodeHead({ ...described, values: Object.fromEntries(values), arrays: placed }));
   let written = 0;
-  for (const array of placed) {
-    if (array.bytes === 0 || checksums.has(array.offset)) continue;
-    const checksum = await writeArray(handle, array, start + array.offset, (chunk) => {
-      written += chunk.length;
-      onProgress(written / bodyBytes);
-    });
-    checksums.set(array.offset, checksum);
+  for (const { offset, stored } of placed) {
+    // Written before, for another path.
+    if (offset < written) continue;
+    for (const memory of stored) {
+      for (let at = 0; at < memory.length; at += CHUNK_BYTES) {
+        const chunk = memory.subarray(at, at + CHUNK_BYTES);
+        await writeAll(handle, chunk);
+        written += chunk.length;
+        onProgress(written / bodyBytes);
+      }
+    }
   }
-  const checked = placed.map(({ array: _, ...place }) => ({
-    ...place,
-    crc32: place.bytes === 0 ? 0 : checksums.get(place.offset)!,
-  }));
-  await writeAll(handle, headOf(checked), 0);
 }
 
 /** The text of a manifest that lists the prepared file alone. */
