@@ -158,6 +158,16 @@ function join(parts: readonly string[], separator: string): string {
   );
 }
 
+/** Several sections, with prose between them. */
+function sections(language: Symbols, other: Symbols, random: Random): string[] {
+  const parts: string[] = [];
+  for (let left = 2 + random.below(6); left > 0; left--) {
+    parts.push(...section(random.chance(0.3) ? other : language, random));
+    if (random.chance(0.3)) parts.push(prose(language, random));
+  }
+  return parts;
+}
+
 /** Symbols that stand in some descriptions, and their chances. */
 const ADDITIONS = [
   ["kaomoji", 0.1],
@@ -179,10 +189,7 @@ function drawDescription(language: Symbols, other: Symbols, random: Random): str
   if (kind > 0.2)
     for (let left = 1 + random.below(7); left > 0; left--) parts.push(say(language.mention, random));
   // Few are long.
-  for (let left = kind > 0.93 ? 2 + random.below(6) : 0; left > 0; left--) {
-    parts.push(...section(random.chance(0.3) ? other : language, random));
-    if (random.chance(0.3)) parts.push(prose(language, random));
-  }
+  if (kind > 0.93) parts.push(...sections(language, other, random));
   const text = join(parts, say(language.separator, random));
   if (random.chance(0.1)) return disguise(text);
   // Such letters take two code units each.

@@ -124,7 +124,7 @@ export class RowScanner {
       at = this.#name(bytes, at, last);
       if (at < 0) return -1;
       const field = this.#field;
-      at = field < 0 ? this.#value(bytes, at) : this.#fieldValue(bytes, at, field);
+      at = this.#fieldValue(bytes, at, field);
       if (at < 0) return -1;
       if (field >= 0) last = field;
       const next = bytes[at++];
@@ -159,8 +159,9 @@ export class RowScanner {
     return bytes[end + 1] === SPACE ? end + 2 : end + 1;
   }
 
-  /** Passes over the value of a field, and notes it. */
+  /** Passes over the value of a field, and notes it. @param field below 0 for a name that is no field's */
   #fieldValue(bytes: Uint8Array, at: number, field: number): number {
+    if (field < 0) return this.#value(bytes, at);
     // If a name stands twice, the last one counts; that is left to the parser.
     if (this.kinds[field] !== ABSENT) return -1;
     const isString = bytes[at] === QUOTE;

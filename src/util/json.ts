@@ -68,10 +68,15 @@ function stepAt(text: string, at: number, next: Next, closers: string[]): Step {
     case "first key":
       return char === '"' ? stepOver(passString(text, at), "colon") : [at, "fault"];
     default:
-      if (char !== "{" && char !== "[") return stepOver(passScalar(text, at), "more");
-      closers.push(char === "{" ? "}" : "]");
-      return [at + 1, char === "{" ? "first key" : "first value"];
+      return stepInto(text, at, closers);
   }
+}
+
+function stepInto(text: string, at: number, closers: string[]): Step {
+  const char = text[at];
+  if (char !== "{" && char !== "[") return stepOver(passScalar(text, at), "more");
+  closers.push(char === "{" ? "}" : "]");
+  return [at + 1, char === "{" ? "first key" : "first value"];
 }
 
 function stepOver([at, isGood]: [at: number, isGood: boolean], next: Next): Step {
