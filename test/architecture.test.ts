@@ -86,7 +86,7 @@ const MOST: Readonly<Record<string, number>> = {
   files: 1000,
   generate: 2900,
   http: 2050,
-  install: 700,
+  install: 210,
   root: 450,
   model: 900,
   observe: 2330,
@@ -97,9 +97,9 @@ const MOST: Readonly<Record<string, number>> = {
   similar: 700,
   snapshot: 4700,
   sources: 3320,
-  store: 1500,
+  store: 1000,
   upstream: 965,
-  util: 1200,
+  util: 850,
   verify: 850,
 };
 
@@ -238,7 +238,6 @@ const AMBIGUOUS: readonly string[] = [
   "Head",
   "History",
   "Listener",
-  "OccupiedError",
   "Parts",
   "Problems",
   "slotOf",

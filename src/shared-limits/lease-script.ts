@@ -8,6 +8,7 @@
  * through while it could not ask is counted once.
  */
 
+import { isCount } from "../util/json.ts";
 import { AwayError } from "./link.ts";
 
 /** A question: what this replica has and used of a key, and what it wants. */
@@ -125,10 +126,6 @@ export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): st
 
 /** Windows end before this, in seconds since the epoch: cells have room for no others. */
 const LAST_SECOND = 2 ** 32;
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
 
 /** Reads what the script returned. @throws {AwayError} when that is no lease */
 export function readAnswer(answer: unknown, seconds: number): LeaseAnswer {

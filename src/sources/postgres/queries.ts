@@ -3,7 +3,6 @@
 import { byTable, FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { nearest } from "../../util/distance.ts";
 import { isObject, notJson } from "../../util/json.ts";
-import { nearest } from "../../util/distance.ts";
 import { SourceError } from "../../util/source-error.ts";
 
 /** A query a table. */
