@@ -95,7 +95,7 @@ const MOST: Readonly<Record<string, number>> = {
   settings: 750,
   "shared-limits": 2350,
   similar: 700,
-  snapshot: 4700,
+  snapshot: 4050,
   sources: 3320,
   store: 1000,
   upstream: 965,
