@@ -18,8 +18,8 @@ import files, { readFile, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, mock, type TestContext } from "node:test";
-import { withLock } from "../src/files/ownership.ts";
 import { claimFolder, makeFolder } from "../src/files/folders.ts";
+import { withLock } from "../src/files/ownership.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { until } from "./support/process.ts";
 
