@@ -238,7 +238,6 @@ const AMBIGUOUS: readonly string[] = [
   "Head",
   "History",
   "Listener",
-  "Parts",
   "Problems",
   "slotOf",
 ];
