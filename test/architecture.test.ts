@@ -345,13 +345,13 @@ const UNWANTED: Readonly<Record<string, RegExp>> = {
 
 /** How often comments in `src` still have them. These counts only shrink. */
 const LEFT: Readonly<Record<string, number>> = {
-  "behind, for time": 8,
-  "under way": 14,
-  whoever: 5,
-  "of those": 4,
+  "behind, for time": 0,
+  "under way": 0,
+  whoever: 0,
+  "of those": 0,
   "that is all": 0,
-  "those that": 22,
-  "a sentence that begins with Of": 23,
+  "those that": 0,
+  "a sentence that begins with Of": 1,
 };
 
 /** Comments of a file, each in one line. */

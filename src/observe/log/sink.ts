@@ -115,7 +115,7 @@ export class Sink {
     if (this.#state === "idle" || this.#state === "gathering") this.#writeSoon();
   }
 
-  /** Calls back, when lines flow again, with the number of those that were dropped. */
+  /** Calls back, when lines flow again, with the number of lines that were dropped. */
   onDropped(listener: (lines: number) => void): void {
     this.#onDropped = listener;
   }
