@@ -87,7 +87,7 @@ export class RowScanner {
   readonly #lengths: Uint8Array;
   /** By field, and before the first one: the field that stood after it the last time, since most rows have one order. */
   readonly #after: Uint8Array;
-  /** Of the value, or the name, that was passed last. */
+  /** Kind and count of the value or name that was passed last. */
   #kind = ABSENT;
   #count = 0;
   #field = -1;
