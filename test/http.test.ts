@@ -136,6 +136,12 @@ describe("size of the head", AT_ONCE, () => {
     isBareRefusal(await lastWord(main.port, bytes), 431, TOO_LARGE);
   });
 
+  test("a URL of 8 KiB works", async () => {
+    const start = `${SEARCH}&x=`;
+    const response = await ask(start + "y".repeat(8192 - start.length), [bearer("cli")]);
+    assert.equal(response.status, 200);
+  });
+
   test("a head of 15 KiB works", async () => {
     const headers = Array.from({ length: 10 }, (_, at) => `X-${at}: ${"x".repeat(1450)}`);
     isStats(await ask(STATS, [bearer("cli"), ...headers]));

@@ -353,6 +353,36 @@ const nobody = (): never => assert.fail("nobody asks for it");
 
 const newServer = () => ({ state: createKeyState(), isAway: false });
 
+test("a replica that gives back what it holds reports nothing more when a server comes back", async () => {
+  const counters = createSharedCounters(SECONDS);
+  createKeyRing([KEY], counters);
+  const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas: 2, denies: false };
+  let asks = 0;
+  let released = (): void => {};
+  let comeBack = (): void => {};
+  const shared = new SharedLimitsKeeper(settings, counters, nobody, ({ onUp }) => {
+    comeBack = onUp;
+    return {
+      tried: async () => {},
+      isUp: () => true,
+      lease: async () => {
+        asks++;
+        throw new Error("away");
+      },
+      release: () => new Promise((resolve) => (released = resolve)),
+      close: () => {},
+    };
+  });
+  await shared.limits.count(slotOf(counters, "k"), 10, Date.now());
+  const before = asks;
+  const closed = shared.close();
+  comeBack();
+  await new Promise((resolve) => setImmediate(resolve));
+  released();
+  await closed;
+  assert.equal(asks, before, "it is counted once more");
+});
+
 describe("a shared limit, explained", () => {
   it("is what all replicas have left, and counts nothing", async () => {
     const server = newServer();

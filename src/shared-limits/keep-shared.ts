@@ -225,7 +225,8 @@ export class SharedLimitsKeeper implements LimitSharing {
 
   /** Reports what was counted of a key while its server was away. */
   #reportAgain(slot: number, limit: number): Promise<void> | undefined {
-    if (Atomics.load(this.leases.away, slot) === 0) return undefined;
+    // What was given back would be counted once more.
+    if (this.#isClosed || Atomics.load(this.leases.away, slot) === 0) return undefined;
     if (!this.#isOfWindow(slot, limit)) {
       Atomics.store(this.leases.away, slot, 0);
       return undefined;
