@@ -21,7 +21,7 @@
  */
 
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
-import { type Client, createClient } from "./client/mod.ts";
+import { ApiError, type Client, createClient } from "./client/mod.ts";
 import { FEATURES, type OpenOptions, TABLE } from "./features.ts";
 import { createDirectAdapter, createLocalFetch, type DirectDoor, LOCAL_ORIGIN } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
@@ -165,8 +165,12 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     client: (token) =>
       createClient({
         baseUrl: LOCAL_ORIGIN,
-        token: token ?? "process",
+        token: token === undefined ? "process" : token,
         fetch: createLocalFetch(state, token === undefined ? PROCESS : undefined),
+        // To try again is no use.
+        onResponse({ status }) {
+          if (status === 503 && state.gate.closed) throw new ApiError(status, "Server is closed");
+        },
       }),
     setKeys(given) {
       if (keys === undefined)

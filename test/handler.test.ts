@@ -109,6 +109,33 @@ test("a third argument that is no function is ignored", async (t) => {
   }
 });
 
+test("arguments of another kind are refused at once, as is a response that has begun", async (t) => {
+  const orrery = await open(t);
+  const handle = orrery.handle as (...given: readonly unknown[]) => void;
+  const message = /^handle: takes a request and its response of node:http; for a Request there is fetch$/;
+  for (const given of [[], [new Request("http://a/")], [{ rawHeaders: [] }], [{}, {}, () => {}]])
+    assert.throws(() => handle(...given), { name: "TypeError", message });
+  const origin = await serve(t, (request, response) => {
+    response.write("mine: ");
+    assert.throws(() => handle(request, response), /^TypeError: handle: the response has begun already/);
+    response.end("whole");
+  });
+  assert.equal(await (await fetch(`${origin}${API}/stats`)).text(), "mine: whole");
+});
+
+test("a host that has answered meanwhile keeps its response", async (t) => {
+  const orrery = await open(t);
+  const origin = await serve(t, async (request, response) => {
+    orrery.handle(request, response);
+    response.writeHead(202).write("mine: ");
+    // What the handler waits for is over then; an error of its own would be an unhandled rejection.
+    await orrery.ask({ target: "/docs" });
+    response.end("whole");
+  });
+  const reply = await fetch(`${origin}/docs`);
+  assert.deepEqual([reply.status, await reply.text()], [202, "mine: whole"]);
+});
+
 test("what a pipelined request causes is observed in that request's own context", async (t) => {
   const context = new AsyncLocalStorage<number>();
   const seen: (number | undefined)[] = [];

@@ -67,18 +67,32 @@ describe("fetch", () => {
     assert.equal((await orrery.fetch(other)).status, 200);
     const reply = await orrery.fetch(other, { method: "HEAD" });
     assert.deepEqual([reply.status, await reply.text()], [200, ""]);
+    assert.equal((await orrery.fetch({ ...other, url: STATS }, {})).status, 200);
+    const headers = { get: () => null };
+    await assert.rejects(
+      orrery.fetch({ ...other, headers }, {}),
+      /^TypeError: fetch: headers is not iterable$/,
+    );
   });
 
   it("refuses any other argument, and stops with its signal", async () => {
     const orrery = await shared;
-    for (const input of [undefined, 5, null, {}, { method: "GET", url: "/", headers: {} }]) {
+    const relative = STATS.slice(1);
+    for (const input of [undefined, 5, null, {}, { method: "GET", url: "/", headers: {} }, "", relative]) {
       await assert.rejects(orrery.fetch(input as unknown as string), {
         name: "TypeError",
-        message: "fetch: the first argument must be a URL, a path or a Request",
+        message: "fetch: the first argument must be a URL, a path or a Request; a path begins with /",
       });
     }
-    await assert.rejects(orrery.fetch("not a url"), TypeError);
-    await assert.rejects(orrery.fetch(STATS, { method: "TRACE" }), TypeError);
+    for (const init of [{ method: "TRACE" }, { body: "x" }, { signal: 5 }, 5])
+      await assert.rejects(orrery.fetch(STATS, init as RequestInit), /^TypeError: fetch: /);
+    const read = new Request(`http://a${STATS}`, { headers, method: "POST", body: "x" });
+    await read.text();
+    assert.equal(
+      (await orrery.fetch(read, { method: "GET" })).status,
+      200,
+      "a body that was read is no matter",
+    );
     const reason = new Error("enough");
     await assert.rejects(orrery.fetch(STATS, { headers, signal: AbortSignal.abort(reason) }), reason);
   });
@@ -101,8 +115,8 @@ describe("the client in the process", () => {
     await assert.rejects(orrery.client("svc_sk_users").worlds.list(), { name: "ApiError", status: 403 });
     await assert.rejects(orrery.client("svc_sk_nobody").stats(), { name: "ApiError", status: 401 });
     await assert.rejects(client.worlds.get("no-such"), { name: "ApiError", status: 404 });
-    assert.throws(() => orrery.client("ä"), TypeError);
-    assert.throws(() => orrery.client(""), TypeError);
+    for (const token of ["ä", "", null, 5, "Bearer x"] as string[])
+      assert.throws(() => orrery.client(token), /^TypeError: token: must be visible ASCII$/, token);
   });
 });
 
@@ -126,7 +140,8 @@ describe("a key that the host has chosen", () => {
     assert.equal(users.status, 403);
     const nobody = await orrery.as("nobody").ask({ target: STATS, authorization: CLI });
     assert.deepEqual([nobody.status, nobody.body], [401, '{"error":"Invalid API key"}']);
-    assert.throws(() => orrery.as(undefined as unknown as string), TypeError);
+    for (const id of [undefined, null, 5] as unknown as string[])
+      assert.throws(() => orrery.as(id), /^TypeError: as: the id of a key must be a string$/);
   });
 });
 
@@ -156,13 +171,14 @@ describe("setKeys", () => {
     const bad: readonly (readonly [unknown, RegExp])[] = [
       [undefined, /^setKeys: keys must be an array$/],
       [{}, /^setKeys: keys must be an array$/],
-      [[good, 5], /^setKeys: keys\[1\] must be an object, is a number$/],
+      [[good, 5], /^setKeys: keys\[1\] must be an object, is 5$/],
       [[{ ...good, sha256 }], /^setKeys: key "a": takes a token or its sha256, not both$/],
       [[{ id: "a", kind: "api", sha256: "xyz" }], /^setKeys: key "a": sha256 must be 64 hex digits$/],
-      [[{ ...good, expiresAt: "soon" }], /^setKeys: key "a": expiresAt must be null or a time$/],
-      [[{ ...good, active: 1 }], /^setKeys: key "a": active must be true or false$/],
+      [[{ ...good, expiresAt: "soon" }], /^setKeys: key "a": expiresAt must be null or an ISO 8601 time$/],
+      [[{ ...good, expiresAt: new Date() }], /: expiresAt must be null or an ISO 8601 time, is an object$/],
+      [[{ ...good, active: 1 }], /^setKeys: key "a": active must be true or false, is 1$/],
       [[{ ...good, tokn: "x" }], /^setKeys: .*tokn/],
-      [[good, { id: "b", kind: "api", sha256 }], /^setKeys: key "b": its id or token was given before$/],
+      [[good, { id: "b", kind: "api", sha256 }], /^setKeys: key "b": its token was given before$/],
     ];
     for (const [keys, message] of bad) {
       assert.throws(() => orrery.setKeys(keys as GivenKey[]), { name: "TypeError", message });
@@ -212,6 +228,21 @@ describe("reload", () => {
       assert.match(refused.problems[0]!, /keys\.json/);
       assert.match(refused.problems[1]!, /users\.ndjson/);
     }
+
+    rmSync(snapshot, { recursive: true });
+    cpSync(SAMPLE, snapshot, { recursive: true });
+    const closing = [orrery.reload(), orrery.reload()];
+    orrery.close();
+    for (const reloading of [...closing, orrery.reload()]) {
+      const { snapshot, problems } = await reloading;
+      assert.equal(snapshot, "refused");
+      assert.equal(problems.at(-1), "the server is stopping: nothing is loaded any more");
+    }
+    const after = await orrery.reload();
+    assert.deepEqual(
+      [after.keys, after.problems[0]],
+      ["refused", "the server is stopping: no keys are read any more"],
+    );
   });
 });
 
@@ -291,7 +322,10 @@ for (const threads of [false, true]) {
         assert.equal(reply.headers.get("x-ratelimit-remaining"), null, "it is not counted");
       }
     }
-    assert.equal((await orrery.reload()).snapshot, "refused");
+    const began = performance.now();
+    const message = "Server is closed";
+    await assert.rejects(orrery.client().stats(), { name: "ApiError", status: 503, message });
+    assert.ok(performance.now() - began < 150, "the client does not try again");
     assert.ok(orrery.generation());
   });
 }

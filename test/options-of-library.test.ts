@@ -71,12 +71,26 @@ describe("options of openOrrery", () => {
       [{ rateLimit: null }, /"rateLimit" must be a number, is null$/],
       [{ rateLimit: 0 }, /^option "rateLimit" must be a whole number of at least 1, is 0$/],
       [{ rateLimit: 1.5 }, /"rateLimit".* is 1\.5$/],
-      [{ rateLimit: Number.NaN }, /"rateLimit"/],
-      [{ rateWindow: Number.POSITIVE_INFINITY }, /"rateWindow"/],
+      [{ rateLimit: Number.NaN }, /"rateLimit".* is NaN$/],
+      [{ rateWindow: Number.POSITIVE_INFINITY }, /"rateWindow".* is Infinity$/],
+      [{ docs: "off" }, /^option "docs" must be a boolean, is "off"$/],
       [{ watch: -1 }, /"watch" must be a number from 0/],
       [{ cors: "on" }, /^option "cors" must be a boolean, is "on"$/],
       [{ accessLog: 1 }, /"accessLog" must be a boolean/],
       [{ threads: 2 }, /"threads" must be a boolean, is 2$/],
+      [{ snapshot: "~/rows" }, /^option "snapshot" begins with ~, .*os\.homedir\(\)/],
+      [{ cache: "~" }, /^option "cache" begins with ~/],
+      [
+        { snapshot: "file:///rows" },
+        /^option "snapshot" is a URL as text; it takes a path or a file: URL object$/,
+      ],
+      [{ keys: "http://:secret@host/" }, /^option "keys" is a URL as text; [^@]*$/],
+      [{ keys: "a\0b" }, /^option "keys" must not hold a null character$/],
+      [{ snapshotTokenFile: 5 }, /^option "snapshotTokenFile" must be a path, is 5$/],
+      [
+        { snapshot: "http://me:secret@host/" },
+        /^option "snapshot": .* user name or password; option "snapshotTokenFile" takes a token$/,
+      ],
       [{ observe: {} }, /"observe" must be a function, is an object$/],
       [{ apiKeyPrefix: "" }, /"apiKeyPrefix" must not be empty/],
       [{ apiKeyPrefix: "svcx_more" }, /Prefix".* neither may begin with the other/],
@@ -88,6 +102,11 @@ describe("options of openOrrery", () => {
     const cases: readonly [keys: unknown[], says: RegExp][] = [
       [["svc_sk_secret"], /^keys\[0\] must be an object, is a string$/],
       [[API, { ...CLI, scope: [] }], /^unknown field of keys\[1\] "scope"; did you mean "scopes"\?$/],
+      [[undefined], /^keys\[0\] must be an object, is undefined$/],
+      [[API, null], /^keys\[1\] must be an object, is null$/],
+      [[{ ...API, kind: undefined }], /^key "a": kind must be .*, is undefined$/],
+      [[{ ...API, scopes: [undefined] }], /^key "a": there is no scope undefined, only/],
+      [[{ ...API, limit: Number.NaN }], /^key "a": limit must be .*, is NaN$/],
       [[{ ...API, id: undefined }], /^keys\[0\]: id must be/],
       [[{ ...API, kind: "admin" }], /^key "a": kind must be "api" or "cli", is "admin"$/],
       [[{ ...API, token: "secret" }], /^key "a": token must be svc_sk_ followed by at least one character$/],
@@ -97,8 +116,8 @@ describe("options of openOrrery", () => {
       [[{ ...API, scopes: "read:users" }], /scopes must be an array/],
       [[{ ...API, scopes: ["read:foo"] }], /there is no scope "read:foo", only read:worlds/],
       [[{ ...API, limit: 0 }], /limit must be a whole number of at least 1, is 0$/],
-      [[API, { ...API, token: "svc_sk_2" }], /^key "a": its id or token was given before$/],
-      [[API, { ...API, id: "b" }], /^key "b": its id or token was given before$/],
+      [[API, { ...API, token: "svc_sk_2" }], /^key "a": its id was given before$/],
+      [[API, { ...API, id: "b" }], /^key "b": its token was given before$/],
     ];
     for (const [keys, says] of cases) {
       const said = await problem({ ...RIGHT, keys });
@@ -109,7 +128,8 @@ describe("options of openOrrery", () => {
 
   it("of shared limits are told without the URL, which may hold a password", async () => {
     const cases: readonly [options: object, says: RegExp][] = [
-      [{ sharedLimits: 5 }, /^option "sharedLimits" must be a URL as text, is a number$/],
+      [{ sharedLimits: 5 }, /^option "sharedLimits" must be a URL as text, is 5$/],
+      [{ sharedLimits: new URL("redis://:secret@host") }, /must be a URL as text, is an object$/],
       [{ sharedLimits: "http://:secret@host" }, /^option "sharedLimits" must begin with redis:/],
       [{ sharedLimits: "redis://:sec/ret@host" }, /^option "sharedLimits" .*percent-encoded/],
       [{ replicas: 0 }, /^option "replicas" must be .*, is 0$/],
@@ -120,6 +140,18 @@ describe("options of openOrrery", () => {
       assert.match(said, says);
       assert.doesNotMatch(said, /sec/);
     }
+  });
+
+  it("whose files cannot be loaded are named by their paths", async () => {
+    const given = { snapshot: "data/sample", keys: [], threads: false, watch: 0 };
+    const cases: readonly [options: object, name: string, says: RegExp][] = [
+      [{ snapshot: "/no-where" }, "SnapshotError", /^\/no-where: directory does not exist \(ENOENT\)$/],
+      [{ snapshot: "package.json" }, "SnapshotError", /^package\.json: is not a directory$/],
+      [{ maxSnapshotBytes: 10 }, "SnapshotError", /larger than --max-snapshot-bytes allows$/],
+      [{ keys: "/no-where" }, "KeysFileError", /^\/no-where: file does not exist \(ENOENT\)$/],
+    ];
+    for (const [options, name, message] of cases)
+      await assert.rejects(openOrrery({ ...given, ...options } as OpenOptions), { name, message });
   });
 
   it("that are absent have the defaults of the settings", () => {
@@ -179,7 +211,9 @@ describe("what is asked of an open replica", () => {
       [undefined, /target must be a string/],
       [{}, /target must be a string/],
       [{ target: 5 }, /target must be a string/],
+      [target, /target must be a string/],
       [{ target, authorization: 5 }, /authorization must be a string/],
+      [{ target, ifMatch: null }, /ifMatch must be a string/],
       [{ target, signal: 5 }, /signal must be an AbortSignal/],
     ];
     for (const [asked, says] of wrong) {

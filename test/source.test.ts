@@ -332,13 +332,13 @@ describe("addresses", () => {
       ["http://host/a/manifest.json", /must end with a slash/],
       ["http://host/?a/", /neither a query nor a fragment/],
       ["http://host/#/", /neither a query nor a fragment/],
-      ["http://me:secret@host/", /no user name or password/],
+      ["http://me:secret@host/", /no user name or password; --token takes a token/],
       ["http://me@host/", /no user name or password/],
       ["http://", /is not a valid URL/],
       ["ftp://host/", /must begin with http:\/\/ or https:\/\//],
     ];
     for (const [address, says] of cases) {
-      const problem = problemWithAddress(address);
+      const problem = problemWithAddress(address, "--token");
       if (says === undefined) assert.equal(problem, undefined, address);
       else assert.match(problem ?? "", says, address);
       assert.doesNotMatch(problem ?? "", /secret/);

@@ -32,12 +32,11 @@ export function fail(message: string): never {
 
 /** What a value is, for a message. */
 export function kindOf(value: unknown): string {
-  if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   const type = typeof value;
-  return type === "string" || type === "number" || type === "boolean"
-    ? JSON.stringify(value)
-    : `${type === "object" ? "an" : "a"} ${type}`;
+  if (type === "string") return JSON.stringify(value);
+  if (value === null || type === "undefined" || type === "number" || type === "boolean") return String(value);
+  return `${type === "object" ? "an" : "a"} ${type}`;
 }
 
 /** Refuses names that are not known. @throws {TypeError} */
@@ -53,7 +52,8 @@ function problemWithRecordFields(given: GivenKey): string {
   for (const field of ["sha256", "name", "active", "expiresAt"] as const) {
     if (given[field] === undefined) continue;
     const [test, wanted] = RECORD_CHECKS[field];
-    if (!test(given[field])) return `${field} must be ${wanted}`;
+    const is = typeof given[field] === "string" ? "" : `, is ${kindOf(given[field])}`;
+    if (!test(given[field])) return `${field} must be ${wanted}${is}`;
   }
   if (given.token !== undefined && given.sha256 !== undefined) return "takes a token or its sha256, not both";
   return "";
@@ -77,8 +77,8 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
     return "a CLI token has neither scopes nor a limit";
   }
   if (scopes !== undefined && !Array.isArray(scopes)) return "scopes must be an array";
-  const unknown = scopes?.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined) return `there is no scope ${kindOf(unknown)}, only ${SCOPES.join(", ")}`;
+  const unknown = scopes?.filter((scope) => !SCOPES.some((known) => known === scope)) ?? [];
+  if (unknown.length > 0) return `there is no scope ${kindOf(unknown[0])}, only ${SCOPES.join(", ")}`;
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1)) {
     return `limit must be a whole number of at least 1, is ${kindOf(limit)}`;
   }
@@ -101,7 +101,8 @@ export function checkKeys(
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
     // It may be a token.
-    if (!isObject(key)) throw problemOf(`keys[${at}] must be an object, is a ${typeof key}`);
+    const kind = typeof key === "string" ? "a string" : kindOf(key);
+    if (!isObject(key)) throw problemOf(`keys[${at}] must be an object, is ${kind}`);
     const unknown = problemWithNames(key, FIELDS, `field of keys[${at}]`);
     if (unknown !== undefined) throw problemOf(unknown);
     const given = key as unknown as GivenKey;
@@ -110,9 +111,10 @@ export function checkKeys(
       throw problemOf(`keys[${at}]: id must be a text that is not empty`);
     const problem = problemWithKey(given, prefixes);
     if (problem !== "") throw problemOf(`key ${JSON.stringify(id)}: ${problem}`);
-    for (const own of [`id ${id}`, recordOf(given).sha256.toLowerCase()]) {
-      if (seen.has(own)) throw problemOf(`key ${JSON.stringify(id)}: its id or token was given before`);
-      seen.add(own);
+    const { sha256 } = recordOf(given);
+    for (const [what, own] of Object.entries({ id, token: sha256.toLowerCase() })) {
+      if (seen.has(what + own)) throw problemOf(`key ${JSON.stringify(id)}: its ${what} was given before`);
+      seen.add(what + own);
     }
   }
 }

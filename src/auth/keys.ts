@@ -157,7 +157,7 @@ export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> 
     "null or an integer of at least 1",
   ],
   active: [(v) => typeof v === "boolean", "true or false"],
-  expiresAt: [(v) => v === null || isTime(v), "null or a time"],
+  expiresAt: [(v) => v === null || isTime(v), "null or an ISO 8601 time"],
   createdAt: TIME,
 };
 const FIELDS = Object.entries(RECORD_CHECKS);

@@ -122,7 +122,11 @@ export async function keepKeys(
   const readings = new Coalesced(readAgain);
 
   async function readAgain(): Promise<void> {
-    if (stopped) return;
+    if (stopped) {
+      result = "refused";
+      problem = "the server is stopping: no keys are read any more";
+      return;
+    }
     try {
       await load();
     } catch (error) {

@@ -36,14 +36,19 @@ function headersOf({ headers }: RequestLike): Headers {
 
 /** Reads the arguments of `fetch`. @throws {TypeError} for arguments that the global `fetch` refuses, too */
 function readRequest(input: unknown, init: RequestInit | undefined): RequestLike {
-  if (isRequestLike(input)) {
-    if (init === undefined) return input;
-    const { method, url, signal } = input;
-    return new Request(url, { method, headers: headersOf(input), signal: signal ?? null, ...init });
+  const like = isRequestLike(input) ? input : undefined;
+  if (like !== undefined && init === undefined) return like;
+  const given = like?.url ?? (input instanceof URL ? input.href : input);
+  const url = typeof given === "string" && given.startsWith("/") ? ANY_HOST + given : given;
+  if (typeof url !== "string" || !URL.canParse(url))
+    throw new TypeError("fetch: the first argument must be a URL, a path or a Request; a path begins with /");
+  try {
+    if (like === undefined) return new Request(url, init);
+    const { method, signal } = like;
+    return new Request(url, { method, headers: headersOf(like), signal: signal ?? null, ...init });
+  } catch (error) {
+    throw new TypeError(`fetch: ${(error as Error).message}`, { cause: error });
   }
-  if (typeof input !== "string" && !(input instanceof URL))
-    throw new TypeError("fetch: the first argument must be a URL, a path or a Request");
-  return new Request(typeof input === "string" && input.startsWith("/") ? ANY_HOST + input : input, init);
 }
 
 /** What replies of one status have in common: the lines that they begin with, and the same as `Headers`. */

@@ -44,10 +44,15 @@ export function createNodeDoor(
   app: ApiApp = createApiApp(state),
 ): Handler {
   return (request, response, next) => {
+    if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")
+      throw new TypeError(
+        "handle: takes a request and its response of node:http; for a Request there is fetch",
+      );
     if (typeof next === "function" && !isServed(request.url!, state)) {
       next();
       return;
     }
+    if (response.headersSent) throw new TypeError("handle: the response has begun already; answer it once");
     const { socket } = request;
     const began = app.begin();
     const method = request.method!;
@@ -68,7 +73,8 @@ export function createNodeDoor(
     };
     const fault = typeof read === "string" ? read : faultOf(read);
     const send = (reply: Reply): void => {
-      if (response.destroyed) {
+      // The host may have answered meanwhile, for example after a time of its own.
+      if (response.destroyed || response.headersSent) {
         app.aborted(began, method, reply);
         return;
       }

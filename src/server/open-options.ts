@@ -64,8 +64,17 @@ export interface CheckedOptions extends Pick<CoreOptions, "threads" | "observe">
   readonly keys: readonly GivenKey[] | undefined;
 }
 
+/** Texts that are no paths though nothing else would say so, or not by the option's name. */
+const NO_PATHS: readonly (readonly [RegExp, string])[] = [
+  [/^[a-z][a-z0-9+.-]*:\/\//i, "is a URL as text; it takes a path or a file: URL object"],
+  [/^~(\/|$)/, "begins with ~, which only shells replace; os.homedir() gives the home folder"],
+  [/\0/, "must not hold a null character"],
+];
+
 /** The path behind a `file:` URL; what is no URL stays as it is. */
 function pathOf(name: string, given: unknown): unknown {
+  const problem = typeof given === "string" && NO_PATHS.find(([pattern]) => pattern.test(given));
+  if (problem) fail(`option "${name}" ${problem[1]}`);
   if (!(given instanceof URL)) return given;
   if (given.protocol !== "file:")
     fail(`option "${name}" can be a file: URL only, is a ${given.protocol} URL`);
@@ -79,7 +88,8 @@ function pathOf(name: string, given: unknown): unknown {
 /** The snapshot's folder, or its URL as text. */
 function snapshotOf(given: unknown): unknown {
   const address = given instanceof URL && given.protocol !== "file:" ? given.href : given;
-  return typeof address === "string" && isAddress(address) ? address : pathOf("snapshot", address);
+  const isUrl = typeof address === "string" && isAddress(address) && !/^file:/i.test(address);
+  return isUrl ? address : pathOf("snapshot", address);
 }
 
 function checkPath(name: string, given: unknown): string {
@@ -100,11 +110,9 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
   const { isSecret } = setting;
-  const is = isSecret ? "" : `, is ${kindOf(given)}`;
-  if (typeof given !== type) {
-    if (isSecret) fail(`option "${name}" must be a ${setting.value} as text, is a ${typeof given}`);
-    fail(`option "${name}" must be a ${type}${is}`);
-  }
+  const is = isSecret && typeof given === "string" ? "" : `, is ${kindOf(given)}`;
+  if (typeof given !== type)
+    fail(`option "${name}" must be a ${isSecret ? `${setting.value} as text` : type}${is}`);
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}${is}`);
   return given;

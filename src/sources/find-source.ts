@@ -5,8 +5,12 @@ import { isAbsolute, join } from "node:path";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { SettingError } from "../settings/setting-error.ts";
 
-/** What is wrong with a snapshot's URL, or undefined. The text itself is not quoted, since it may hold a password. */
-export function problemWithAddress(text: string): string | undefined {
+/**
+ * What is wrong with a snapshot's URL, or undefined. The text itself is not quoted, since it may hold a password.
+ *
+ * @param tokenName the name of the setting that takes a token
+ */
+export function problemWithAddress(text: string, tokenName: string): string | undefined {
   if (!/^https?:/i.test(text)) return "a URL must begin with http:// or https://";
   let url: URL;
   try {
@@ -15,7 +19,7 @@ export function problemWithAddress(text: string): string | undefined {
     return "is not a valid URL";
   }
   if (url.username !== "" || url.password !== "") {
-    return "a URL must hold no user name or password; --snapshot-token-file takes a token";
+    return `a URL must hold no user name or password; ${tokenName} takes a token`;
   }
   if (/[?#]/.test(text)) return "a URL must have neither a query nor a fragment";
   if (!text.endsWith("/")) return "a URL must end with a slash: it stands for a folder";
@@ -43,13 +47,13 @@ export function defaultCache(xdgCacheHome: string | undefined): string | undefin
 /** Checks its settings. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: address, settings, nameOf, cacheHome } = question;
-  const problem = problemWithAddress(address);
+  const tokenName = nameOf("snapshotTokenFile");
+  const problem = problemWithAddress(address, tokenName);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);
   const cache = settings.cache ?? defaultCache(cacheHome());
   if (cache === undefined)
     throw new SettingError("cache", " is required: there is no home folder for copies", true);
   const { snapshotTokenFile: tokenFile, maxSnapshotBytes: maxBytes } = settings;
-  const tokenName = nameOf("snapshotTokenFile");
   // Imported when it is needed.
   const { UrlSource } = await import("./url/url.ts");
   return ({ observe, onDownload }) =>

@@ -109,8 +109,6 @@ export class SnapshotKeeper {
    * @param allowShrink whether that load may take what has less than half of the users or worlds
    */
   async reload(allowShrink = false): Promise<SnapshotOutcome> {
-    if (this.#state !== "serving")
-      return { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
     this.#allowsShrinkOnce ||= allowShrink;
     await this.#loads.ask();
     return this.#outcome;
@@ -143,11 +141,15 @@ export class SnapshotKeeper {
   }
 
   async #loadAgain(): Promise<void> {
-    // It may have waited for its turn.
-    if (this.#state !== "serving") return;
-    await this.#load().catch((error: unknown) =>
-      this.#options.observe({ kind: "defect", where: "reload", error }),
-    );
+    const isLate = this.#state !== "serving";
+    if (!isLate) {
+      await this.#load().catch((error: unknown) =>
+        this.#options.observe({ kind: "defect", where: "reload", error }),
+      );
+    }
+    // A load that closing ended has taken nothing either.
+    if (isLate || this.#closing.signal.aborted)
+      this.#outcome = { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
   }
 
   async #load(): Promise<void> {
