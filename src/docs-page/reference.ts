@@ -38,7 +38,7 @@ async function makeDocument(): Promise<unknown> {
   return undefined;
 }
 
-/** What they are made of. */
+/** @internal What they are made of. */
 export const REFERENCE: PagesSource = {
   name: "reference",
   folder: "docs-page/page/",
@@ -54,6 +54,7 @@ export const REFERENCE: PagesSource = {
 };
 
 /**
+ * @internal
  * Makes the server of the pages; undefined where they are turned off.
  *
  * @param limit requests of an API key and their window, in words

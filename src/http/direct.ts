@@ -112,7 +112,7 @@ interface LocalInit {
   readonly signal?: AbortSignal | null;
 }
 
-/** Makes the `fetch` of a client, for one caller where there is one. */
+/** @internal Makes the `fetch` of a client, for one caller where there is one. */
 export function createLocalFetch(state: State, caller: ChosenCaller | undefined): typeof globalThis.fetch {
   const local = async (url: string, { headers, signal }: LocalInit): Promise<LocalResponse> => {
     const { authorization, "if-match": ifMatch } = headers;

@@ -26,7 +26,7 @@ export interface SimilarOption {
   readonly similar?: boolean;
 }
 
-/** Opens it; undefined where it is turned off. */
+/** @internal Opens it; undefined where it is turned off. */
 export async function openSimilarSearching(
   { similar }: Pick<Settings, "similar">,
   given: SimilarGiven,
