@@ -92,6 +92,7 @@ describe("options of openOrrery", () => {
         /^option "snapshot": .* user name or password; option "snapshotTokenFile" takes a token$/,
       ],
       [{ observe: {} }, /"observe" must be a function, is an object$/],
+      [{ cliTokenPrefix: 5 }, /^option "cliTokenPrefix" must be a string, is 5$/],
       [{ apiKeyPrefix: "" }, /"apiKeyPrefix" must not be empty/],
       [{ apiKeyPrefix: "svcx_more" }, /Prefix".* neither may begin with the other/],
     ];
@@ -107,6 +108,7 @@ describe("options of openOrrery", () => {
       [[{ ...API, kind: undefined }], /^key "a": kind must be .*, is undefined$/],
       [[{ ...API, scopes: [undefined] }], /^key "a": there is no scope undefined, only/],
       [[{ ...API, limit: Number.NaN }], /^key "a": limit must be .*, is NaN$/],
+      [[{ ...API, name: 5 }], /^key "a": name must be a string, is 5$/],
       [[{ ...API, id: undefined }], /^keys\[0\]: id must be/],
       [[{ ...API, kind: "admin" }], /^key "a": kind must be "api" or "cli", is "admin"$/],
       [[{ ...API, token: "secret" }], /^key "a": token must be svc_sk_ followed by at least one character$/],
@@ -133,6 +135,7 @@ describe("options of openOrrery", () => {
       [{ sharedLimits: "http://:secret@host" }, /^option "sharedLimits" must begin with redis:/],
       [{ sharedLimits: "redis://:sec/ret@host" }, /^option "sharedLimits" .*percent-encoded/],
       [{ replicas: 0 }, /^option "replicas" must be .*, is 0$/],
+      [{ limitsWhenAway: ["deny"] }, /^option "limitsWhenAway" must be one of share, deny, is an array$/],
       [{ limitsWhenAway: "maybe" }, /^option "limitsWhenAway" must be .*share.*deny/],
     ];
     for (const [options, says] of cases) {

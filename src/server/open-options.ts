@@ -109,10 +109,12 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   if (setting.path !== undefined) return checkPath(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
-  const { isSecret } = setting;
+  const { isSecret, choices } = setting;
+  const wanted = choices
+    ? `one of ${choices.join(", ")}`
+    : `a ${isSecret ? `${setting.value} as text` : type}`;
   const is = isSecret && typeof given === "string" ? "" : `, is ${kindOf(given)}`;
-  if (typeof given !== type)
-    fail(`option "${name}" must be a ${isSecret ? `${setting.value} as text` : type}${is}`);
+  if (typeof given !== type) fail(`option "${name}" must be ${wanted}${is}`);
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}${is}`);
   return given;
