@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import fc from "fast-check";
 import type { ResultSet } from "../src/search/result-set.ts";
+import { keepWithTerm } from "../src/search/terms.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { runNow, type Work } from "../src/search/work.ts";
 import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../src/search/worlds.ts";
@@ -256,4 +257,18 @@ test("a page far behind is found in many steps, and only read at the end", () =>
     shares.push(read / search);
   }
   assert.ok(Math.min(...shares) < 0.5, `${shares}`);
+});
+
+test("documents of very many short words are gone through with pauses", () => {
+  const { words } = openWorlds(
+    indexWorlds(
+      Uint32Array.of(0),
+      () => "",
+      () => Array.from({ length: 50_000 }, (_, at) => `w${at}`).join(" "),
+    ),
+  );
+  const work = keepWithTerm(words, { kind: "list", entries: Uint32Array.of(0) }, "longer than they are");
+  let yields = 0;
+  while (work.next().done !== true) yields++;
+  assert.ok(yields >= 5, `${yields} yields`);
 });

@@ -137,12 +137,15 @@ export function* keepWithTerm(
 ): Work<ListSet> {
   const kept = new Uint32Array(entries.length);
   let count = 0;
+  let tried = 0;
   for (const entry of entries) {
     const document = entry >>> 1;
     let isThere = false;
     let inName = 0;
     for (let at = byDocument.starts[document]!; at < byDocument.starts[document + 1]!; at++) {
       const word = byDocument.words[at]!;
+      // Words that are shorter than the term need no look, so nothing pauses among them.
+      if (++tried % STEP === 0) yield;
       if (!(yield* containsTerm(trigrams.texts, word >>> 1, term))) continue;
       isThere = true;
       inName |= word & 1;
