@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { before, describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { createOpenApi } from "../src/api/openapi.ts";
@@ -11,6 +11,7 @@ import type { PageRequest } from "../src/api/pages/page-server.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { openPages } from "../src/docs-page/reference.ts";
 import { bodyBytes } from "../src/model/body.ts";
+import { cleanUp, serve } from "./support/http-server.ts";
 
 const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
 
@@ -209,3 +210,13 @@ describe("encodings", () => {
     }
   });
 });
+
+it("the reference says the limit and window of this server", async () => {
+  const server = await serve({ rateLimit: 1234, rateWindow: 86_400, docs: true });
+  for (const path of ["/docs", "/openapi.json"]) {
+    const reply = await fetch(`http://127.0.0.1:${server.port}${path}`);
+    assert.match(await reply.text(), /1,234 a day where nothing else was agreed/);
+  }
+});
+
+after(cleanUp);

@@ -4,20 +4,25 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, it, test } from "node:test";
+import { after, describe, it, test } from "node:test";
 import fc from "fast-check";
 import { explainKey } from "../src/admin/explain.ts";
-import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
+import { createKeyRing, type KeyRecord, KeysFileError } from "../src/auth/keys.ts";
 import { createCounters, createSharedCounters, type Quota, slotOf, usageOf } from "../src/auth/limit.ts";
+import { openState } from "../src/server/open.ts";
 import { Asking } from "../src/shared-limits/asking.ts";
+import type { OpenConnection } from "../src/shared-limits/connection.ts";
 import { SharedLimitsKeeper } from "../src/shared-limits/keep-shared.ts";
 import { createLeases, readTally } from "../src/shared-limits/leases.ts";
 import { monotonic } from "../src/shared-limits/monotonic.ts";
 import { readShared, takeAlone } from "../src/shared-limits/permits.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
+import { planOf } from "../src/shared-limits/settings.ts";
 import { WaitingRequests } from "../src/shared-limits/waiting.ts";
 import { createKeyState, grant, type KeyState } from "./support/grant.ts";
+import { cleanUp, testOptions } from "./support/http-server.ts";
 import { part, untilCovered } from "./support/long.ts";
+import { until } from "./support/process.ts";
 import { type History, type Load, runHistory, type Trouble } from "./support/shared-world.ts";
 
 const MS = 5000;
@@ -458,4 +463,34 @@ describe("a shared limit, explained", () => {
       assert.deepEqual([remaining, reset], [passed, last.reset], `seed ${seed}`);
     }
   });
+});
+
+after(cleanUp);
+
+/** A counter server that answers, and how many connections to it are open and were opened. */
+function createCounterServer() {
+  let connections = 0;
+  let opened = 0;
+  const open: OpenConnection = async () => {
+    connections++;
+    opened++;
+    return {
+      isCluster: false,
+      run: async () => [Math.floor(Date.now() / 3_600_000), 0, 0, 1000],
+      close() {
+        connections--;
+      },
+    };
+  };
+  return { open, connections: () => connections, opened: () => opened };
+}
+
+it("a keys file that cannot be read leaves no connection to the counter server behind", async () => {
+  const { open, connections, opened } = createCounterServer();
+  const options = await testOptions({ rateWindow: 3600, keys: "no/such/file" }, []);
+  const target = readRedisUrl("redis://127.0.0.1");
+  const sharedLimits = planOf({ target, replicas: 1, denies: false, open });
+  await assert.rejects(openState({ ...options, sharedLimits }), KeysFileError);
+  assert.ok(opened() > 0);
+  await until(() => connections() === 0, "the connection is closed");
 });
