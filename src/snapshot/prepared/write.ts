@@ -21,7 +21,7 @@ import {
 } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
-/** What is written at once. */
+/** What is written, or counted into a checksum, at once. */
 const CHUNK_BYTES = 4 * 1_048_576;
 
 /** What to write beside the arrays. */
@@ -54,6 +54,16 @@ interface Placing extends PlacedArray {
   readonly stored: readonly Uint8Array[];
 }
 
+/** In chunks, since `crc32` takes lengths of 32 bits: of 4 GiB and more it would leave out most. */
+function checksumOf(stored: readonly Uint8Array[]): number {
+  let checksum = 0;
+  for (const memory of stored) {
+    for (let at = 0; at < memory.length; at += CHUNK_BYTES)
+      checksum = crc32(memory.subarray(at, at + CHUNK_BYTES), checksum);
+  }
+  return checksum;
+}
+
 /** Gives every array its place; one that has two paths gets one. */
 function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placing[]; bodyBytes: number } {
   const placed: Placing[] = [];
@@ -71,7 +81,7 @@ function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placin
     );
     const offset = same?.offset ?? end;
     const stored = [bytesOf(array), new Uint8Array(aligned(bytes) - bytes)] as const;
-    const checksum = same?.crc32 ?? crc32(stored[1], crc32(stored[0]));
+    const checksum = same?.crc32 ?? checksumOf(stored);
     placed.push({ path, type, offset, bytes, crc32: checksum, array, stored });
     if (same === undefined) end = aligned(end + bytes);
   }
