@@ -71,7 +71,7 @@ describe("fetch", () => {
     const headers = { get: () => null };
     await assert.rejects(
       orrery.fetch({ ...other, headers }, {}),
-      /^TypeError: fetch: headers is not iterable$/,
+      /^TypeError: fetch: the headers of the request cannot be listed; pass it without/,
     );
   });
 

@@ -31,7 +31,11 @@ function isRequestLike(input: unknown): input is RequestLike {
 
 /** The header lines of any implementation as those of this one. */
 function headersOf({ headers }: RequestLike): Headers {
-  return headers instanceof Headers ? headers : new Headers([...(headers as Iterable<[string, string]>)]);
+  if (headers instanceof Headers) return headers;
+  const lines = headers as Partial<Iterable<[string, string]>>;
+  if (lines[Symbol.iterator] === undefined)
+    throw new TypeError("the headers of the request cannot be listed; pass it without a second argument");
+  return new Headers([...(lines as Iterable<[string, string]>)]);
 }
 
 /** Reads the arguments of `fetch`. @throws {TypeError} for arguments that the global `fetch` refuses, too */
