@@ -18,7 +18,7 @@ const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 /** The tests on the wire, and how many each has at least. Those that look into a server look into one on Node. */
 const WIRE_TESTS = {
   "test/http.test.ts": 370,
-  "test/http-connections.test.ts": 21,
+  "test/http-connections.test.ts": 20,
   "test/all/http-stop.test.ts": 6,
   "test/all/pages-http.test.ts": 6,
 };
