@@ -10,7 +10,7 @@
  * `--reloads 0` reloads none. Figures are medians of the rounds, with the lowest and the highest.
  *
  * With `--fresh` it prints instead how long a row that is committed to PostgreSQL takes to two servers that follow
- * `orrery export` by URL.
+ * `orrery export` by URL; after `npm run build -- --program`.
  */
 
 import { spawnSync } from "node:child_process";

@@ -3,7 +3,7 @@
  * machine. A row is inserted into one table, and asked for at both servers until both have it.
  */
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +16,7 @@ import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { fillSql, type Postgres, startPostgres } from "../../test/support/postgres.ts";
 import { get, type Program, start } from "../../test/support/process.ts";
 import { startNginx } from "../../test/support/proxies.ts";
+import { NODE_OPTIONS, ROOT } from "./child.ts";
 import { demand } from "./need.ts";
 import { fixed, machine, markdown, spread, whole } from "./output.ts";
 
@@ -28,6 +29,9 @@ const ROWS = {
 
 const LISTENING = /listening on (\S+)/;
 const POLL_MS = 20;
+
+/** As it is installed: a loading thread of a checkout would compile its sources first. */
+const BUILT = [process.execPath, ...NODE_OPTIONS, join(ROOT, "dist/main.js")] as const;
 
 /** Waits as long as it takes, while the programs live. */
 async function when<Value>(programs: readonly Program[], look: () => Value | undefined): Promise<Value> {
@@ -134,7 +138,7 @@ async function measure(
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "orrery-bench-fresh-")));
   const ends: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const run = (args: readonly string[]): Program => {
-    const program = start(args);
+    const program = start(args, {}, BUILT);
     ends.unshift(() => {
       program.child.kill("SIGTERM");
       return program.ended;
@@ -195,6 +199,7 @@ async function measure(
 /** Prints the seconds from a commit to both servers, by size and by what is published. */
 export async function printFreshness(sizes: readonly number[], rounds: number): Promise<void> {
   demand("postgresql", "nginx");
+  if (!existsSync(BUILT.at(-1)!)) throw new Error("not built: run `npm run build -- --program`");
   const ways: string[][] = [];
   const exports: string[][] = [];
   for (const users of sizes) {

@@ -95,8 +95,10 @@ class Repeated {
     const { between } = this.#rounds;
     if (between === undefined) return;
     let told: string | undefined;
+    let next = performance.now();
     for (;;) {
-      const next = performance.now() + between.seconds * 1000;
+      // From begin to begin, as whole rounds are.
+      next = Math.max(next + between.seconds * 1000, performance.now());
       await waitUntil(Math.min(next, end), this.#signal);
       if (this.#signal.aborted || performance.now() >= end) return;
       const problem = await this.#attempt(between.run);
