@@ -393,6 +393,12 @@ describe("words", () => {
   });
 });
 
+it("the tests that .ci/run names exist", () => {
+  const text = readFileSync(join(ROOT, ".ci/run"), "utf8");
+  const names = /\.tests\/all\/\{([^}]+)\}/.exec(text)![1]!.split(",");
+  for (const name of names) assert.ok(existsSync(join(ROOT, `test/all/${name}.test.ts`)), name);
+});
+
 describe("paths in ARCHITECTURE.md and CONTRIBUTING.md", () => {
   it("exist", () => {
     let seen = 0;
