@@ -59,7 +59,10 @@ const embedded: Plugin = {
 const withoutNative: Plugin = {
   name: "without-native",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(pg-native|@node-rs\/xxhash)$/ }, ({ path }) => ({ path, namespace: "without" }));
+    onResolve({ filter: /^(pg-native|@node-rs\/xxhash|@opentelemetry\/api)$/ }, ({ path }) => ({
+      path,
+      namespace: "without",
+    }));
     onLoad({ filter: /./, namespace: "without" }, () => ({ contents: "" }));
   },
 };
