@@ -15,7 +15,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { crc32 } from "node:zlib";
+import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { ForeignFileError, isForeign } from "../files/foreign.ts";
 import { isCount, isObject } from "../util/json.ts";
@@ -208,7 +208,7 @@ export async function readCountsFile(
     for (const line of lines) take(line);
     // The last line, which holds the sum, is left out.
     const summed = (end === undefined ? lines : lines.slice(0, -1)).map((line) => `${line}\n`).join("");
-    sum = crc32(Buffer.from(summed, "latin1"), sum);
+    sum = zlib.crc32(Buffer.from(summed, "latin1"), sum);
   }
   if (head === undefined) throw new CountsFileError(size === 0 ? "is empty" : "is no file of counts");
   if (end === undefined || rest !== "") throw new CountsFileError("is damaged: it has no end");
@@ -255,7 +255,7 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
     text = "";
     bytes += buffer.length;
     if (bytes > MAX_FILE_BYTES) throw new CountsFileError("would become too large");
-    sum = crc32(buffer, sum);
+    sum = zlib.crc32(buffer, sum);
     await handle.writeFile(buffer);
   };
   for await (const counts of countsFor(counters, head.window)) {

@@ -12,7 +12,8 @@
  * other, each filled up with zeros to a multiple of 64.
  */
 
-import { crc32 } from "node:zlib";
+// Not by name: a Node that lacks it would fail before its version is told.
+import zlib from "node:zlib";
 import { ROW_FILES } from "../../model/model.ts";
 import { isCount, isObject } from "../../util/json.ts";
 import type { FileReport } from "../loaded.ts";
@@ -84,8 +85,8 @@ export function encodeHead(head: Head): Buffer {
   json.copy(stored, PREFIX_BYTES);
   stored.writeUInt32LE(PREPARED_VERSION, 16);
   stored.writeUInt32LE(end - PREFIX_BYTES, 20);
-  stored.writeUInt32LE(crc32(stored.subarray(PREFIX_BYTES)), 24);
-  stored.writeUInt32LE(crc32(stored.subarray(0, 28)), 28);
+  stored.writeUInt32LE(zlib.crc32(stored.subarray(PREFIX_BYTES)), 24);
+  stored.writeUInt32LE(zlib.crc32(stored.subarray(0, 28)), 28);
   return stored;
 }
 
@@ -107,7 +108,7 @@ export function decodePrefix(prefix: Buffer): number {
     );
   }
   const bytes = prefix.readUInt32LE(20);
-  const isIntact = crc32(prefix.subarray(0, 28)) === prefix.readUInt32LE(28);
+  const isIntact = zlib.crc32(prefix.subarray(0, 28)) === prefix.readUInt32LE(28);
   if (!isIntact || bytes > MOST_HEAD_BYTES) throw new BadFileError("the head has a wrong checksum");
   return bytes;
 }
@@ -214,7 +215,7 @@ function parseHead(text: Buffer): Head {
  */
 export function decodeHead(stored: Buffer): DecodedHead {
   const text = stored.subarray(PREFIX_BYTES);
-  if (crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
+  if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
   const head = parseHead(text);
   const bodyBytes = checkPlaces(head.arrays);
   const sizes = new Map<string, number>();

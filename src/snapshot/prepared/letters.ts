@@ -7,7 +7,7 @@
  * do not occur.
  */
 
-import { crc32 } from "node:zlib";
+import zlib from "node:zlib";
 import { fold } from "../../search/fold.ts";
 
 const LAST_CODE_POINT = 0x10ffff;
@@ -42,7 +42,7 @@ export function foldingOf(letters: Uint32Array): number {
     if (code > LAST_CODE_POINT) return Number.NaN;
     const letter = String.fromCodePoint(code);
     // A character that will be a mark one day folds to itself today, but will be ordered among others.
-    checksum = crc32(`${fold(letter)}${UNASSIGNED.test(letter) ? "?" : ""}\n`, checksum);
+    checksum = zlib.crc32(`${fold(letter)}${UNASSIGNED.test(letter) ? "?" : ""}\n`, checksum);
   }
   return checksum;
 }

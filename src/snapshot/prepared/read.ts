@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { crc32 } from "node:zlib";
+import zlib from "node:zlib";
 import { platformStatsOf } from "../../store/encode.ts";
 import { isGenerationName } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
@@ -149,7 +149,7 @@ function createChecker(head: DecodedHead): { check: (target: Target) => void; en
         at = array;
         checksum = 0;
       }
-      checksum = crc32(bytes, checksum);
+      checksum = zlib.crc32(bytes, checksum);
       if (checksOf[array]!.length === 0) return;
       const left = Math.min(bytes.length, Math.max(0, arrays[array]!.bytes - bytes.byteOffset));
       const items = new Uint32Array(bytes.buffer, bytes.byteOffset, left / 4);

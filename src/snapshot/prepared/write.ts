@@ -2,7 +2,7 @@
 
 import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
+import zlib from "node:zlib";
 import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -59,7 +59,7 @@ function checksumOf(stored: readonly Uint8Array[]): number {
   let checksum = 0;
   for (const memory of stored) {
     for (let at = 0; at < memory.length; at += CHUNK_BYTES)
-      checksum = crc32(memory.subarray(at, at + CHUNK_BYTES), checksum);
+      checksum = zlib.crc32(memory.subarray(at, at + CHUNK_BYTES), checksum);
   }
   return checksum;
 }
