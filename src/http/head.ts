@@ -69,8 +69,8 @@ export class Fields {
   #codings: string | undefined;
   #hasLength = false;
   /** Asked for with every request by the access log; named more than once they are joined. */
-  #requestId: string | null = null;
-  #traceparent: string | null = null;
+  #requestId: string | undefined;
+  #traceparent: string | undefined;
 
   /** @param text lines that end with the empty one */
   constructor(text: string) {
@@ -107,11 +107,11 @@ export class Fields {
         break;
       case 11:
         if (isName(lines, at, "traceparent"))
-          this.#traceparent = joined(this.#traceparent ?? undefined, trimmed(lines, colon, end));
+          this.#traceparent = joined(this.#traceparent, trimmed(lines, colon, end));
         break;
       case 12:
         if (isName(lines, at, "x-request-id"))
-          this.#requestId = joined(this.#requestId ?? undefined, trimmed(lines, colon, end));
+          this.#requestId = joined(this.#requestId, trimmed(lines, colon, end));
         break;
       case 13:
         if (isName(lines, at, "authorization")) this.authorization ??= trimmed(lines, colon, end);
@@ -152,8 +152,8 @@ export class Fields {
 
   /** The value of a field, all of its lines joined; null when there is none. @param name in lower case */
   get(name: string): string | null {
-    if (name === "x-request-id") return this.#requestId;
-    if (name === "traceparent") return this.#traceparent;
+    if (name === "x-request-id") return this.#requestId ?? null;
+    if (name === "traceparent") return this.#traceparent ?? null;
     const { text } = this;
     let value: string | undefined;
     for (let at = 0; at < text.length - 2; ) {

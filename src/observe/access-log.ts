@@ -42,7 +42,8 @@ function nextId(): string {
 const MAX_TEXT = 512;
 const MAX_METHOD = 32;
 
-const PID = process.pid;
+/** A line between its time and the id. */
+const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const ESCAPES = /%([\da-f]{2})/gi;
@@ -144,9 +145,6 @@ export class AccessLog {
   readonly #options: AccessLogOptions;
   readonly #hasQuery: boolean;
   readonly #hasAgent: boolean;
-  readonly #beginning = createPart(
-    (time: string, pid: number) => `{"level":"info","time":"${time}","pid":${pid},"event":"request","id":"`,
-  );
   readonly #outcome = createPart(
     (route: string, status: number) => `,"route":"${route}","status":${status},"bytes":`,
   );
@@ -198,8 +196,7 @@ export class AccessLog {
     const { clientOf, prefixes } = this.#options;
     const trace = traceOf(ask.headers);
     return (
-      this.#beginning(timeOf(ask.now), PID) +
-      `${id}","method":${quotedMethod(ask.method)},"path":` +
+      `{"level":"info","time":"${timeOf(ask.now)}${AFTER_TIME}${id}","method":${quotedMethod(ask.method)},"path":` +
       quotedVisible(loggedPath(ask.target, route, prefixes)) +
       optional("query", this.#query(ask)) +
       `${this.#outcome(route, status)}${body.length},"ms":${ms}${this.#caller(keyId, clientOf(ask))}` +
