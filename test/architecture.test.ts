@@ -231,17 +231,6 @@ describe("imports", () => {
   });
 });
 
-/** Names that are exported with more than one meaning. This list only shrinks. */
-const AMBIGUOUS: readonly string[] = [
-  "Connection",
-  "Figures",
-  "Head",
-  "History",
-  "Listener",
-  "Problems",
-  "slotOf",
-];
-
 describe("exported names", () => {
   it("mean one thing each", () => {
     const exporters = new Map<string, Set<string>>();
@@ -254,7 +243,7 @@ describe("exported names", () => {
       for (const [, name] of exported) exporters.set(name!, (exporters.get(name!) ?? new Set()).add(file));
     }
     const twice = [...exporters].filter(([, from]) => from.size > 1).map(([name]) => name);
-    assert.deepEqual(twice.sort(), [...AMBIGUOUS].sort());
+    assert.deepEqual(twice, []);
   });
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext, test } from "node:test";
 import fc from "fast-check";
-import type { Connection, OpenConnection } from "../src/shared-limits/connection.ts";
+import type { CounterConnection, OpenConnection } from "../src/shared-limits/connection.ts";
 import { CounterServer } from "../src/shared-limits/counter-server.ts";
 import { AwayError, Link } from "../src/shared-limits/link.ts";
 import { startRealTimer } from "../src/shared-limits/monotonic.ts";
@@ -17,7 +17,7 @@ function linked(t: TestContext) {
   const answers: ((value: unknown) => void)[] = [];
   const seen: string[] = [];
   let opened = 0;
-  const connection: Connection = {
+  const connection: CounterConnection = {
     isCluster: false,
     run(command) {
       sent.push(command.join(" "));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { History } from "../src/admin/history.ts";
 import { LimitsHistory, type LimitsSettings } from "../src/admin/limits.ts";
-import { Problems } from "../src/admin/problems.ts";
+import { RecentProblems } from "../src/admin/problems.ts";
 import { ReadinessKeeper } from "../src/admin/readiness.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -32,7 +32,7 @@ function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched
   const history = new History();
   const readiness = new ReadinessKeeper(history, { maxAge, maxDataAge });
   const shared = new LimitsHistory(limits);
-  const problems = new Problems(readiness, shared);
+  const problems = new RecentProblems(readiness, shared);
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);

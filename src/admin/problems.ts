@@ -22,7 +22,7 @@ interface Deaths {
 }
 
 /** A listener to observations, and to the looks that find the snapshot to be what is served. */
-export class Problems {
+export class RecentProblems {
   readonly #readiness: ReadinessKeeper;
   readonly #limits: LimitsHistory;
   /** Problems that an observation begins and another one ends. */

@@ -17,7 +17,7 @@ import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
 import { LimitsHistory } from "./limits.ts";
-import { Problems } from "./problems.ts";
+import { RecentProblems } from "./problems.ts";
 import { Rates } from "./rates.ts";
 import { ReadinessKeeper } from "./readiness.ts";
 import type { ThreadStatus } from "./status.ts";
@@ -37,7 +37,7 @@ export class WatchedServer {
   readonly observed = createObservedCounts();
   readonly readiness: ReadinessKeeper;
   readonly limits: LimitsHistory;
-  readonly problems: Problems;
+  readonly problems: RecentProblems;
   readonly rates: Rates;
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
@@ -50,7 +50,7 @@ export class WatchedServer {
     const { settings, sharedLimits, requestCells } = given;
     this.readiness = new ReadinessKeeper(this.history, settings);
     this.limits = new LimitsHistory(sharedLimits);
-    this.problems = new Problems(this.readiness, this.limits);
+    this.problems = new RecentProblems(this.readiness, this.limits);
     this.rates = new Rates(requestCells);
     this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
   }

@@ -19,8 +19,8 @@ import {
   makePosting,
   pairOf,
   REPEATED,
-  slotOf,
   type TrigramIndex,
+  trigramSlotOf,
 } from "./trigrams.ts";
 
 type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
@@ -62,7 +62,7 @@ function makeSlots(pairs: Uint32Array, thirds: Uint32Array, count: number, least
   while (size < count * 2) size *= 2;
   const slots = sharedUint32(size);
   for (let number = 0; number < count; number++) {
-    slots[slotOf(slots, pairs, thirds, pairs[number]!, thirds[number]!)] = number + 1;
+    slots[trigramSlotOf(slots, pairs, thirds, pairs[number]!, thirds[number]!)] = number + 1;
   }
   return slots;
 }
@@ -117,7 +117,7 @@ class TrigramNumbers {
   numberOf(first: number, second: number, third: number): number {
     const { pairs, thirds } = this;
     const pair = pairOf(first, second);
-    const slot = slotOf(this.#slots, pairs.values, thirds.values, pair, third);
+    const slot = trigramSlotOf(this.#slots, pairs.values, thirds.values, pair, third);
     if (this.#slots[slot] !== 0) return this.#slots[slot]! - 1;
     pairs.push(pair);
     thirds.push(third);

@@ -19,8 +19,8 @@ import {
   positionOf,
   type Range,
   rangeOf,
-  slotOf,
   type TrigramIndex,
+  trigramSlotOf,
 } from "./trigrams.ts";
 
 /** So many substrings of a term are counted, and as many again in a term of few more code units. */
@@ -171,7 +171,7 @@ export function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
 function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at: number): number {
   const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
   const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;
-  return slots[slotOf(slots, pairs, thirds, pair, third)]! - 1;
+  return slots[trigramSlotOf(slots, pairs, thirds, pair, third)]! - 1;
 }
 
 export function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {

@@ -63,7 +63,7 @@ export function hashOfTrigram(pair: number, third: number): number {
 }
 
 /** The slot in which a trigram's number plus one is, or is to be. @param pairs by number, as are the thirds */
-export function slotOf(
+export function trigramSlotOf(
   slots: Uint32Array,
   pairs: Uint32Array,
   thirds: Uint32Array,

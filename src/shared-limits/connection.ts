@@ -17,7 +17,7 @@ export class ReplyError extends Error {
 }
 
 /** A connection that can be used. */
-export interface Connection {
+export interface CounterConnection {
   /** Whether the server is one of a cluster. */
   readonly isCluster: boolean;
   /**
@@ -30,7 +30,10 @@ export interface Connection {
 }
 
 /** Opens connections. @param onLost told once when an open one can no longer be used; must not throw */
-export type OpenConnection = (target: RedisTarget, onLost: (problem: string) => void) => Promise<Connection>;
+export type OpenConnection = (
+  target: RedisTarget,
+  onLost: (problem: string) => void,
+) => Promise<CounterConnection>;
 
 /** How long a connection may take to be usable, in milliseconds. */
 const OPEN_MS = 1000;
@@ -140,7 +143,7 @@ function isCluster(hello: unknown): boolean {
 }
 
 /** A connection by the real client. */
-class ClientConnection implements Connection {
+class ClientConnection implements CounterConnection {
   /** `opening ─▶ usable ─▶ closed`, or closed at once. */
   #state: "opening" | "usable" | "closed" = "opening";
   isCluster = false;

@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import type { ReceiveAnswer } from "./asking.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
-  type Connection,
+  type CounterConnection,
   MissingClientError,
   type OpenConnection,
   problemOf,
@@ -210,7 +210,7 @@ export class CounterServer {
    * Finds out whether the server can count: this replica is removed from the state of a key and added again, so the
    * server has to write something.
    */
-  async #checkCounting(connection: Connection, holds: (slot: number) => boolean): Promise<void> {
+  async #checkCounting(connection: CounterConnection, holds: (slot: number) => boolean): Promise<void> {
     const { seconds, replica, events } = this.#options;
     const key = checkKey(holds, seconds);
     // With the script's text: from then on the server knows it by its hash.

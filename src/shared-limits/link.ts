@@ -19,7 +19,7 @@
  * - closed: for good, from each.
  */
 
-import { type Connection, ReplyError } from "./connection.ts";
+import { type CounterConnection, ReplyError } from "./connection.ts";
 import { startRealTimer } from "./monotonic.ts";
 
 /** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
@@ -52,9 +52,9 @@ class LateError extends AwayError {
 export interface LinkOptions {
   /** How long a command may take; {@link ANSWER_MS} when absent. */
   readonly answerMs: number | undefined;
-  readonly open: (onLost: (problem: string) => void) => Promise<Connection>;
+  readonly open: (onLost: (problem: string) => void) => Promise<CounterConnection>;
   /** Finds out whether the server can count. */
-  readonly check: (connection: Connection) => Promise<void>;
+  readonly check: (connection: CounterConnection) => Promise<void>;
   /** Told once at each loss and at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
@@ -73,7 +73,7 @@ export class Link {
   readonly #answerMs: number;
   #state: "connecting" | "up" | "overdue" | "pausing" | "closed" = "connecting";
   /** There is one while the link is up or answers are overdue. */
-  #connection: Connection | undefined;
+  #connection: CounterConnection | undefined;
   #upSince = 0;
   #lastAnswer = 0;
   /** Commands on it without an answer so far. */
@@ -145,7 +145,7 @@ export class Link {
   }
 
   /** Sends one command. The last of the overdue answers ends the wait for them. */
-  #send(connection: Connection, command: readonly string[]): Promise<unknown> {
+  #send(connection: CounterConnection, command: readonly string[]): Promise<unknown> {
     this.#pending++;
     const answer = connection.run(command);
     const settled = (): void => {
@@ -160,7 +160,7 @@ export class Link {
   async #connect(): Promise<void> {
     const { open, check, say, onBack, onUp } = this.#options;
     this.#state = "connecting";
-    let opened: Connection | undefined;
+    let opened: CounterConnection | undefined;
     let lost: string | undefined;
     try {
       opened = await open((problem) => {
@@ -192,11 +192,11 @@ export class Link {
   }
 
   /** Looks after an idle server, so that one that has gone is noticed before a request waits for it. */
-  #checkLater(connection: Connection): void {
+  #checkLater(connection: CounterConnection): void {
     this.#timer = setTimeout(() => void this.#checkIdle(connection), IDLE_MS);
   }
 
-  async #checkIdle(connection: Connection): Promise<void> {
+  async #checkIdle(connection: CounterConnection): Promise<void> {
     if (performance.now() - this.#lastAnswer >= IDLE_MS) {
       try {
         await this.#inTime(this.#options.check(connection));
@@ -209,14 +209,14 @@ export class Link {
   }
 
   /** An answer is overdue: the server is away. Answers that are on their way still count, so it is closed a little later. */
-  #loseSoon(connection: Connection, problem: string): void {
+  #loseSoon(connection: CounterConnection, problem: string): void {
     if (connection !== this.#connection || this.#state === "overdue") return;
     this.#state = "overdue";
     this.#tellAway(problem);
     this.#stopOverdue = startRealTimer(() => this.#loseIf(connection, problem), LATE_MS);
   }
 
-  #loseIf(connection: Connection, problem: string): void {
+  #loseIf(connection: CounterConnection, problem: string): void {
     if (connection === this.#connection) this.#lose(problem);
   }
 

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import type { Status } from "../status.ts";
 import { fill, foreign, make } from "./dom.ts";
-import { column, type History, span } from "./history.ts";
+import { column, type ShownHistory, span } from "./history.ts";
 import type { CardPart } from "./parts.ts";
 
 /** One line. */
@@ -127,7 +127,7 @@ function keyOf(lines: readonly Line[]): string {
 export class Chart implements CardPart {
   readonly elements: readonly [place: HTMLElement, legend: HTMLElement];
   readonly #settings: ChartSettings;
-  #history: History | undefined;
+  #history: ShownHistory | undefined;
   #lines: readonly Line[] = [];
   #plot: uPlot | undefined;
 
@@ -151,7 +151,7 @@ export class Chart implements CardPart {
     ).observe(place);
   }
 
-  show(status: Status, history: History): void {
+  show(status: Status, history: ShownHistory): void {
     const lines = this.#settings.lines(status);
     if (keyOf(lines) !== keyOf(this.#lines)) this.#forget();
     this.#history = history;

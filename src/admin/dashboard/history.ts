@@ -12,22 +12,22 @@ const GAP_SECONDS = 15;
 const MOST_MOMENTS = 2000;
 
 /** Figures by name; a figure that is absent is unknown. */
-export type Figures = Readonly<Record<string, number | null>>;
+export type SampleFigures = Readonly<Record<string, number | null>>;
 
 /** Mutable: oldest first. */
-export interface History {
+export interface ShownHistory {
   /** Seconds since the epoch by the clock of this machine, rising. */
   readonly moments: number[];
-  readonly figures: Figures[];
+  readonly figures: SampleFigures[];
 }
 
 /** An empty one. */
-export function createHistory(): History {
+export function createHistory(): ShownHistory {
   return { moments: [], figures: [] };
 }
 
 /** Adds what is seen now, and drops what is too old. A moment before the newest, by a clock that went back, begins anew. */
-export function remember({ moments, figures }: History, now: number, seen: Figures): void {
+export function remember({ moments, figures }: ShownHistory, now: number, seen: SampleFigures): void {
   const newest = moments.at(-1);
   if (newest !== undefined && now <= newest) {
     moments.length = 0;
@@ -45,28 +45,28 @@ export function remember({ moments, figures }: History, now: number, seen: Figur
 }
 
 /** Whether the server knows of moments that are missing here: the page was just opened, or nobody looked. */
-export function isBehind({ moments }: History, now: number): boolean {
+export function isBehind({ moments }: ShownHistory, now: number): boolean {
   return now - (moments.at(-1) ?? 0) > GAP_SECONDS;
 }
 
 /** Adds a moment that the server remembers, unless a newer one is known. */
-export function recall(history: History, moment: number, seen: Figures): void {
+export function recall(history: ShownHistory, moment: number, seen: SampleFigures): void {
   if (moment > (history.moments.at(-1) ?? 0)) remember(history, moment, seen);
 }
 
 /** Notes that nothing is known of now. */
-export function forgetNow(history: History, now: number): void {
+export function forgetNow(history: ShownHistory, now: number): void {
   if (history.figures.length > 0 && Object.keys(history.figures.at(-1)!).length > 0)
     remember(history, now, {});
 }
 
 /** The figures of one name; null where they are unknown. */
-export function column({ figures }: History, name: string): (number | null)[] {
+export function column({ figures }: ShownHistory, name: string): (number | null)[] {
   return figures.map((seen) => seen[name] ?? null);
 }
 
 /** What charts show along their x axis, in seconds since the epoch: what is known, two minutes at least. */
-export function span({ moments }: History): readonly [from: number, to: number] {
+export function span({ moments }: ShownHistory): readonly [from: number, to: number] {
   const to = moments.at(-1) ?? Date.now() / 1000;
   const from = Math.min(moments[0] ?? to, to - LEAST_SECONDS);
   return [Math.max(from, to - WINDOW_SECONDS), to];

@@ -6,7 +6,7 @@ import { byId, setText } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
 import { showHealth, showMisfit, showTrouble } from "./health.ts";
-import { createHistory, type Figures, forgetNow, isBehind, recall, remember } from "./history.ts";
+import { createHistory, forgetNow, isBehind, recall, remember, type SampleFigures } from "./history.ts";
 import { KEYS_CARD } from "./keys.ts";
 import { LOADS_CARD } from "./loads.ts";
 import { startPolling } from "./poll.ts";
@@ -43,7 +43,7 @@ function showAbout({ version, runtime, pid, uptimeSeconds, url }: Status): void 
   setText(byId("about"), [...facts, ...(url === null ? [] : [url])].join(" · "));
 }
 
-function figuresOf(moment: Moment): Figures {
+function figuresOf(moment: Moment): SampleFigures {
   return { ...trafficFigures(moment), ...processFigures(moment) };
 }
 

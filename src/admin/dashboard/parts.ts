@@ -2,12 +2,12 @@
 
 import type { Status } from "../status.ts";
 import { type Child, fill, make, setText, show } from "./dom.ts";
-import type { History } from "./history.ts";
+import type { ShownHistory } from "./history.ts";
 
 /** A part of the page that shows some of each answer. */
 export interface CardPart {
   readonly elements: readonly HTMLElement[];
-  readonly show: (status: Status, history: History) => void;
+  readonly show: (status: Status, history: ShownHistory) => void;
 }
 
 type TextOf = (status: Status) => string;

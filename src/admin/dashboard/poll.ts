@@ -14,7 +14,7 @@ const LIMIT_MS = 10_000;
 const PAST_LIMIT_MS = 3000;
 
 /** Who is told of each answer, and of each that did not come. */
-export interface Listener {
+export interface PollListener {
   /** Whether the server's memory is asked for before the status. */
   readonly wantsPast: () => boolean;
   readonly onPast: (past: TimelineReply) => void;
@@ -30,7 +30,7 @@ export interface Polling {
 }
 
 /** Begins. */
-export function startPolling({ wantsPast, onPast, onStatus, onFailure }: Listener): Polling {
+export function startPolling({ wantsPast, onPast, onStatus, onFailure }: PollListener): Polling {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isAsking = false;
   let isPaused = false;

@@ -4,7 +4,7 @@ import type { Moment, Status, ThreadStatus } from "../status.ts";
 import { Chart, type Line } from "./charts.ts";
 import { make } from "./dom.ts";
 import { bytes, count, counted, millis, NONE, percent } from "./format.ts";
-import type { Figures } from "./history.ts";
+import type { SampleFigures } from "./history.ts";
 import { card, type Fact, facts, note, table } from "./parts.ts";
 
 const MEMORY_LINES: readonly Line[] = [
@@ -15,7 +15,7 @@ const MEMORY_LINES: readonly Line[] = [
 const DELAY_LINES: readonly Line[] = [{ name: "delay", label: "event loop delay", colour: 1 }];
 
 /** The figures of a moment that the charts remember. */
-export function processFigures({ memory, threads }: Moment): Figures {
+export function processFigures({ memory, threads }: Moment): SampleFigures {
   return {
     rss: memory.rssBytes,
     arrays: memory.arrayBuffersBytes,

@@ -4,7 +4,7 @@ import type { Moment, RouteStatus, Status } from "../status.ts";
 import { Chart, type Line } from "./charts.ts";
 import { foreign, make } from "./dom.ts";
 import { count, millis, NONE, rate } from "./format.ts";
-import type { Figures } from "./history.ts";
+import type { SampleFigures } from "./history.ts";
 import { card, type Fact, facts, table } from "./parts.ts";
 import { routeName } from "./tiles.ts";
 
@@ -20,7 +20,7 @@ const CLASSES: readonly (Line & { readonly holds: (status: number) => boolean })
 ];
 
 /** The figures of a moment that the charts remember. */
-export function trafficFigures({ requests }: Moment): Figures {
+export function trafficFigures({ requests }: Moment): SampleFigures {
   const figures: Record<string, number | null> = {};
   for (const { name } of CLASSES) figures[name] = 0;
   for (const [status, each] of Object.entries(requests.perSecondByStatus)) {

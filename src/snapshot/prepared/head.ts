@@ -61,7 +61,7 @@ export interface SourceReport extends Omit<FileReport, "hidden" | "isKept" | "hi
 }
 
 /** The JSON of the head. */
-export interface Head {
+export interface PreparedHead {
   /** As the manifest said. */
   readonly createdAt?: string;
   readonly sources: readonly SourceReport[];
@@ -70,7 +70,7 @@ export interface Head {
 }
 
 /** The head as it is stored. Its length does not depend on the checksums. */
-export function encodeHead(head: Head): Buffer {
+export function encodeHead(head: PreparedHead): Buffer {
   const arrays = head.arrays.map(({ path, type, offset, bytes, crc32 }) => [
     path,
     type,
@@ -178,14 +178,14 @@ function checkValues(values: object): asserts values is Record<string, number | 
 }
 
 /** A head that was read. */
-export interface DecodedHead extends Head {
+export interface DecodedHead extends PreparedHead {
   /** Bytes that follow it. */
   readonly bodyBytes: number;
   readonly sizeOf: SizeOf;
 }
 
 /** The JSON of a head, as far as its form goes. */
-function parseHead(text: Buffer): Head {
+function parseHead(text: Buffer): PreparedHead {
   let head: unknown;
   try {
     head = JSON.parse(text.toString());

@@ -10,7 +10,7 @@ import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
 import { hashFile } from "../read.ts";
-import { aligned, encodeHead, type Head, type PlacedArray } from "./head.ts";
+import { aligned, encodeHead, type PlacedArray, type PreparedHead } from "./head.ts";
 import {
   type ArrayType,
   bytesOf,
@@ -25,7 +25,7 @@ import { foldingOf, lettersOf } from "./letters.ts";
 const CHUNK_BYTES = 4 * 1_048_576;
 
 /** What to write beside the arrays. */
-export type Described = Pick<Head, "createdAt" | "sources">;
+export type Described = Pick<PreparedHead, "createdAt" | "sources">;
 
 /** How to write. */
 export interface WriteOptions {
