@@ -9,7 +9,7 @@
  *     npx tsx bench/http.ts --smoke             does it all work?
  *
  * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (what the
- * picture shows), --peers TEXT,TEXT (only those with one of these in their names,
+ * picture shows), --peers TEXT,TEXT (only ones with one of these in their names,
  * beside orrery), --load wrk (in place of autocannon, which cannot keep the
  * quickest servers busy), --keep (servers stay for all workloads of the same
  * settings; else every workload has fresh ones).

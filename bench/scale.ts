@@ -162,7 +162,7 @@ function preparedOf(rows: Subject): Subject {
   return { ...rows, name: `${rows.name}, prepared (${size})`, snapshot, change };
 }
 
-/** Of one reload: the load before it, the load during it, memory in bytes, times in milliseconds. */
+/** One reload: the load before it, the load during it, memory in bytes, times in milliseconds. */
 interface Reloaded {
   readonly quiet: LoadResult;
   readonly busy: LoadResult;

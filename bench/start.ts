@@ -68,7 +68,7 @@ async function measure({ command: [file, ...args], line }: Start): Promise<Measu
     if (line.test(output)) break;
   }
   const ms = performance.now() - began;
-  // Of npm's start the server is a child.
+  // npm's start has the server as its child.
   const isIt = file !== "npm";
   const cpuMs = isIt ? cpuOf(child.pid!) : Number.NaN;
   await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -213,7 +213,7 @@ describe("the busiest keys", () => {
       for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
     };
     const random = [...Array(300).keys()].map((at) => (at * 7919) % 53);
-    // Of the window before: none of this one.
+    // A count of the window before is none of this one.
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
     const busiest = busiestKeys(gate, NOW, 10);

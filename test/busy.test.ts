@@ -1,4 +1,4 @@
-/** Searches that wait: how many may, in which order they come, and what becomes of those whose clients are gone. */
+/** Searches that wait: how many may, in which order they come, and what becomes of a search whose client is gone. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";

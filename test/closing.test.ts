@@ -75,7 +75,7 @@ const CLOSING: Readonly<Record<string, Closing>> = {
   },
 };
 
-describe("behind an answer that ends its connection", () => {
+describe("after an answer that ends its connection", () => {
   for (const [name, { first, method = "GET", status, options }] of Object.entries(CLOSING)) {
     test(`${name}: no request is made of what follows in the same read and in later ones`, async () => {
       const { port } = options === undefined ? main : await open(options);
@@ -178,7 +178,7 @@ describe("what a peer can make pending", () => {
       await other.response();
     }
     const answers = observations.filter(({ kind }) => kind === "request").length - 3;
-    // Of 150 KB each: what is unsent is at most a quarter of a megabyte and one more.
+    // 150 KB each: what is unsent is at most a quarter of a megabyte and one more.
     assert.ok(answers <= 2, `${answers} pages were made`);
     finish[0]!();
     for (let at = 0; at <= pages; at++) assert.equal((await wire.response()).status, 200);
@@ -236,7 +236,7 @@ describe("what a peer can make pending", () => {
     assert.equal(made, 33);
   });
 
-  test("requests behind an Upgrade that is ignored are answered", async () => {
+  test("requests after an Upgrade that is ignored are answered", async () => {
     const { port } = main;
     const wire = await dial(port);
     const upgrade = requestHead("/", ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"]);

@@ -93,7 +93,7 @@ describe("completion", () => {
       ]);
     });
 
-    it("offers on and off behind a boolean, and what comes next, since it needs no value", () => {
+    it("offers on and off after a boolean, and what comes next, since it needs no value", () => {
       assert.deepEqual(offers("serve", "--cors", "o"), ["on", "off"]);
       assert.deepEqual(offers("serve", "--cors", "--acc"), [
         "--access-log",
@@ -157,7 +157,7 @@ describe("completion of files in bash", { skip: !hasBash && "bash is not install
     return ran.stdout.split("\n").slice(0, -1).sort();
   }
 
-  it("keeps names with spaces whole, behind flags and as words", () => {
+  it("keeps names with spaces whole, after flags and as words", () => {
     assert.deepEqual(offers("keys", "list", "--keys", "my"), ["my keys.json", "my rows"]);
     assert.deepEqual(offers("serve", "--snapshot", "my"), ["my rows"]);
     assert.deepEqual(offers("check", "my"), ["my rows"]);

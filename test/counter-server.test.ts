@@ -165,9 +165,9 @@ function timed(ms: number, meanwhile: () => void): Promise<number> {
   });
 }
 
-describe("the timer of those who wait", () => {
+describe("the timer of waiting requests", () => {
   it("does not take the thread's delay for that of a server", async () => {
-    // Of the 60 ms a fraction counts, so what had arrived by then, and what is sent only now, is waited for.
+    // A fraction of the 60 ms counts, so what had arrived by then, and what is sent only now, is waited for.
     const took = await timed(40, () => block(60));
     assert.ok(took >= 60 + 20 - 1, `${took} ms`);
   });
@@ -269,7 +269,7 @@ const { reply } = fc.letrec<{ reply: string; item: string }>((tie) => ({
 }));
 
 describe("what a counter server announces", () => {
-  test("is never more than what comes, and nothing is left behind a whole reply", () => {
+  test("is never more than what comes, and nothing is left after a whole reply", () => {
     fc.assert(
       fc.property(fc.array(reply, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(30)), (replies, cuts) => {
         const bytes = Buffer.from(replies.join(""), "latin1");

@@ -142,7 +142,7 @@ describe("flags and variables", () => {
       if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
       const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
-        // Of every command, of npm and node, of the benches.
+        // Flags of every command, of npm and node, of the benches.
         if (
           [
             "help",

@@ -66,7 +66,7 @@ describe("a lock", { concurrency: true }, () => {
       const { folder, file, lock } = counter(t);
       leave(lock);
       date(lock, MINUTE_MS);
-      // Of those that see it stale together only one may remove it, and none the lock that comes after it.
+      // Processes see it stale together; only one may remove it, and none the lock that comes after it.
       await countOften(file, 20);
       assert.equal(readFileSync(file, "utf8"), "20");
       assert.deepEqual(readdirSync(folder), ["count"]);
@@ -144,7 +144,7 @@ describe("a lock", { concurrency: true }, () => {
     assert.match(told[0]!, /^orrery: another command is changing [^\n]*count; waiting [^\n]*\n$/);
   });
 
-  it("that was lost under way is noticed, and the work begun anew when it is free again", async (t) => {
+  it("that was lost midway is noticed, and the work begun anew when it is free again", async (t) => {
     const { file, lock } = counter(t);
     let runs = 0;
     await withLock(file, async (assertHeld) => {

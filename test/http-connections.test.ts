@@ -74,7 +74,7 @@ describe("slow peers", AT_ONCE, () => {
     await wire.closed();
   });
 
-  test("half a head behind a request that was answered: 408", async () => {
+  test("half a head after a request that was answered: 408", async () => {
     const wire = await dial(quick.port);
     void wire.send(good(STATS) + OK);
     isStats(await wire.response());
@@ -82,7 +82,7 @@ describe("slow peers", AT_ONCE, () => {
     await wire.closed();
   });
 
-  test("a body that never comes costs nobody a wait: one answer, and no 408 behind it", async () => {
+  test("a body that never comes costs nobody a wait: one answer, and no 408 after it", async () => {
     const wire = await dial(quick.port);
     void wire.send(requestHead(STATS, ["Content-Length: 10"], "POST"));
     assert.equal((await wire.response()).status, 405);
@@ -134,7 +134,7 @@ describe("versions and connections", AT_ONCE, () => {
     });
   }
 
-  test("CONNECT behind good requests: 405 in its turn", async () => {
+  test("CONNECT after good requests: 405 in its turn", async () => {
     const wire = await dial(main.port);
     void wire.send(good(SEARCH) + good(PAGE) + requestHead("orrery.test:443", [], "CONNECT") + good(STATS));
     assert.equal((await wire.response()).status, 200);
@@ -217,7 +217,7 @@ describe("pipelining", AT_ONCE, () => {
     assert.equal(waiting.length, 3);
   });
 
-  test("requests behind slow ones are not even read, and answered in the end", async () => {
+  test("requests after slow ones are not even read, and answered in the end", async () => {
     const { later, finish, finishAll } = slowSearches();
     const server = await serveOpen({}, { users: later, worlds: later });
     const wire = await dial(server.port);
@@ -280,7 +280,7 @@ describe("many peers", AT_ONCE, () => {
     const mustStall = deaf.slice(1).map(({ socket }) => socket.localPort);
     for (const [who, wire] of deaf.entries()) {
       wire.socket.pause();
-      // Behind a CONNECT node:http watches no longer.
+      // After a CONNECT node:http watches no longer.
       if (who === 0) void wire.send(good(PAGE).repeat(40) + requestHead("orrery.test:443", [], "CONNECT"));
       // More than the system's buffers hold: a write still waits when the server lets go, and tells of it.
       void wire.send(good(PAGE).repeat(100_000));

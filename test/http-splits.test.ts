@@ -38,7 +38,7 @@ const server = await serveOpen(
   { users: later, worlds: later },
 );
 
-// Of this one the time for a head is over soon.
+// This one's time for a head is over soon.
 const hasty = await serveOpen({ http: { headersTimeout: 150, checkInterval: 25 } });
 
 after(async () => {
@@ -55,7 +55,7 @@ async function farEnd(wire: Wire, { sockets }: OpenServer): Promise<Socket> {
   }
 }
 
-/** Sends pieces, each of which is a read of its own, but for those that come while the server reads nothing. */
+/** Sends pieces, each of which is a read of its own unless it comes while the server reads nothing. */
 async function sendApart(wire: Wire, pieces: readonly string[]): Promise<void> {
   const end = await farEnd(wire, server);
   let sent = 0;
@@ -125,7 +125,7 @@ async function each<T>(all: readonly T[], run: (one: T) => Promise<void>): Promi
 
 const HALF_PREFACE = MALFORMED["half of the preface of HTTP/2"] as string;
 
-/** Requests of every kind. After those that end a connection there is more, which is dropped. */
+/** Requests of every kind. After one that ends a connection there is more, which is dropped. */
 const REQUESTS: Readonly<Record<string, string>> = {
   "a lookup": good(STATS),
   "a search, answered later": good(SEARCH, ["Accept: */*"]),

@@ -25,7 +25,7 @@ import { MALFORMED } from "./support/requests.ts";
 /** Over node:http the connection may be reset while the peer goes on sending after the answer that ends it. */
 const GOES_ON = { skip: exceptOverNodeHttp("resets while the peer sends") };
 
-/** Of what is no HTTP/1, node:http serves one and swallows the other. */
+/** Neither is HTTP/1; node:http serves one and swallows the other. */
 const NO_HTTP_1 = new Set(["RTSP", "half of the preface of HTTP/2"]);
 
 describe("malformed requests", AT_ONCE, () => {
@@ -46,7 +46,7 @@ describe("malformed requests", AT_ONCE, () => {
       await wire.closed();
     });
 
-    test(`${name}: one 400 behind good requests`, known, async () => {
+    test(`${name}: one 400 after good requests`, known, async () => {
       const wire = await dial(main.port);
       void wire.send(
         Buffer.concat([Buffer.from(good(SEARCH) + good(STATS)), Buffer.from(bytes as string, "latin1")]),
@@ -111,7 +111,7 @@ describe("size of the head", AT_ONCE, () => {
     await wire.closed();
   });
 
-  test("behind good requests: 431 in its turn", async () => {
+  test("after good requests: 431 in its turn", async () => {
     const wire = await dial(main.port);
     void wire.send(good(SEARCH) + good(STATS) + good(STATS, [`X-Long: ${"x".repeat(17_000)}`]));
     assert.equal((await wire.response()).status, 200);
@@ -222,7 +222,7 @@ describe("bodies", AT_ONCE, () => {
     assert.equal(response.status, 405);
   });
 
-  test("a body behind good requests: all answered in order, then the end", async () => {
+  test("a body after good requests: all answered in order, then the end", async () => {
     const wire = await dial(main.port);
     const post = requestHead(STATS, ["Content-Length: 5"], "POST");
     void wire.send(`${good(SEARCH)}${good(SEARCH, [], "HEAD")}${good(STATS)}${post}hello${good(STATS)}`);

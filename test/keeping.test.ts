@@ -151,7 +151,7 @@ test("an old generation is let go when the new one was handed out, and not befor
 });
 
 describe("close", () => {
-  it("ends a load under way; reloads that wait settle, and nothing is loaded any more", async () => {
+  it("ends a running load; reloads that wait settle, and nothing is loaded any more", async () => {
     const real = createLocalLoader(0);
     let loads = 0;
     let aborted = 0;
@@ -261,7 +261,7 @@ describe("keys", () => {
     assert.deepEqual(taken.at(-1), ["a", "b"]);
   });
 
-  it("asked for a thousand times are read once more behind the reading under way, and not at all after a stop", async (t) => {
+  it("asked for a thousand times are read once more after the running one, and not at all after a stop", async (t) => {
     const files = fakeFiles();
     const keeper = await keepKeys(
       "keys.json",

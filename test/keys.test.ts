@@ -213,7 +213,7 @@ describe("a change of the keys file", () => {
   it("is refused where it is a device or a pipe, of which nothing is read", async (t) => {
     const pipe = join(temporaryFolder(t), "pipe");
     assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
-    // Of these two one reads without end, and one waits for ever.
+    // One of these two reads without end, and one waits for ever.
     for (const file of ["/dev/zero", pipe]) {
       await assert.rejects(run(["keys", "create", "--keys", file, "--name", "n"]), {
         name: "CommandError",
@@ -262,7 +262,7 @@ describe("a change of the keys file", () => {
 });
 
 describe("the keys file", () => {
-  it("has mode 0600 behind a change, and who could read it before is told", async (t) => {
+  it("has mode 0600 after a change, and who could read it before is told", async (t) => {
     const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
     chmodSync(keys, 0o640);
     const { stderr } = await create(keys);

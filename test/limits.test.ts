@@ -42,7 +42,7 @@ test("a count at its limit is well, and one above is not", () => {
 test("the limits are within what numbers and arrays can hold", () => {
   // Four words an id, and row + 1 in a slot.
   assert.ok(MOST_ROWS * 4 <= WORD && MOST_ROWS + 1 < WORD);
-  // The offset behind the last byte.
+  // The offset after the last byte.
   assert.ok(MOST_TABLE_BYTES - 1 < WORD);
   assert.equal(MOST_TEXTS, 2 ** (32 - NUMBER_SHIFT));
   // Positions and numbers of postings are 32-bit; the middle of two of them is found in 32 bits.

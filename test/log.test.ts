@@ -414,7 +414,7 @@ describe("observations of a thread", () => {
     assert.equal(kept() + dropped, 200_002);
   });
 
-  it("leave at the end, whatever is under way", () => {
+  it("leave at the end, whatever runs", () => {
     const batches: ObservationBatch[] = [];
     const sender = new BatchSender((batch) => batches.push(batch));
     for (let n = 0; n < 3000; n++) sender.observe(request);

@@ -32,7 +32,7 @@ import {
 import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
 import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
-/** Of durations that are to be these. */
+/** A clock that gives these durations. */
 const agoMs = (ms: number): number => performance.now() - ms;
 
 describe("a series", () => {

@@ -55,7 +55,7 @@ describe("a journal", () => {
     await journal.close();
   });
 
-  it("that was cut off anywhere goes on behind its last whole line", async (t) => {
+  it("that was cut off anywhere goes on after its last whole line", async (t) => {
     const folder = temporaryFolder(t);
     const file = await fill(folder);
     const whole = readFileSync(file);

@@ -287,7 +287,7 @@ export const MUTANTS: readonly Mutant[] = [
     becomes: 'if (this.#state !== "retired") return;',
     tests: {
       "search-schedule":
-        "what was asked is answered behind the end of its generation, and what is asked later is given back",
+        "what was asked is answered after the end of its generation, and what is asked later is given back",
     },
   },
   {
@@ -302,7 +302,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/upstream/request.ts",
     text: "if (url.origin !== asked.origin) token = undefined;",
     becomes: "",
-    tests: { source: "carry the token to its own origin alone, also behind redirects" },
+    tests: { source: "carry the token to its own origin alone, also after redirects" },
   },
   {
     breaks: "a copy whose contents are damaged counts as whole",

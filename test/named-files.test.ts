@@ -1,4 +1,4 @@
-/** Files that settings name: those that will not do, and those that a command must not write. */
+/** Files that settings name: ones that will not do, and ones that a command must not write. */
 
 import assert from "node:assert/strict";
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";

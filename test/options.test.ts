@@ -233,7 +233,7 @@ describe("options that are not known", () => {
     );
     assert.match(problem("serve", [...SERVE, "--acess-log"]), /did you mean --access-log\?/);
     assert.match(problem("serve", [...SERVE, "--colour"]), /^Unknown option '--colour'$/);
-    // Of another command.
+    // A flag of another command.
     assert.match(problem("keys list", ["--keys", "k", "--limit", "5"]), /^Unknown option '--limit'$/);
   });
 
@@ -294,7 +294,7 @@ describe("numbers below zero", () => {
       problem("keys create", ["--keys", "k", "--name", "n", "--limit", "-1"]),
       /^--limit: must be/,
     );
-    // Behind a bare -- nothing is a flag.
+    // After a bare -- nothing is a flag.
     assert.deepEqual(read("check", ["--", "-5"]).positionals, ["-5"]);
   });
 });

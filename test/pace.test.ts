@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 interface World {
   readonly limit: number;
   readonly windowMs: number;
-  /** Of the server's clock before ours. */
+  /** How far the server's clock is ahead of ours. */
   readonly skewMs: number;
   readonly hasDate: boolean;
   readonly hasRetryAfter: boolean;
@@ -169,7 +169,7 @@ describe("a pace", () => {
     }
   });
 
-  describe("behind a reset that was not true", () => {
+  describe("after a reset that was not true", () => {
     const FAR = {
       "x-ratelimit-limit": "100",
       "x-ratelimit-remaining": "50",

@@ -138,7 +138,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   return { port: (server.address() as AddressInfo).port, sockets: () => sockets, asked: () => asked };
 }
 
-/** Bodies of the responses of a connection, one behind the other. */
+/** Bodies of the responses of a connection, one after the other. */
 function* bodiesIn(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; ) {
     const start = bytes.indexOf("\r\n\r\n", at) + 4;
@@ -195,7 +195,7 @@ describe("parts on the wire", () => {
         wire.socket.pause();
         const asked: number[] = [];
         const server = sockets().at(-1)!;
-        // One by one, as behind others in a pipeline they would not have their turn at once.
+        // One by one, as after others in a pipeline they would not have their turn at once.
         while (server.writableLength === 0) {
           const before = count();
           asked.push(who === 0 ? 6 : below(40));

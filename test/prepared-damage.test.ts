@@ -55,7 +55,7 @@ describe("damage", () => {
     }
   });
 
-  test("of any byte, a cut anywhere and bytes behind the end are refused in one line", async () => {
+  test("of any byte, a cut anywhere and bytes after the end are refused in one line", async () => {
     const places = fc.oneof(
       fc.nat(file.length - 1),
       fc.integer({ min: file.length - 64, max: file.length - 1 }),

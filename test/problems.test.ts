@@ -66,7 +66,7 @@ describe("problems", () => {
     assert.deepEqual(Object.keys(problems.counts()), [...PROBLEM_KINDS]);
   });
 
-  it("a refused snapshot lasts until one is taken, or the files are again those that are served", (t) => {
+  it("a refused snapshot lasts until one is taken, or the files are again the served ones", (t) => {
     for (const end of [LOADED, UNCHANGED, "confirmed"] as const) {
       const { kinds, see, problems, pass } = watched(t);
       see(REFUSED);

@@ -123,7 +123,7 @@ describe("publishing", () => {
     await leaveDead(dir, KILLED);
     const versions = versionsOf(dir);
     mkdirSync(join(versions, "mine"));
-    // Of another machine: as long as it is renewed.
+    // Another machine's counts as long as it is renewed.
     for (const [name, ageSeconds] of [
       ["20260101T000000000Z-00000001", 10],
       ["20260101T000000000Z-00000002", 1000],
@@ -146,7 +146,7 @@ describe("publishing", () => {
     assert.equal(realpathSync(dir), realpathSync(made!));
   });
 
-  it("keeps what the link leads to, though its process was killed right behind the switch", async (test) => {
+  it("keeps what the link leads to, though its process was killed right after the switch", async (test) => {
     const dir = join(temporaryFolder(test), "snapshot");
     await publish(dir, "1");
     await leaveDead(dir, KILLED);
@@ -206,7 +206,7 @@ describe("an earlier version", () => {
     assert.deepEqual([textAt(first.folder), await findEarlier(dir, 4, NAMES)], ["1", 3]);
   });
 
-  it("of a plain folder is links to its files, which take the place of those that are there", async (test) => {
+  it("of a plain folder is links to its files, which take the place of the present ones", async (test) => {
     const dir = join(temporaryFolder(test), "snapshot");
     mkdirSync(dir);
     const put = async (text: string, more: boolean): Promise<void> => {

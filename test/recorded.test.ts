@@ -62,7 +62,7 @@ it("log lines of every event are those recorded, for machines and for people", (
 
 it("the text of metrics is the one recorded, in both formats", async () => {
   const cells = createRequestCells(2);
-  // All parts of all threads, but for what series count: of those some.
+  // All parts of all threads, but for the values of series: some of them.
   for (let at = 0; at < cells.length; at++) if (at % (cells.length / 3) < REQUESTS) cells[at] = at % 97;
   for (const series of [0, 1, 7, SERIES - 1]) {
     cells[REQUESTS + series] = 1e6 + series;

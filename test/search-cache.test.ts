@@ -50,7 +50,7 @@ describe("searches where requests are answered", () => {
     return new ListedResults(Uint32Array.of(row));
   }
 
-  /** Terms are milliseconds; those that end in "!" say that they are long. */
+  /** Terms are milliseconds; one that ends in "!" says that it is long. */
   function inlineSearch() {
     const asked: string[] = [];
     const begun: string[] = [];
@@ -201,7 +201,7 @@ describe("the cache", () => {
     assert.ok(bytes < before);
   });
 
-  test("waits for a search that is under way, and forgets one that failed", async () => {
+  test("waits for a running search, and forgets one that failed", async () => {
     let asked = 0;
     let fail = true;
     const search = asOne(
@@ -286,7 +286,7 @@ const KINDS: Record<string, (most: number) => readonly PendingSearches[]> = {
 
 for (const [kind, create] of Object.entries(KINDS)) {
   describe(`the bound ${kind}`, () => {
-    it("is what a model says, whoever enters and leaves", () => {
+    it("is what a model says, with any entries and exits", () => {
       fc.assert(
         fc.property(
           fc.integer({ min: 1, max: 9 }),

@@ -165,7 +165,7 @@ describe("the scheduler", () => {
     assert.equal(await good, "good");
   });
 
-  it("answers everybody who stays, whoever comes and goes", async () => {
+  it("answers everybody who stays, with others coming and going", async () => {
     const event = fc.record({
       key: fc.integer({ min: 0, max: 6 }),
       steps: fc.integer({ min: 0, max: 30 }),
@@ -341,11 +341,11 @@ describe("questions over a port", () => {
     await assert.rejects(a, /no/);
     assert.deepEqual(await b, FOUND);
     assert.equal(await c, undefined);
-    // There is no similar search: whoever asked goes on without.
+    // There is no similar search: the request goes on without.
     assert.equal(await d, undefined);
   });
 
-  it("what was asked is answered behind the end of its generation, and what is asked later is given back", async () => {
+  it("what was asked is answered after the end of its generation, and what is asked later is given back", async () => {
     const { asker, ask, searches, begun, port1 } = open();
     const asked = ask("asked");
     await begun(1);
@@ -369,7 +369,7 @@ describe("questions over a port", () => {
     assert.equal(await ask("later"), undefined);
   });
 
-  it("are nobody's when whoever asked is gone", async () => {
+  it("are nobody's when the client is gone", async () => {
     const { ask, searches, begun, port1, port2 } = open();
     void ask("asked");
     await begun(1);

@@ -138,7 +138,7 @@ function check({ message, page, total, rows }: Case, matches: ResultSet): void {
   assert.deepEqual([...matches.page(page)], rows, message);
 }
 
-/** What happens to one of the searches that are under way. */
+/** What happens to one of the running searches. */
 interface Turn {
   readonly which: number;
   readonly act: "steps" | "end" | "return" | "drop";
@@ -158,7 +158,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 });
 
 describe("searches that take turns", () => {
-  test("find what a scan finds, whoever is dropped in the middle", async () => {
+  test("find what a scan finds, with any dropped in the middle", async () => {
     let ended = 0;
     let dropped = 0;
     const round = () =>
@@ -219,7 +219,7 @@ function cpuOf(run: () => void): number {
   return (user + system) / 1000;
 }
 
-test("a page far behind is found in many steps, and only read at the end", () => {
+test("a far page is found in many steps, and only read at the end", () => {
   const count = 60_000;
   const index = openWorlds(
     indexWorlds(

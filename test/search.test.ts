@@ -83,7 +83,7 @@ test("worlds are found as a scan finds them, in every script", () => {
 });
 
 test("an emoji is not found in its neighbours, however many there are", () => {
-  // U+1F400 ends with the unit that elsewhere stands behind the end of a text.
+  // U+1F400 ends with the unit that elsewhere stands after the end of a text.
   const worlds = ["😂", "a😂", "🔥a", "a🔥", "🚀", "😎 b", "a🚀", "😂🔥", "a😎", "🐀", "a🐀"].flatMap(
     (name) => [name, name],
   );

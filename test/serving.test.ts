@@ -38,7 +38,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Writes a keys file with one API key of a limit; the token is its id behind the prefix. */
+/** Writes a keys file with one API key of a limit; the token is its id after the prefix. */
 function writeKeys(file: string, ...keys: readonly [id: string, limit: number][]): void {
   const records = keys.map(([id, limit]) => ({
     id,
@@ -152,7 +152,7 @@ function keepAsking(url: string, clients: number) {
   };
 }
 
-/** What became of requests that were lost at a stop: behind it nobody listens, what was asked before it was answered. */
+/** What became of requests that were lost at a stop: after it nobody listens, what was asked before it was answered. */
 function lossesOf({ statuses }: ReturnType<typeof keepAsking>): (number | string)[] {
   return [...statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED");
 }
@@ -340,7 +340,7 @@ describe("a port that is shared", { skip: why }, () => {
   });
 });
 
-it("trying a port leaves nothing behind: it is free for whoever shares it", async () => {
+it("trying a port leaves nothing behind: it is free for sharing", async () => {
   const held = createServer();
   await new Promise<void>((resolve) => held.listen(0, "127.0.0.1", resolve));
   const { port } = held.address() as { port: number };

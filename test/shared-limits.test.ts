@@ -52,7 +52,7 @@ function historyOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<History> {
     limit: fc.oneof(
       { weight: 4, arbitrary: fc.integer({ min: 1, max: 40 }) },
       { weight: 4, arbitrary: fc.integer({ min: 41, max: 600 }) },
-      // Of these a replica holds some from its first request on.
+      // A replica holds some of these from its first request on.
       { weight: 1, arbitrary: fc.integer({ min: 8000, max: 100_000 }) },
     ),
     window: fc.integer({ min: 1, max: 3 }),
@@ -187,7 +187,7 @@ describe("limits shared over replicas", () => {
   }
 
   for (const count of [1, 30, 150]) {
-    test(`lose little to replicas that stop behind ${count} requests`, async () => {
+    test(`lose little to replicas that stop after ${count} requests`, async () => {
       const idle = [0, 1].map((replica) => ({ at: replica * 20, replica, count, every: 1 }));
       const busy = { at: 1000, replica: 2, count: 1100, every: 1 };
       const seen = await runHistory({ ...CALM, limit: 1000, replicas: 3, loads: [...idle, busy] });
@@ -267,7 +267,7 @@ describe("a shared limit that is changed in the window", () => {
     assert.ok(passed <= 500 && passed >= 480, `${passed}`);
   });
 
-  it("is used up where it is raised, also behind a lower one", async () => {
+  it("is used up where it is raised, also after a lower one", async () => {
     const { count } = shareAmong(2);
     let passed = passedOf(await count(400, 1000));
     passed += passedOf(await count(50, 300));

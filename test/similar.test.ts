@@ -350,7 +350,7 @@ for (const threads of [true, false]) {
     });
 
     if (threads) return;
-    it("is answered by the exact one while names are indexed, also behind a reload", (t) =>
+    it("is answered by the exact one while names are indexed, also after a reload", (t) =>
       answersWhileIndexing(t, threads));
 
     it("can be closed at any time", (t) => closesAnyTime(t, threads));

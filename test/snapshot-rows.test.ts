@@ -70,7 +70,7 @@ describe("lines", () => {
     });
   }
 
-  test("a line of 5 MiB is one problem, and the lines behind it are read", async () => {
+  test("a line of 5 MiB is one problem, and the lines after it are read", async () => {
     const text = `${"z".repeat(5 * MIB)}\n${two[0]}\n{"id":1}\n`;
     const problems = problemsOf(await load({ "users.ndjson": text }));
     assert.match(problems[0]!, /^users\.ndjson:1: /);

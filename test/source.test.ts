@@ -200,7 +200,7 @@ describe("requests to a source", () => {
     return { cache, tokenFile };
   }
 
-  /** Redirects everything, with the name behind it. */
+  /** Redirects everything, with the name after it. */
   const redirectTo =
     (place: string, status = 302): NonNullable<Host["fault"]> =>
     (request, response) => {
@@ -211,7 +211,7 @@ describe("requests to a source", () => {
     ...new Set(asked.map(({ headers }) => headers.authorization)),
   ];
 
-  it("carry the token to its own origin alone, also behind redirects", async (t) => {
+  it("carry the token to its own origin alone, also after redirects", async (t) => {
     const { cache, tokenFile } = fresh(t);
     await follow(host.url, join(cache, "a"), { tokenFile }).ask();
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);

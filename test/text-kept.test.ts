@@ -18,7 +18,7 @@ after(async () => {
   await cleanUp();
 });
 
-/** Of one head, in bytes. */
+/** The length of one head, in bytes. */
 const PADDING = 14_000;
 const COUNT = 2000;
 

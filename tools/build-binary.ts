@@ -119,8 +119,8 @@ function licenceOf(node: string): string {
 }
 
 /**
- * Takes symbols and debugging information away, where binutils are installed: a fifth of the file. Of the compiler's
- * notes postject would make a section each, and warn of each that it has no name.
+ * Takes symbols and debugging information away, where binutils are installed: a fifth of the file. Postject would
+ * make a section of each of the compiler's notes, and warn that it has no name.
  */
 function strip(file: string): void {
   try {

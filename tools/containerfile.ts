@@ -89,7 +89,7 @@ function copyInto(image: Image, text: string, stages: ReadonlyMap<string, Image>
   const intoFolder = /(^|\/)\.?\/?$/.test(names.at(-1)!);
   for (const name of names.slice(0, -1)) {
     const path = join(source, name);
-    // Of a folder its contents are copied.
+    // A folder stands for its contents.
     const to = statSync(path).isDirectory() || !intoFolder ? target : join(target, basename(name));
     cpSync(path, join(image.root, to), { recursive: true, verbatimSymlinks: true });
   }

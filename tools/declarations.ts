@@ -3,7 +3,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Copies the declarations of an entry, and those that they lead to. */
+/** Copies the declarations of an entry, and the ones that they lead to. */
 export function copyDeclarations(from: string, to: string, file: string): void {
   if (existsSync(join(to, file))) return;
   mkdirSync(dirname(join(to, file)), { recursive: true });

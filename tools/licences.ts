@@ -1,4 +1,4 @@
-/** Packages that an installation brings, and those that become part of the program, with their licences. */
+/** Packages that an installation brings, and the ones that become part of the program, with their licences. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -47,7 +47,7 @@ const TICKS_A_SECOND = 100;
 /** Seconds of CPU that all threads of a process have used. */
 export function cpuSecondsOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The program's name stands in brackets and may hold anything; utime and stime are 12 and 13 fields behind it.
+  // The program's name stands in brackets and may hold anything; utime and stime are 12 and 13 fields after it.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
 }

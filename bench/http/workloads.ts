@@ -21,7 +21,7 @@ export interface Prepared {
   readonly comparison: Comparison;
 }
 
-/** Who asks: a key without end, nobody, whoever brings a token that no key has and never brings it again, or a key that has used up its one request. */
+/** The caller: a key without end, nobody, one that brings each unknown token once, or a key that has used up its one request. */
 export type Asker = "key" | "nobody" | "stranger" | "limited";
 
 export interface Workload {
@@ -39,7 +39,7 @@ export const MAIN = ["world-by-id", "list-20", "world-search", "mix"] as const;
 export const SMOKE = ["mix"] as const;
 export const GUARD = ["world-by-id", "list-20"] as const;
 
-/** So many that at a million rows those that are asked for fit into no cache. */
+/** So many that at a million rows the requested ones fit into no cache. */
 const REQUESTS = 32_000;
 const DISTINCT_QUERIES = 10_000;
 

@@ -28,7 +28,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Of the recorded headers those that nginx does not make itself. */
+/** The recorded headers that nginx does not make itself. */
 function headerLines({ headers }: RecordedReply): string {
   const own = new Set(["content-type", "content-length"]);
   const lines: string[] = [];

@@ -141,7 +141,7 @@ export function createGate(file: string, etag: string): (authorization: string |
 /** A recorded answer of orrery, as the runner writes it for the peers that always say the same. */
 export interface RecordedReply {
   readonly status: number;
-  /** Names and values in turn, without those that node:http adds itself. */
+  /** Names and values in turn, without the ones that node:http adds itself. */
   readonly headers: readonly string[];
   /** One char a byte. */
   readonly body: string;

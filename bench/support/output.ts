@@ -12,7 +12,7 @@ export type Cell = string | number | undefined;
 /**
  * A table whose columns are as wide as they have to be.
  *
- * @param names columns that hold names; those behind them hold figures
+ * @param names columns that hold names; the ones after them hold figures
  */
 export function markdown(head: readonly Cell[], rows: readonly (readonly Cell[])[], names = 1): string {
   const texts = [head, ...rows].map((row) => row.map((cell) => String(cell ?? "–").replaceAll("|", "\\|")));
@@ -44,7 +44,7 @@ export function whole(value: number): string {
 /**
  * A figure over some rounds: its median, then in brackets the lowest and the highest. A dash without rounds.
  *
- * @param show writes a number: of digits behind the point, or by a function
+ * @param show writes a number: of digits after the point, or by a function
  */
 export function spread(values: readonly number[], show: number | ((value: number) => string)): string {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);

@@ -113,7 +113,7 @@ interface Case {
   readonly key: string;
 }
 
-/** The server, and who asks it honestly. */
+/** The server, and its honest caller. */
 interface Target {
   readonly server: ChildProcess;
   readonly url: string;
@@ -121,7 +121,7 @@ interface Target {
   readonly worlds: number;
 }
 
-/** Of one round; latencies and CPU time in milliseconds, memory in bytes. */
+/** Figures of one round; latencies and CPU time in milliseconds, memory in bytes. */
 interface Round {
   readonly quiet: Honest;
   readonly beside: Honest;

@@ -27,7 +27,7 @@ export interface Queries {
 /** A server that listens, and how many requests of each kind it gets. */
 export interface Subject {
   readonly pid: number;
-  /** Of the API. */
+  /** The API's. */
   readonly url: string;
   readonly token: string;
   readonly queries: Queries;

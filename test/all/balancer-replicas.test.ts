@@ -23,7 +23,7 @@ import { type RunningProxy, startHaproxy, startNginxSite } from "../support/prox
 /** How it answers. */
 type Manner = "answers" | "hangs" | "is busy" | "says much";
 
-/** Of a reply that says much, in bytes. */
+/** The size of a long reply, in bytes. */
 const MUCH = 300_000;
 
 function listen(server: Server, port: number): Promise<number> {
@@ -136,7 +136,7 @@ describe("which replica a balancer asks", {
         for (const replica of replicas) await replica.close();
         rmSync(folder, { recursive: true });
       });
-      // Whoever failed in a test is asked again behind it.
+      // A replica that failed in a test is asked again after it.
       afterEach(async () => {
         for (const replica of replicas)
           Object.assign(replica, { manner: "answers", delayMs: 0, isReady: true });
@@ -161,7 +161,7 @@ describe("which replica a balancer asks", {
         }, "all keys to be at home");
       }
 
-      it("has each key at one replica, however many requests are under way", async () => {
+      it("has each key at one replica, however many requests run", async () => {
         assert.deepEqual(new Set(homes.values()), new Set(replicas));
         for (const replica of replicas) replica.delayMs = 20;
         const many = [0, 1, 2, 3].flatMap(() => tokens);

@@ -59,7 +59,7 @@ class Comparison {
   readonly #asked: Asked[] = [];
   #first = 0;
   #rest: Buffer = Buffer.alloc(0);
-  /** Of the newest reply. */
+  /** The bytes of the newest reply. */
   #generation = 0;
 
   /** Requests without a reply. */
@@ -90,7 +90,7 @@ class Comparison {
     this.#first = 0;
   }
 
-  /** The reply that the bytes begin with; undefined when it is not whole. Of two equal in part both are possible. */
+  /** The reply that the bytes begin with; undefined when it is not whole. Where two begin alike, both are possible. */
   #find({ request, replies }: Asked): Expected | undefined {
     let isPossible = false;
     for (let turn = 0; turn < replies.length; turn++) {

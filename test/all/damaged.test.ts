@@ -113,7 +113,7 @@ function needing(file: string): readonly string[] {
   return [command, ...(rest[command] ?? [])];
 }
 
-/** Files that may be loaded: those that the program begins with, and what these name but for the other program. */
+/** Files that may be loaded: the program's first ones, and what these name but for the other program. */
 function filesFrom(...begin: readonly string[]): ReadonlySet<string> {
   const found = new Set([...begin, "generation-thread.js", "serving-thread.js"]);
   for (const file of found) {
@@ -140,7 +140,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
           const outcome = await run(command);
           if (outcome !== undefined) return outcome;
         }
-        // Needed by other commands than those that serve, such as this one.
+        // Needed by commands that do not serve, such as this one.
         const other = await run(needing("check-"));
         return other?.status === 0 ? undefined : other;
       });

@@ -128,7 +128,7 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
 /** A page, and whatever was wrong with it. */
 interface Watched {
   readonly page: Page;
-  /** Errors of scripts, messages of the console but those that `ignore` fits, and breaches of its policy. */
+  /** Errors of scripts, messages of the console except where `ignore` fits, and breaches of its policy. */
   readonly complaints: string[];
   /** Origins of all requests. */
   readonly origins: Set<string>;
@@ -377,7 +377,7 @@ describe("the dashboard", { skip }, () => {
         const name = await page.evaluate<string>(
           "const { activeElement: at } = document; at === document.body ? '' : at.id || at.className",
         );
-        // Behind the last one comes what is the browser's.
+        // After the last one comes what is the browser's.
         if (name === "" || reached.includes(name)) break;
         reached.push(name);
       }
@@ -536,7 +536,7 @@ describe("the dashboard", { skip }, () => {
       await page.clock.runFor(10_000);
       await until(() => asked > 0, "a question");
       await hide(true);
-      // What was under way ends.
+      // Running requests end.
       await untilText(page, "#updated", /^Updated/);
       asked = 0;
       for (let at = 0; at < 10; at++) await page.clock.runFor(10_000);
@@ -614,7 +614,7 @@ describe("the dashboard", { skip }, () => {
         await askNow(page);
         await untilText(page, "#state", /^Ready$/);
       }
-      // Of another version: told, and no more.
+      // Another version is only told.
       await page.route("**/status", (route) => route.fulfill({ json: { version: "9" } }));
       await askNow(page);
       await until(() => complaints.length > 0, "the error to be logged");

@@ -91,7 +91,7 @@ describe("descriptors run out", {
       const { url, port } = server;
       const count = (event: string): number => server.logs(event).length;
 
-      // One that stands before the crowd comes; of those behind it only some find room.
+      // One that stands before the crowd comes; only some of the later ones find room.
       const agent = keepAlive(1);
       t.after(() => agent.destroy());
       const status = async (token: string): Promise<number> =>

@@ -385,7 +385,7 @@ describe("export from PostgreSQL", { skip }, () => {
     return start(["export", "--postgres", server.url("orrery"), "--out", out, "--queries", file]);
   }
 
-  /** Waits until an export of these users is under way; gives its backend. */
+  /** Waits until an export of these users runs; gives its backend. */
   async function untilCopying(out: string): Promise<number> {
     const client = await server.connect();
     try {
@@ -542,7 +542,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
       stdio: "ignore",
     });
     encrypted = await startPostgres("", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n");
-    // Of its own user, as it demands.
+    // A folder of its own user, as it demands.
     const inline = (name: string, file: string): string =>
       `COPY (SELECT unnest(ARRAY['${readFileSync(file, "utf8").trim().split("\n").join("','")}'])) TO '${join(encrypted.folder, name)}'`;
     await encrypted.run(inline("server.key", key));

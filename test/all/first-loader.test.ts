@@ -27,7 +27,7 @@ before(async () => {
 });
 
 describe("a first load", () => {
-  /** Where each of some loads was done, one behind the other. */
+  /** Where each of some loads was done, one after the other. */
   async function placesOf(...folders: string[]): Promise<string[]> {
     const places: string[] = [];
     const loader =

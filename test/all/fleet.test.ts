@@ -50,7 +50,7 @@ const SHARE = LIMIT / 3;
 /** A killed replica loses what it had leased, and with three replicas that is less than a tenth. */
 const TENTH = LIMIT / 10;
 
-/** A balancer and those who are behind it. */
+/** A balancer and its replicas. */
 interface Front {
   readonly name: string;
   readonly balancer: RunningProxy;
@@ -178,7 +178,7 @@ describe("three replicas behind nginx and HAProxy", {
     await Promise.all(fronts.map(({ walks }) => walks.another()));
     await toEachClient();
     await asking;
-    // Whoever counts alone, if only since the machine is too busy to answer in time, refuses what others would not.
+    // A replica that counts alone, if only since the machine is too busy to answer in time, refuses what others would not.
     let lossesThen: number;
     do {
       lossesThen = losses();

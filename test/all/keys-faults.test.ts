@@ -163,7 +163,7 @@ describe("a full disk", () => {
   it("leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {
     const disk = smallDisk(t);
     if (disk === undefined) return t.skip("no file system may be mounted here");
-    // Of some pages, so that a part of the new file fits where all of it does not.
+    // Some pages long, so that a part of the new file fits where all of it does not.
     const many = Array.from({ length: 60 }, (_, n) => keyRecord(`svc_sk_${String(n).padStart(6, "0")}`));
     const keys = writeKeys(join(disk, "keys.json"), ...many);
     const before = readFileSync(keys);

@@ -255,7 +255,7 @@ describe("the manifests for Kubernetes", () => {
       ORRERY_KEYS: join(keys, "keys.json"),
       ORRERY_CACHE: cache,
       ORRERY_PORT: "0",
-      // Of this machine.
+      // This machine's.
       ORRERY_SNAPSHOT: "data/sample",
       ORRERY_ADMIN: data!.ORRERY_ADMIN!.replace(/\d+$/, String(adminPort)),
       ORRERY_ADMIN_TOKEN_FILE: data!.ORRERY_ADMIN_TOKEN_FILE!.replace("/srv/admin", admin),

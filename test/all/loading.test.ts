@@ -46,7 +46,7 @@ for (const threads of [true, false]) {
 }
 `;
 
-test("a program that closes while a reload is under way ends by itself", async (t) => {
+test("a program that closes while a reload runs ends by itself", async (t) => {
   const { snapshot } = place(t);
   const command: Command = [process.execPath, ...LIBRARY_RUNNER, "--input-type=module", "-e", CLOSING];
   const { ended, stdout } = start([snapshot], {}, command);

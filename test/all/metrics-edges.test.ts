@@ -120,7 +120,7 @@ test("requests that wait are active, and those of a peer that left have no statu
   assert.deepEqual(counted(cells), []);
   const began = performance.now();
   wires[0]!.destroy();
-  // As a search does it that is under way: so a peer that only half-closed is told from one that is gone.
+  // As a running search does: so a peer that only half-closed is told from one that is gone.
   await until(() => callers.some((caller) => caller.isGone()), "the server to notice");
   for (const done of finish) done();
   await wires[1]!.response("GET");

@@ -181,7 +181,7 @@ describe("a mirror", () => {
       opened.pop();
       if (ended) {
         assert.ok(rounds > 4);
-        // What was under way at the end is asked for again.
+        // Requests that ran at the end are asked again.
         assert.ok(
           upstream.asked.length <= requests + 8 * (rounds - 1),
           `${upstream.asked.length} of ${requests}`,

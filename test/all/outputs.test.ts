@@ -89,7 +89,7 @@ describe("outputs", { concurrency: 2 }, () => {
     assert.ok(residentBytes(child.pid!) - before < 150_000_000, "memory is bounded");
     const text = reading(child, "stderr");
     const all = times + 1;
-    // Every request is a line or is counted; the lines behind the gap say so.
+    // Every request is a line or is counted; the lines after the gap say so.
     await until(
       () => {
         const lines = linesOf(text().slice(0, text().lastIndexOf("\n") + 1));

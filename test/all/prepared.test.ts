@@ -48,7 +48,7 @@ const cannotTrace =
 describe("a build that is killed", { skip: cannotTrace }, () => {
   const calls: readonly (readonly [call: string, times: readonly number[]])[] = [
     ["openat", [1]],
-    // Most of them are of the file, after those that start the program.
+    // Most of them read the file; the first ones start the program.
     ["write", [100, 150, 200, 250]],
     ["fsync", [1, 2, 3]],
     ["unlink", [1, 2]],

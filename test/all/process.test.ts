@@ -251,7 +251,7 @@ describe("processes", { concurrency: 4 }, () => {
 
   test("connections that stay idle meet an orderly end; a second signal does not wait for them", async (t) => {
     const { snapshot, keys } = place(t);
-    /** Of stops that a second signal came too late for, on a machine that is busy. */
+    /** Stops that a second signal came too late for, on a busy machine. */
     let late = 0;
     const runs = [["SIGTERM"], ["SIGTERM", "SIGINT"], ["SIGINT", "SIGINT"]] as const;
     for (let at = 0; at < runs.length; at++) {

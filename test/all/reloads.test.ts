@@ -51,7 +51,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     const second = await server.logged("snapshot-loaded", 2);
     assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), second.generation);
 
-    // A load that takes a while, and signals in its first part: one that came behind it would begin a load by itself.
+    // A load that takes a while, and signals in its first part: one that came after it would begin a load by itself.
     const loads = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
     unlinkSync(join(snapshot, "users.ndjson"));
     writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(3));
@@ -174,7 +174,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     await server.stop();
   });
 
-  test("a load that is under way does not keep the process", async (t) => {
+  test("a running load does not keep the process", async (t) => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, ["--watch", "0"]);
     unlinkSync(join(snapshot, "users.ndjson"));

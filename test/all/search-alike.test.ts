@@ -21,7 +21,7 @@ function signs(many: number, alphabet = "0123456789ab"): string {
 /** A name and a description. */
 type Document = readonly [name: string, description: string];
 
-/** Addresses of few sites; some repeat a part, end early, or go on far behind the first piece of a text. */
+/** Addresses of few sites; some repeat a part, end early, or go on far after the first piece of a text. */
 function drawDocuments(many: number): Document[] {
   const sites = [
     "https://worlds.example.com/home/wrld_",

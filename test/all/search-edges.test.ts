@@ -103,7 +103,7 @@ test("a long term in long words of one letter takes a few steps for each word", 
   }
 });
 
-test("names of one letter are told from those that only begin with the term or contain it", () => {
+test("names of one letter are told from ones that only begin with the term or contain it", () => {
   const names = Array.from(
     { length: 450 },
     (_, row) => `${row % 5 === 0 ? "y" : ""}${"z".repeat(100 + (row % 150))}`,

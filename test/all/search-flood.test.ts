@@ -180,7 +180,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
       assert.ok(one.answered() < 600, "the other key waited for all of them");
       await allOf(one, 600);
       assert.deepEqual([...one.statuses.keys()].toSorted(), ["200", "503"]);
-      // Those that were answered while the others came made room for as many.
+      // Answers that were given while the others came made room for as many.
       assert.ok(one.statuses.get("200")! >= MOST_OF_KEY, `${one.statuses.get("200")} answered`);
       assert.ok(one.statuses.get("200")! < 300, `${one.statuses.get("200")} answered`);
       hangUp(one);

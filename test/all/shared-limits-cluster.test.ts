@@ -77,7 +77,7 @@ describe("limits shared by a cluster", { skip, concurrency: 3 }, () => {
     assert.ok(Number(successor.cli("DBSIZE")) > 3);
   });
 
-  it("are shared while slots move, and behind that", async () => {
+  it("are shared while slots move, and after that", async () => {
     const [first, second] = await startCluster();
     const replicas = [await counting(first.url, OPTIONS), await counting(second.url, OPTIONS)];
     const passed = await countAll(replicas, 3);

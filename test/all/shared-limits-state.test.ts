@@ -178,7 +178,7 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     await world.untilKept("a", 35);
     await world.ask(younger, LIMIT);
     assert.equal(world.passed, LIMIT);
-    // A kill behind that gives nothing back, whatever the server remembers.
+    // A kill after that gives nothing back, whatever the server remembers.
     await world.untilKept("a", LIMIT);
     await kill(younger);
     world.redis.cli("FLUSHALL");

@@ -69,7 +69,7 @@ describe("the script", { skip }, () => {
 
 describe("replicas of one server", { skip }, () => {
   for (const program of PROGRAMS)
-    it(`let through the limit, whoever is asked, and give back what they do not use: ${program}`, async () => {
+    it(`let through the limit at any replica, and give back what they do not use: ${program}`, async () => {
       const redis = await startRedis(["--unixsocket", "FOLDER/socket"], undefined, program);
       const replicas = [
         await counting(redis.url, { replicas: 3 }),
@@ -240,7 +240,7 @@ describe("a cluster of three", { skip }, () => {
           if (!quota.passed) alone++;
         }
       }
-      // Of the keys of the server that is gone half of two pass here, of all others both.
+      // For keys of the lost server, half of two pass here; for all others, both.
       assert.ok(alone > 10 && alone < 60, `${alone}`);
     });
 });

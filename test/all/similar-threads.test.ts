@@ -42,7 +42,7 @@ describe("the thread for similar names", () => {
     let opened: Opened | undefined;
     const workers = await workersOf(async () => {
       opened = await open(t);
-      // It is started behind the opening.
+      // It is started after the opening.
       await new Promise((resolve) => setImmediate(resolve));
     });
     assert.equal(workers.length, 2);

@@ -35,7 +35,7 @@ describe("a stop", () => {
     const behind = lines.slice(lines.findIndex(({ event }) => event === "stopping"));
     const begun = (event: string): LogLine[] => behind.filter((line) => line.event === event);
     assert.ok(behind.at(-1)?.event === "stopped", JSON.stringify(behind));
-    // What was under way may have ended.
+    // Running work may have ended.
     assert.ok(begun("keys-unchanged").length <= 1, `${begun("keys-unchanged").length} readings of the keys`);
     assert.ok(begun("snapshot-unchanged").length <= 1, `${begun("snapshot-unchanged").length} loads`);
     assert.match(readFileSync(state, "utf8"), new RegExp(`\\["key_${TOKEN.slice(-6)}",20\\]`));

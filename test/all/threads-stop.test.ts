@@ -26,7 +26,7 @@ interface Outcome {
   readonly refused: number;
 }
 
-/** Of a whole response at the start of a text: its length, or undefined while more must come. */
+/** The length of a whole response at the start of a text, or undefined while more must come. */
 function lengthOf(text: string): number | undefined {
   const head = text.indexOf("\r\n\r\n");
   if (head < 0) return undefined;

@@ -50,7 +50,7 @@ function page(rows: readonly Row[], query: URLSearchParams, more: object = {}): 
   return [200, { data, pagination: { total: rows.length, limit, offset }, ...more }];
 }
 
-/** Rows whose text holds what is searched for: equal ones first, then those that begin with it. */
+/** Rows whose text holds what is searched for: equal ones first, then ones that begin with it. */
 function found(rows: readonly Row[], field: string, query: URLSearchParams): readonly Row[] | undefined {
   const q = (query.get("q") ?? "").trim().toLowerCase();
   if (q === "") return undefined;

@@ -18,7 +18,7 @@ report() { print -r -- "[$BUFFER]" >> $ZDOTDIR/lines; BUFFER= }
 zle -N report; bindkey '^G' report; bindkey '^I' complete-word
 `;
 
-/** Types lines into a zsh on a terminal of its own, Tab and Ctrl-G behind each. What it prints is read and dropped. */
+/** Types lines into a zsh on a terminal of its own, Tab and Ctrl-G after each. What it prints is read and dropped. */
 const TYPIST = `
 zmodload zsh/zpty zsh/zselect
 zpty -b shell zsh -i

@@ -180,7 +180,7 @@ export const limits: Group = (world) => {
       ],
     });
   }
-  // With a limit used up, everything behind the limit is hidden by 429 and nothing before it.
+  // With a limit used up, everything after the limit is hidden by 429 and nothing before it.
   const over = fresh(1, "small-none-");
   const after429: [Step, number][] = [
     [{ target: worlds, headers: [over] }, 429],

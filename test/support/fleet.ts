@@ -229,7 +229,7 @@ export class Clients {
 export interface Way {
   readonly name: string;
   readonly ask: (token: string) => Promise<Response>;
-  /** Whether it may fail, since what is done is done to whoever is asked. */
+  /** Whether it may fail, since what is done is done to the replica that is asked. */
   readonly mayFail: boolean;
 }
 
@@ -261,7 +261,7 @@ export class Greedy {
     }
   }
 
-  /** Asks so often. @param pauseMs behind each reply */
+  /** Asks so often. @param pauseMs after each reply */
   async ask(times: number, pauseMs = 0): Promise<void> {
     const share = Math.ceil(times / this.#ways.length);
     await Promise.all(

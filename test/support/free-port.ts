@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Ports below those that the system gives to connections and to who asks for any: until the program listens, nobody takes it. */
+/** Ports below the ones that the system gives to connections and for port 0: until the program listens, nobody takes it. */
 const [FIRST, COUNT] = [12_000, 20_000];
 
 /** A port of the loopback interface that was free just now. */

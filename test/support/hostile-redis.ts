@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 /** What is sent for a command; nothing where it is undefined. */
 export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;
 
-/** A server under way. */
+/** A running server. */
 export interface HostileRedis {
   readonly port: number;
   /** Connections that it was asked for. */

@@ -177,7 +177,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
 export interface TestServer {
   readonly port: number;
   readonly etag: string;
-  /** Of the admin listener, where there is one. */
+  /** The admin listener's, where there is one. */
   readonly adminPort?: number;
   readonly observations: readonly Observation[];
   /** Stops it without losing a request; the same promise however often it is called. */

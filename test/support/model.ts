@@ -294,7 +294,7 @@ export interface ModelParameters {
   match: string;
 }
 
-/** Reads the text behind the first `?`. */
+/** Reads the text after the first `?`. */
 export function modelParameters(query: string): ModelParameters {
   // With a text that begins with "?" the constructor would drop it; here it belongs to the first name.
   const given = new URLSearchParams(`&${query}`);

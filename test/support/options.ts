@@ -10,7 +10,7 @@ export function commandNamed<C extends Command>(name: C): CommandRow<C> {
   return PROGRAM.commands.find((row) => row.name === name) as CommandRow<C>;
 }
 
-/** Reads what is behind the words of a command. @throws {UsageError} */
+/** Reads what follows the words of a command. @throws {UsageError} */
 export function optionsOf<C extends Command>(
   command: C,
   args: readonly string[],

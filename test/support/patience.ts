@@ -1,4 +1,4 @@
-/** How long tests wait, on machines that are quiet and on those that are busy. */
+/** How long tests wait, on quiet machines and on busy ones. */
 
 import assert from "node:assert/strict";
 
@@ -58,7 +58,7 @@ export async function within<T>(promise: Promise<T>, what: string, limit = PATIE
 }
 
 /**
- * Rejects when a promise is behind a timer that was started at the same time. A machine that stands still holds up
+ * Rejects when a promise settles after a timer that was started at the same time. A machine that stands still holds up
  * both, so this may be short: it compares, and measures no time.
  */
 export async function beforeTimer<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {

@@ -59,7 +59,7 @@ export function fillSql(n: number): string {
   `;
 }
 
-/** A server under way. */
+/** A running server. */
 export interface Postgres {
   /** Its folder: certificates and the socket are there. */
   readonly folder: string;

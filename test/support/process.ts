@@ -23,7 +23,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process under way. */
+/** A running process. */
 export interface Program {
   readonly child: ChildProcess;
   /** Everything written so far. */

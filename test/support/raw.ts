@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { PATIENCE_MS, within } from "./patience.ts";
 
-/** How long a server waits for a peer behind its last answer. Tests on a machine that is busy may be slower than that. */
+/** How long a server waits for a peer after its last answer. Tests on a machine that is busy may be slower than that. */
 const LINGER_MS = 2000;
 
 /** One response off the wire. */

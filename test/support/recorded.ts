@@ -1,7 +1,7 @@
 /**
  * Bytes that a refactoring must not change, held to hashes that were recorded before it.
  *
- * `ORRERY_RECORD=1` records them anew: for a change of those bytes that is wanted, and named in its commit.
+ * `ORRERY_RECORD=1` records them anew: for a wanted change of these bytes, and named in its commit.
  */
 
 import assert from "node:assert/strict";

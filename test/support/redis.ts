@@ -20,13 +20,13 @@ const installed = ["redis-server", "valkey-server"].filter(
   (program) => spawnSync(program, ["--version"]).status === 0,
 );
 
-/** The programs that tests of what a server does are run with: those that are there, or one that is not. */
+/** The programs that tests of what a server does are run with: installed ones, or one that is not. */
 export const PROGRAMS: readonly string[] = installed.length > 0 ? installed : ["redis-server"];
 
 /** The one that all others are run with. */
 export const PROGRAM = PROGRAMS[0]!;
 
-/** A server under way. */
+/** A running server. */
 export interface Redis {
   readonly port: number;
   readonly folder: string;

@@ -1,4 +1,4 @@
-/** Requests as bytes: good ones, and those that are no HTTP. */
+/** Requests as bytes: good ones, and ones that are no HTTP. */
 
 import { BASE, TOKENS, type TokenName } from "./http-server.ts";
 import { requestHead } from "./raw.ts";

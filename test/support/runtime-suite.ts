@@ -15,7 +15,7 @@ const PAGE = `${BASE}/worlds?limit=50`;
 const SEARCH = `${BASE}/worlds/search?q=world`;
 const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 
-/** The tests on the wire, and how many each has at least. Those that look into a server look into one on Node. */
+/** The tests on the wire, and how many each has at least. Tests that look into a server look into one on Node. */
 const WIRE_TESTS = {
   "test/http.test.ts": 370,
   "test/http-connections.test.ts": 20,

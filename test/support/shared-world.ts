@@ -199,7 +199,7 @@ export async function runHistory(history: History) {
     return isOn("far") ? 18.5 + draw() : 0.1 + draw() * 3;
   }
 
-  /** The window of the server's clock, the permits that it knows of a replica's, and those that it will know of once it was told. */
+  /** The window of the server's clock, the permits that it knows of a replica's, and the ones that it will know of once it was told. */
   function permitsOf(name: string, { window, have, used }: LeaseAsk) {
     const { state } = server;
     const running = Math.max(state.window, windowAt(now));
@@ -333,7 +333,7 @@ export async function runHistory(history: History) {
   }
 
   const replicas = Array.from({ length: history.replicas }, (_, number) => createReplica(number));
-  /** Those that were killed: what they answer goes nowhere. */
+  /** Killed replicas: what they answer goes nowhere. */
   const killed = new Set<Replica>();
   const all = new Set(replicas);
   function replace(number: number): void {
@@ -343,7 +343,7 @@ export async function runHistory(history: History) {
     all.add(next);
   }
   let problem: unknown;
-  /** Answers that were given, by window, whoever gave them. */
+  /** Answers that were given, by window, from any replica. */
   const answered = new Map<number, number>();
 
   function judge(replica: Replica, at: number, before: ReadonlyMap<number, number>, quota: Quota): void {
@@ -352,7 +352,7 @@ export async function runHistory(history: History) {
     replica.used.set(window, used);
     assert.ok(quota.remaining <= used.told, `remaining rises from ${used.told} to ${quota.remaining}`);
     used.told = quota.remaining;
-    // Of the key the server is away until it has answered; who waited for so long has found that it is.
+    // For the key the server is away until it has answered; a request that waited for so long has found that it is.
     const isAway = replica.leases.away[0] === 1 || (now - at) * replica.rate > WAIT_MS - 1e-6;
     if (isAway) replica.awayIn.add(window);
     const wasAway = replica.awayIn.has(window);

@@ -96,7 +96,7 @@ export function pageOf(reply: DirectReply): Page {
 export const namesIn = ({ data }: Page): string[] =>
   data.map(({ displayName, name }) => displayName ?? name!);
 
-/** While names are indexed the exact search answers, behind a reload, too; a reply is of one generation. */
+/** While names are indexed the exact search answers, after a reload, too; a reply is of one generation. */
 export async function answersWhileIndexing(t: TestContext, threads: boolean): Promise<void> {
   await writeRows("one", NAMES);
   const { ask, observed, orrery } = await open(t, { threads });

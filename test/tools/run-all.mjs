@@ -3,7 +3,7 @@
  *
  *     node test/tools/run-all.mjs [FILE WITHOUT ENDING ...]
  *
- * Node's own runner takes files by their names. Here those that take the longest come first, so that none of them runs
+ * Node's own runner takes files by their names. Here the longest ones come first, so that none of them runs
  * alone at the end; and more run at once than there are cores, since many of them wait.
  */
 
@@ -47,7 +47,7 @@ const files = [...new Set([...LONG, ...names])]
   .filter((name) => wanted.includes(name))
   .map((name) => join(TESTS, `${name}.test.js`));
 
-// A file that something keeps from ending holds up the output of all behind it.
+// A file that something keeps from ending holds up the output of all after it.
 run({ files, concurrency: availableParallelism() + 1, timeout: MOST_MS })
   .on("test:fail", () => {
     process.exitCode = 1;
