@@ -98,6 +98,46 @@ async function loadAgain(folder: string, change: () => unknown, options: LoadOpt
   return { before, after, opened, read, known: Object.keys(known).sort() };
 }
 
+describe("a load while a snapshot is published", () => {
+  const place = (t: Parameters<typeof temporaryFolder>[0], hasManifest = true): string => {
+    const files = snapshotFiles(ROWS);
+    return writeFiles(temporaryFolder(t), hasManifest ? withManifest(files, "first") : files);
+  };
+
+  /** Replaces the users before each of the first openings, after the look at the folder. */
+  function publishing(folder: string, times: number, hasManifest = true): FileSystem {
+    let left = times;
+    const open = (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
+      const isFirst = basename(String(call[0])) === "manifest.json";
+      if (isFirst && left-- > 0) {
+        const rows = { ...ROWS, "users.ndjson": [...ROWS["users.ndjson"], user(40 + left)] };
+        if (hasManifest) writeFiles(folder, withManifest(snapshotFiles(rows), `g${left}`));
+        else replace(folder, "users.ndjson", rows["users.ndjson"]);
+      }
+      return realFiles.open(...call);
+    };
+    return { ...realFiles, open };
+  }
+
+  test("looks again, and loads the newer one", async (t) => {
+    const folder = place(t);
+    const { store } = mustLoad(await loadSnapshot(folder, { files: publishing(folder, 2) }));
+    assert.equal(store.users.rows, 4);
+  });
+
+  test("is refused when no manifest says which files belong together", async (t) => {
+    const folder = place(t, false);
+    const problems = problemsOf(await loadSnapshot(folder, { files: publishing(folder, 1, false) }));
+    assert.deepEqual(problems, [`${folder}: changed while it was being read`]);
+  });
+
+  test("ends when the folder does not come to rest", async (t) => {
+    const folder = place(t);
+    const problems = problemsOf(await loadSnapshot(folder, { files: publishing(folder, 9) }));
+    assert.deepEqual(problems, [`${folder}: changed while it was being read`]);
+  });
+});
+
 describe("a load behind another", () => {
   const place = (t: Parameters<typeof temporaryFolder>[0]): string =>
     writeFiles(temporaryFolder(t), snapshotFiles(ROWS));

@@ -59,6 +59,9 @@ interface Found {
   readonly known: ReturnType<typeof unchangedFiles>;
 }
 
+/** How often a folder is looked at again when a snapshot is published in the same moment. */
+const MOST_LOOKS = 3;
+
 /** Opens the files; undefined where there are problems, or "changed" where they are no longer those of the fingerprints. */
 async function openFiles(loading: Loading): Promise<Found | "changed" | undefined> {
   const { folder, fingerprints, opened, problems, options } = loading;
@@ -83,14 +86,19 @@ async function openFiles(loading: Loading): Promise<Found | "changed" | undefine
   return problems.count > 0 ? undefined : { manifest, prepared, stored, known };
 }
 
-async function loadOpened(loading: Loading): Promise<Loaded | Refused> {
+function refusedAsChanged(folder: string): Refused {
+  return refusedFor(`${folder}: changed while it was being read`, { changed: true });
+}
+
+/** @returns "changed" where another snapshot with a manifest was opened than looked at */
+async function loadOpened(loading: Loading): Promise<Loaded | Refused | "changed"> {
   const { folder, fingerprints, problems, options } = loading;
   const began = performance.now();
   const fingerprint = joinFingerprints(fingerprints.values());
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
-  const changed = refusedFor(`${folder}: changed while it was being read`, { changed: true });
   const found = await openFiles(loading);
-  if (found === "changed") return changed;
+  // Without a manifest files of two publications could come together in a second look.
+  if (found === "changed") return loading.opened.has(MANIFEST) ? found : refusedAsChanged(folder);
   if (found === undefined) return refuse();
 
   const { manifest, prepared, stored, known } = found;
@@ -100,7 +108,8 @@ async function loadOpened(loading: Loading): Promise<Loaded | Refused> {
   if (finish !== undefined && "ok" in finish) return finish;
   const isSound = finish !== undefined && problems.count === 0;
   // What the manifest lists was read whole, even if something newer was published meanwhile.
-  if (!(isSound && manifest) && (await fingerprintOf(folder, options.files)) !== fingerprint) return changed;
+  if (!(isSound && manifest) && (await fingerprintOf(folder, options.files)) !== fingerprint)
+    return refusedAsChanged(folder);
   return isSound ? { ...finish(), ok: true, fingerprint } : refuse();
 }
 
@@ -114,13 +123,8 @@ function refusalFor(error: unknown, folder: string, options: LoadOptions): Refus
   return refusedFor(`${folder}: ${(error as Error).message}`, { died: true });
 }
 
-/**
- * Loads the snapshot in a folder.
- *
- * @returns the store, or what is wrong. Errors of the file system are problems
- *   too, but ones that the next check should try again.
- */
-export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
+/** Loads a folder as it is now; "changed" if another snapshot was published between the look and the opening. */
+async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded | Refused | "changed"> {
   const opened: Opened = new Map();
   try {
     if (!(await (options.files?.stat ?? stat)(folder)).isDirectory())
@@ -134,6 +138,20 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
   } finally {
     await Promise.allSettled(Array.from(opened.values(), (handle) => handle.close()));
   }
+}
+
+/**
+ * Loads the snapshot in a folder.
+ *
+ * @returns the store, or what is wrong. Errors of the file system are problems
+ *   too, but ones that the next check should try again.
+ */
+export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const result = await loadAsSeen(folder, options);
+    if (result !== "changed") return result;
+  }
+  return refusedAsChanged(folder);
 }
 
 /** What is new. */
