@@ -26,7 +26,7 @@ export async function makeExamples(): Promise<string> {
     const [instance] = ((await ask("/instances?limit=1")) as { data: [Instance] }).data;
     const { data: world } = (await ask(`/worlds/${instance.worldId}`)) as { data: World };
     const ids: Record<string, string> = { worlds: world.id, users: world.ownerId, instances: instance.id };
-    const word = world.name.split(/\s+/)[0]!;
+    const word = /\p{L}+/u.exec(world.name)![0];
     const lines: string[] = [];
     for (const { name, path, parameters } of ROUTES) {
       const query = new URLSearchParams();
