@@ -77,11 +77,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/**
- * Reads the first line.
- *
- * @throws {CountsFileError} when it is none, or one of another version
- */
+/** Reads the first line. @throws {CountsFileError} when it is none, or one of another version */
 function parseHead(line: string): CountsHead {
   const head = parsed(line);
   if (!isObject(head) || !Object.hasOwn(head, "format")) throw new CountsFileError("is no file of counts");
@@ -154,11 +150,7 @@ async function openFile(file: string): Promise<{ handle: FileHandle; size: numbe
 /** Most bytes of a first line. */
 const MAX_HEAD_BYTES = 1024;
 
-/**
- * Reads the first line alone.
- *
- * @throws {CountsFileError} or the error of the system
- */
+/** Reads the first line alone. @throws {CountsFileError} or the error of the system */
 export async function readCountsHead(file: string): Promise<CountsHead> {
   const { handle } = await openFile(file);
   try {

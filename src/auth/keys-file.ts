@@ -90,11 +90,7 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Reads the records of a keys file.
- *
- * @throws {KeysFileError} naming the file, when it is missing or cannot be used
- */
+/** Reads the records of a keys file. @throws {KeysFileError} naming the file, when it is missing or cannot be used */
 export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
     const text = await readIfThere(file, true);
@@ -210,11 +206,7 @@ async function changeShowing(
 /** How a new key is to be added. */
 export interface AddedKey extends NewKey, TokenReceiver {}
 
-/**
- * Makes a key and adds it to a file, which is made when missing.
- *
- * @returns the token; it is stored nowhere
- */
+/** Makes a key and adds it to a file, which is made when missing. @returns the token; it is stored nowhere */
 export function addKey(file: string, key: AddedKey): Promise<string> {
   const made = makeKey(key);
   return changeShowing(file, true, key, (records) => ({ ...made, records: [...records, made.record] }));

@@ -1,23 +1,18 @@
 /**
  * Fixed-window rate limits over in-memory counters.
  *
- * Time is cut into windows aligned to the epoch. A counter remembers the
- * newest window it was used in and never goes back to an older one, so a clock
- * that steps back neither reopens a window nor refunds a request.
+ * Time is cut into windows aligned to the epoch. A counter remembers the newest window it was used in and never goes
+ * back to an older one, so a clock that steps back neither reopens a window nor refunds a request.
  *
- * A counter belongs to a key's id, not to the key's record: reloading keys or
- * snapshots keeps the count.
+ * A counter belongs to a key's id, not to the key's record: reloading keys or snapshots keeps the count.
  *
- * Window and count of a key are the upper and the lower bits of one 64-bit cell,
- * changed by compare-and-exchange alone. Each exchange makes its number larger,
- * so no number comes back: of the threads that read the same one only one can
- * store the next, and the others read again. Hence in each window the counts
- * 1, 2, 3 … are stored once each, never more than the limit, and no thread waits
- * for another.
+ * Window and count of a key are the upper and the lower bits of one 64-bit cell, changed by compare-and-exchange alone.
+ * Each exchange makes its number larger, so no number comes back: of the threads that read the same one only one can
+ * store the next, and the others read again. Hence in each window the counts 1, 2, 3 … are stored once each, never more
+ * than the limit, and no thread waits for another.
  *
- * The longer the windows, the fewer bits their numbers need: until the year 2106
- * 32 bits hold those of seconds. The rest is the count's: at least 2^31 requests
- * for each second of a window, so every limit up to 2^53 - 1 is kept.
+ * The longer the windows, the fewer bits their numbers need: until the year 2106 32 bits hold those of seconds. The
+ * rest is the count's: at least 2^31 requests for each second of a window, so every limit up to 2^53 - 1 is kept.
  */
 
 /** Counters of all keys ever seen. Mutable; grows by one slot a key id. */

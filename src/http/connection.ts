@@ -1,6 +1,5 @@
 /**
- * One HTTP/1.1 connection: reads requests, has them answered in order, and ends
- * so that the last answer arrives.
+ * One HTTP/1.1 connection: reads requests, has them answered in order, and ends so that the last answer arrives.
  *
  *      new ──bytes──▶ head ◀──part of a head── idle
  *       │              │                        ▲
@@ -18,10 +17,9 @@
  *                      ▼
  *                     gone      from any state, when the socket is closed
  *
- * Parsing stops between two requests while the connection is full (unsent
- * bytes, answers that are not ready) or has had its share of the turn; then
- * nothing is read either. Bytes that are not parsed are at most one read and the
- * part of one head.
+ * Parsing stops between two requests while the connection is full (unsent bytes, answers that are not ready) or has had
+ * its share of the turn; then nothing is read either. Bytes that are not parsed are at most one read and the part of
+ * one head.
  *
  * Long: one state machine, whose parts mean nothing without each other.
  */
@@ -56,11 +54,7 @@ export interface ConnectionHost {
   readonly turns: Turns;
   /** Answers a request. Never throws and never rejects. */
   readonly answer: (ask: Ask) => Reply | Promise<Reply>;
-  /**
-   * The reply to input that is not answered otherwise.
-   *
-   * @param ask the request, where its head could be read
-   */
+  /** The reply to input that is not answered otherwise. @param ask the request, where its head could be read */
   readonly refuse: (fault: FaultName, peer: Peer, ask: Ask | undefined) => Reply;
   /** A request begins. @returns when, in a form that the next two take */
   readonly begin: () => number;

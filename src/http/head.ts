@@ -1,12 +1,11 @@
 /**
- * Reads the head of one HTTP/1.x request: a strict grammar (RFC 9112), nothing
- * repaired. Bytes are given as one-byte ("latin1") text.
+ * Reads the head of one HTTP/1.x request: a strict grammar (RFC 9112), nothing repaired. Bytes are given as one-byte
+ * ("latin1") text.
  *
  *     head = method SP target SP "HTTP/1." ("0" / "1") CRLF *(name ":" OWS value OWS CRLF) CRLF
  *
- * Whatever this takes, the parser of node:http takes with the same method,
- * target and fields; the reverse does not hold. docs/http.md lists the
- * differences.
+ * Whatever this takes, the parser of node:http takes with the same method, target and fields; the reverse does not
+ * hold. docs/http.md lists the differences.
  *
  * Long: the whole grammar, read from top to bottom.
  */

@@ -1,9 +1,8 @@
 /**
  * The node:http door: requests and responses of that module, through its public interface alone.
  *
- * The head is judged by the code that reads heads of our own connections. How
- * many requests of a connection wait, and how much of their answers, is the
- * runtime's business.
+ * The head is judged by the code that reads heads of our own connections. How many requests of a connection wait, and
+ * how much of their answers, is the runtime's business.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -15,9 +14,8 @@ import { type ApiApp, createApiApp } from "./api.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 
 /**
- * Answers one request; fits `http.createServer` and hosts such as Express. With
- * `next`, a function, requests whose paths are neither the API's nor a page's are
- * left to it; a third argument of another kind is ignored.
+ * Answers one request; fits `http.createServer` and hosts such as Express. With `next`, a function, requests whose
+ * paths are neither the API's nor a page's are left to it; a third argument of another kind is ignored.
  */
 export type Handler = (
   request: IncomingMessage,

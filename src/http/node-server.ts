@@ -1,7 +1,6 @@
 /**
- * A listener over node:http (`serve --http node`), for hosts that want the
- * runtime's own HTTP. It gives the same replies; it bounds nothing that node:http
- * does not bound.
+ * A listener over node:http (`serve --http node`), for hosts that want the runtime's own HTTP. It gives the same
+ * replies; it bounds nothing that node:http does not bound.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

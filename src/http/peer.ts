@@ -1,12 +1,10 @@
 /**
- * Whether the peer of a connection is still there, for requests whose answers
- * take work.
+ * Whether the peer of a connection is still there, for requests whose answers take work.
  *
- * A peer that closed and one that only half-closed after its requests look
- * alike: both send a FIN, and the second still wants its answers. The one that
- * closed resets the connection when it is sent anything more. So it is sent an
- * interim response, which clients pass over; what the system then knows of the
- * reset is told by the next write, an empty one too.
+ * A peer that closed and one that only half-closed after its requests look alike: both send a FIN, and the second still
+ * wants its answers. The one that closed resets the connection when it is sent anything more. So it is sent an interim
+ * response, which clients pass over; what the system then knows of the reset is told by the next write, an empty one
+ * too.
  */
 
 import type { Socket } from "node:net";
@@ -17,9 +15,8 @@ const INTERIM = "HTTP/1.1 102 Processing\r\n\r\n";
 const PROBE_MS = 15;
 
 /**
- * Makes a check that also tries a peer that sent its FIN. For connections on
- * which responses are written whole, one after the other: whatever is written
- * stands between two of them.
+ * Makes a check that also tries a peer that sent its FIN. For connections on which responses are written whole, one
+ * after the other: whatever is written stands between two of them.
  *
  * @param takesInterim whether the peer knows interim responses, as HTTP/1.0 does not
  */

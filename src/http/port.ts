@@ -59,9 +59,8 @@ async function lockPort(port: number): Promise<Listener | undefined> {
 }
 
 /**
- * Starts to share a port that nobody else listens on. The system lets in
- * every process that shares it, a second server of this kind too, which would take
- * half of the connections; so the port is first tried without sharing.
+ * Starts to share a port that nobody else listens on. The system lets in every process that shares it, a second server
+ * of this kind too, which would take half of the connections; so the port is first tried without sharing.
  *
  * @param share listens on it; others of this kind wait until it does
  * @throws EADDRINUSE when somebody listens there

@@ -56,12 +56,7 @@ export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 
 /** A listener of one thread. */
 export interface Listener {
-  /**
-   * Listens.
-   *
-   * @returns the address in use
-   * @throws the error of the system, such as EADDRINUSE
-   */
+  /** Listens. @returns the address in use @throws the error of the system, such as EADDRINUSE */
   readonly listen: (host: string, port: number, sharing: Sharing) => Promise<AddressInfo>;
   /** No new connections from now on. Where several servers share a port, all stop listening before one leaves. */
   readonly stopListening: () => Promise<void>;
@@ -119,9 +114,8 @@ async function readArrived(): Promise<void> {
 }
 
 /**
- * Accepts the connections that the system has accepted already. They wait in the
- * listener's queue, one is taken a turn of the event loop, and closing the
- * listener resets the rest, whole requests included.
+ * Accepts the connections that the system has accepted already. They wait in the listener's queue, one is taken a turn
+ * of the event loop, and closing the listener resets the rest, whole requests included.
  */
 export async function emptyQueue(server: Server): Promise<void> {
   let accepted = 0;
@@ -139,12 +133,7 @@ export async function emptyQueue(server: Server): Promise<void> {
   server.off("connection", count);
 }
 
-/**
- * Has a server listen.
- *
- * @returns the address in use
- * @throws the error of the system, such as EADDRINUSE
- */
+/** Has a server listen. @returns the address in use @throws the error of the system, such as EADDRINUSE */
 export function bind(server: Server, host: string, port: number, sharing: Sharing): Promise<AddressInfo> {
   const listen = (): Promise<AddressInfo> =>
     new Promise((resolve, reject) => {
@@ -284,12 +273,10 @@ export class HttpServer implements ConnectionHost, Listener {
   }
 
   /**
-   * Leaves without losing a request: what is in flight and what arrives within
-   * the grace is answered and ends its connection; idle connections are
-   * half-closed after it, so that a request that crosses the close meets an end
-   * of file, not a reset. Only once nobody listens are clients told to leave: told
-   * before, they would come straight back, into the queue of a listener that is
-   * about to close, and be reset there.
+   * Leaves without losing a request: what is in flight and what arrives within the grace is answered and ends its
+   * connection; idle connections are half-closed after it, so that a request that crosses the close meets an end of
+   * file, not a reset. Only once nobody listens are clients told to leave: told before, they would come straight back,
+   * into the queue of a listener that is about to close, and be reset there.
    */
   async leave(): Promise<void> {
     const began = performance.now();

@@ -1,9 +1,8 @@
 /**
  * Shares turns of the event loop among connections.
  *
- * A request that has just arrived is answered at once. The rest of a pipeline
- * gets a share; after that the connection waits in a queue, from which each turn
- * serves connections round-robin for a short time. So nobody waits for the
+ * A request that has just arrived is answered at once. The rest of a pipeline gets a share; after that the connection
+ * waits in a queue, from which each turn serves connections round-robin for a short time. So nobody waits for the
  * pipelines of others, whatever they ask for and however many they are.
  */
 

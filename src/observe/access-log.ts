@@ -79,8 +79,7 @@ function loggedText(text: string, separator: string, prefixes: Prefixes): string
 }
 
 /**
- * The path of a target as it may be logged: no query, no authority, no token,
- * visible ASCII alone, of bounded length.
+ * The path of a target as it may be logged: no query, no authority, no token, visible ASCII alone, of bounded length.
  *
  * @param route pattern that it matched, or ""
  */

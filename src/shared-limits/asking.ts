@@ -1,11 +1,10 @@
 /**
  * Asks a counter server for permits, and takes its answers into the leases.
  *
- * Requests that need permits of a key while a question about it is pending
- * share the answer. It does not say what is left for a request that came after
- * the question was sent: one that has no time for a second round trip after the
- * first sends a question of its own at once. Each question says how many permits
- * are wanted in all, so two of them are granted no more than one would be.
+ * Requests that need permits of a key while a question about it is pending share the answer. It does not say what is
+ * left for a request that came after the question was sent: one that has no time for a second round trip after the
+ * first sends a question of its own at once. Each question says how many permits are wanted in all, so two of them are
+ * granted no more than one would be.
  */
 
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";

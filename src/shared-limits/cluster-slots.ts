@@ -32,11 +32,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value !== "?";
 }
 
-/**
- * Reads the answer to CLUSTER SLOTS.
- *
- * @param host of the server that answered, which need not name itself
- */
+/** Reads the answer to CLUSTER SLOTS. @param host of the server that answered, which need not name itself */
 export function readSlots(answer: unknown, host: string): SlotRange[] {
   if (!Array.isArray(answer)) return [];
   return answer.flatMap((row: unknown) => {

@@ -2,10 +2,9 @@
  * How a counter server grants permits: a Lua script, which a server runs atomically, and its questions and answers. For
  * each key the server keeps the permits that every replica was leased in the running window, in all.
  *
- * A replica says how many permits it knows of and how many it used, both as
- * totals of the window. So the next answer makes up for one that was lost, a
- * question that arrives twice or late does nothing, and what a replica let
- * through while it could not ask is counted once.
+ * A replica says how many permits it knows of and how many it used, both as totals of the window. So the next answer
+ * makes up for one that was lost, a question that arrives twice or late does nothing, and what a replica let through
+ * while it could not ask is counted once.
  */
 
 import { isCount } from "../util/json.ts";
@@ -37,12 +36,10 @@ export interface LeaseAnswer {
 }
 
 /**
- * A replica is leased permits for the requests that wait, and some ahead: a part
- * of what is left, divided among the replicas that have asked in the window, but
- * hardly more than the replica has used. So a replica that stops after a few
- * requests holds few; of three replicas, two that stop hold no more than a
- * twelfth together; and a key that is used at one replica of a thousand is not
- * leased as if it were used at all of them.
+ * A replica is leased permits for the requests that wait, and some ahead: a part of what is left, divided among the
+ * replicas that have asked in the window, but hardly more than the replica has used. So a replica that stops after a
+ * few requests holds few; of three replicas, two that stop hold no more than a twelfth together; and a key that is used
+ * at one replica of a thousand is not leased as if it were used at all of them.
  */
 const PART = 12;
 

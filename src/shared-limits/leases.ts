@@ -1,11 +1,9 @@
 /**
  * Permits that a counter server leased to this replica.
  *
- * Over all replicas no more permits are leased in a window than its limit, and a
- * request passes by taking one. What was leased and what was taken are both
- * counts of one window that only grow, each in one 64-bit cell, as in
- * `limit.ts`. So threads take permits without a lock, and an answer that is
- * lost, late or repeated does no harm.
+ * Over all replicas no more permits are leased in a window than its limit, and a request passes by taking one. What was
+ * leased and what was taken are both counts of one window that only grow, each in one 64-bit cell, as in `limit.ts`. So
+ * threads take permits without a lock, and an answer that is lost, late or repeated does no harm.
  */
 
 import type { Counters } from "../auth/limit.ts";

@@ -1,11 +1,9 @@
 /**
- * The way to one counter server: a connection that is opened again when it is
- * lost, after growing, random pauses. A server that does not answer in time, or
- * answers that it cannot count, is away: nothing is sent to it until a new
- * connection has passed a check, so that no other request waits. Answers that come
- * a little late are still handed on; then the connection is closed. A command is
- * sent once; whether one without an answer has run is not known, and it is not
- * sent again.
+ * The way to one counter server: a connection that is opened again when it is lost, after growing, random pauses. A
+ * server that does not answer in time, or answers that it cannot count, is away: nothing is sent to it until a new
+ * connection has passed a check, so that no other request waits. Answers that come a little late are still handed on;
+ * then the connection is closed. A command is sent once; whether one without an answer has run is not known, and it is
+ * not sent again.
  *
  * States:
  *

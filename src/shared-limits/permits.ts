@@ -1,14 +1,12 @@
 /**
  * Taking permits, and reading how many are left.
  *
- * Windows are those of the server's clock. An answer says how long the window
- * still lasts. That is measured by a monotonic clock, from when the question was
- * sent, so permits expire no later than the window ends. Then the server is asked
- * again: it may say that they are still good.
+ * Windows are those of the server's clock. An answer says how long the window still lasts. That is measured by a
+ * monotonic clock, from when the question was sent, so permits expire no later than the window ends. Then the server is
+ * asked again: it may say that they are still good.
  *
- * The last permit that is held is taken only after a new answer, unless the
- * server has none left. So no caller is told that nothing remains while others
- * would still be let through.
+ * The last permit that is held is taken only after a new answer, unless the server has none left. So no caller is told
+ * that nothing remains while others would still be let through.
  */
 
 import { type Quota, windowAt } from "../auth/limit.ts";
@@ -148,11 +146,7 @@ function refuseHeld(
   return refuse(leases, slot, limit, window);
 }
 
-/**
- * Counts one request against the permits that are held.
- *
- * @returns undefined when the server must be asked first
- */
+/** Counts one request against the permits that are held. @returns undefined when the server must be asked first */
 export function takePermit(
   leases: Leases,
   slot: number,
@@ -192,9 +186,8 @@ function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: He
 }
 
 /**
- * Counts one request while the server cannot be asked: against the permits that
- * are held, then against this replica's share of the window, what it used of
- * that before included.
+ * Counts one request while the server cannot be asked: against the permits that are held, then against this replica's
+ * share of the window, what it used of that before included.
  */
 export function takeAlone(leases: Leases, slot: number, limit: number, moment: Clocks): Quota {
   for (;;) {

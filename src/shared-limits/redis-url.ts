@@ -52,11 +52,7 @@ function readUnix(text: string): RedisTarget {
   };
 }
 
-/**
- * Reads `redis://user:password@host:6379/0`, `rediss:` (TLS) or `unix:`.
- *
- * @throws {RedisUrlError}
- */
+/** Reads `redis://user:password@host:6379/0`, `rediss:` (TLS) or `unix:`. @throws {RedisUrlError} */
 export function readRedisUrl(text: string): RedisTarget {
   if (text.startsWith("unix:")) return readUnix(text);
   if (!/^rediss?:\/\//.test(text)) throw new RedisUrlError("must begin with redis://, rediss:// or unix:/");

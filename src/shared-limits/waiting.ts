@@ -10,9 +10,8 @@ import { type Taking, takeAlone, takePermit } from "./permits.ts";
 export const WAIT_MS = 45;
 
 /**
- * How long it waits for the answer to a question that was sent before it came.
- * Then it asks a question of its own. By the end of its time that one is either
- * answered or so late that the server counts as away.
+ * How long it waits for the answer to a question that was sent before it came. Then it asks a question of its own. By
+ * the end of its time that one is either answered or so late that the server counts as away.
  */
 const JOIN_MS = 4;
 

@@ -5,9 +5,8 @@ import { devNull } from "node:os";
 import { isatty } from "node:tty";
 
 /**
- * A descriptor for the same file, pipe or terminal that never blocks. A server
- * must not wait for a reader, and a process cannot end before a write of its
- * thread pool that blocks.
+ * A descriptor for the same file, pipe or terminal that never blocks. A server must not wait for a reader, and a
+ * process cannot end before a write of its thread pool that blocks.
  */
 export function openWithoutBlocking(fd: 1 | 2): number {
   const file = fstatSync(fd);

@@ -55,11 +55,7 @@ export function countBegun(counters: RequestCounters): void {
   counters[ACTIVE]!++;
 }
 
-/**
- * A request that had begun was answered.
- *
- * @param began when it came, by `performance.now()`
- */
+/** A request that had begun was answered. @param began when it came, by `performance.now()` */
 export function countAnswered(
   counters: RequestCounters,
   began: number,

@@ -1,6 +1,5 @@
 /**
- * Figures of what was counted: sums over all threads, by route and status,
- * since the start or since an earlier moment.
+ * Figures of what was counted: sums over all threads, by route and status, since the start or since an earlier moment.
  */
 
 import type { RequestCells } from "./counters.ts";

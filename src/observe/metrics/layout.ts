@@ -1,16 +1,15 @@
 /**
  * What requests are counted by, and where each count lies.
  *
- * Every thread that serves has a slice of its own in one shared array, so it
- * adds without asking anybody, and a reader sums over the slices. A slice:
+ * Every thread that serves has a slice of its own in one shared array, so it adds without asking anybody, and a reader
+ * sums over the slices. A slice:
  *
  *     active │ heap used │ event loop's delays │ garbage collections, by kind │
  *     rejected, by reason │ searches, by search × outcome │
  *     requests, by series │ seconds, by series │ durations, by series × bucket
  *
- * A series is a route × method × status: whatever clients send, there are no
- * more of them than these tables have. The array is sparse, and memory that
- * nobody counts in is never touched.
+ * A series is a route × method × status: whatever clients send, there are no more of them than these tables have. The
+ * array is sparse, and memory that nobody counts in is never touched.
  */
 
 import { ROUTES } from "../../api/routes.ts";
