@@ -11,7 +11,6 @@ import { timeOf } from "./log/log.ts";
 
 type Prefixes = Readonly<Record<"api" | "cli", string>>;
 
-/** How accesses are logged. */
 export interface AccessLogOptions {
   /** Receives an object a request, unless there is `write`. */
   readonly observe: Observe;
@@ -27,7 +26,6 @@ export interface AccessLogOptions {
 
 /** Ids of requests: unlike those of other runs, and in order within one thread. */
 const RUN = randomBytes(4).toString("hex");
-/** All numbers of two digits. */
 const LOW = Array.from({ length: 36 * 36 }, (_, n) => n.toString(36).padStart(2, "0"));
 let requests = 0;
 let high = "";
@@ -42,7 +40,6 @@ function nextId(): string {
 const MAX_TEXT = 512;
 const MAX_METHOD = 32;
 
-/** A line between its time and the id. */
 const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
@@ -78,11 +75,7 @@ function loggedText(text: string, separator: string, prefixes: Prefixes): string
   return safe.length > MAX_TEXT ? `${safe.slice(0, MAX_TEXT)}...` : safe;
 }
 
-/**
- * The path of a target as it may be logged: no query, no authority, no token, visible ASCII alone, of bounded length.
- *
- * @param route pattern that it matched, or ""
- */
+/** The path of a target as it may be logged: no query, authority or token, bounded. @param route that it matched, or "" */
 export function loggedPath(target: string, route: string, prefixes: Prefixes): string {
   const { path } = splitTarget(target.startsWith("/") ? target : target.replace(SCHEME_AND_AUTHORITY, ""));
   // A route without a parameter is matched by one path only.
@@ -91,7 +84,6 @@ export function loggedPath(target: string, route: string, prefixes: Prefixes): s
   return loggedText(path.split("#", 1)[0]!, "/", prefixes).replaceAll(" ", "%20");
 }
 
-/** The query of a target likewise; undefined where there is none. */
 function loggedQuery(target: string, prefixes: Prefixes): string | undefined {
   const query = splitTarget(target).query.split("#", 1)[0]!;
   return query === "" ? undefined : loggedText(query, "&", prefixes).replaceAll(" ", "%20");
@@ -102,7 +94,6 @@ function encodeUnit(unit: string): string {
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
 }
 
-/** A text in JSON. */
 function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
@@ -157,12 +148,7 @@ export class AccessLog {
     this.#hasAgent = options.fields.includes("userAgent");
   }
 
-  /**
-   * Logs a request, at its time.
-   *
-   * @param began when it came, by the monotonic clock; absent where it was refused at once
-   * @returns the reply with the id in its headers, whether the line is kept or not
-   */
+  /** Logs a request. @param began by the monotonic clock; absent where it was refused at once @returns the reply with an id */
   record(ask: Ask, reply: Reply, began?: number): Reply {
     const { keeps, prefixes, write } = this.#options;
     const ms = began === undefined ? 0 : Math.round((performance.now() - began) * 1000) / 1000;
@@ -185,14 +171,9 @@ export class AccessLog {
   }
 
   /** The line as text at once: an object in between would cost as much again. */
-  #line(
-    ask: Ask,
-    { route, status, body, keyId, fault }: Reply,
-    id: string,
-    ms: number,
-    sample: number,
-  ): string {
+  #line(ask: Ask, reply: Reply, id: string, ms: number, sample: number): string {
     const { clientOf, prefixes } = this.#options;
+    const { route, status, body, keyId, fault } = reply;
     const trace = traceOf(ask.headers);
     return (
       `{"level":"info","time":"${timeOf(ask.now)}${AFTER_TIME}${id}","method":${quotedMethod(ask.method)},"path":` +
@@ -206,14 +187,9 @@ export class AccessLog {
     );
   }
 
-  #observe(
-    ask: Ask,
-    { route, status, body, keyId, fault }: Reply,
-    id: string,
-    ms: number,
-    sample: number,
-  ): void {
+  #observe(ask: Ask, reply: Reply, id: string, ms: number, sample: number): void {
     const { clientOf, prefixes, observe } = this.#options;
+    const { route, status, body, keyId, fault } = reply;
     const query = this.#query(ask);
     const client = clientOf(ask);
     const userAgent = this.#userAgent(ask);

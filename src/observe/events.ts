@@ -7,11 +7,49 @@
  */
 
 import { FAULTS, type FaultName } from "../model/fault.ts";
-import { type EventRow, event, type ObservationOf } from "./event.ts";
 import type { METRICS } from "./metrics/table.ts";
 
+type Metrics = typeof METRICS;
+
+/** Metrics that count events. */
+export type CountedMetric = {
+  [Name in keyof Metrics]: Metrics[Name] extends { readonly counted: readonly string[] } ? Name : never;
+}[keyof Metrics];
+
+/** By how much a metric changes: by 1 for a value of its label, to a number for several values, or by a number without labels. */
+type Change<Name extends CountedMetric> = [Metrics[Name]["counted"][number]] extends [never]
+  ? number
+  : Metrics[Name]["counted"][number] | Readonly<Record<Metrics[Name]["counted"][number], number>>;
+
+/** One kind of event with its fields. */
+export interface EventRow<Fields> {
+  readonly level: "info" | "warn" | "error";
+  /** Another level in some cases, which `meaning` names. */
+  readonly levelIf?: (fields: Fields) => EventRow<Fields>["level"] | undefined;
+  /** The message of its log line. */
+  readonly text: string | ((fields: Fields) => string);
+  /** The fields of its log line; when absent those of the event. */
+  readonly line?: (fields: Fields) => Readonly<Record<string, unknown>>;
+  /** Logged whatever level the log has. */
+  readonly isAlwaysLogged?: true;
+  /** Metrics that count it. */
+  readonly counts?: { readonly [Name in CountedMetric]?: Change<Name> | ((fields: Fields) => Change<Name>) };
+  /** What it tells an operator, for the documents. */
+  readonly meaning: string;
+}
+
+/** Fields of a line that are no event's own. */
+type Reserved = "level" | "time" | "pid" | "event" | "msg" | "kind";
+
+/** Describes an event by its fields: `event<{ ms: number }>({ … })`, or `event<object>` without any. */
+export function event<Fields>(
+  row: Extract<keyof Fields, Reserved> extends never ? EventRow<Fields> : never,
+): EventRow<Fields> {
+  return row;
+}
+
 /** What a thread does. */
-export type ThreadRole = (typeof METRICS)["restarts"]["counted"][number];
+export type ThreadRole = Metrics["restarts"]["counted"][number];
 
 /** Names of tables, such as "users" and "world-stats". */
 interface LoadedTables {
@@ -21,8 +59,8 @@ interface LoadedTables {
   kept: readonly string[];
 }
 
-/** Events of the core. */
-export const CORE_EVENTS = {
+/** Every event. Those of sources, similar search and shared limits are here since the core and other features read them. */
+export const EVENTS = {
   listening: event<{ url: string; generation: string }>({
     level: "info",
     text: "listening",
@@ -278,17 +316,6 @@ export const CORE_EVENTS = {
     line: ({ where, error }) => ({ where, err: errorFields(error) }),
     meaning: "A fault of orrery itself; please report it.",
   }),
-} as const satisfies Record<string, EventRow<never>>;
-
-/** Name, message and stack only: an error's other properties could hold anything. */
-function errorFields(error: unknown): unknown {
-  if (!(error instanceof Error)) return String(error);
-  const { name, message, stack } = error;
-  return { name: String(name), message: String(message), stack: String(stack) };
-}
-
-/** Events of snapshots that come from a URL. */
-export const SOURCE_EVENTS = {
   "source-downloaded": event<{
     generation: string;
     /** Files that were downloaded, their bytes, and files that were here. */
@@ -325,10 +352,6 @@ export const SOURCE_EVENTS = {
     text: "the copy of the snapshot is damaged, downloading it again",
     meaning: "The copy is not what was downloaded; damaged files are downloaded again.",
   }),
-} as const satisfies Record<string, EventRow<never>>;
-
-/** Events of similar search. */
-export const SIMILAR_EVENTS = {
   "similar-ready": event<{ generation: string; names: number; ms: number }>({
     level: "info",
     text: "similar search ready",
@@ -345,10 +368,6 @@ export const SIMILAR_EVENTS = {
     meaning:
       "Names cannot be indexed, and why; the exact search answers. Tried again after `retryMs`, or with the next generation.",
   }),
-} as const satisfies Record<string, EventRow<never>>;
-
-/** Events of shared limits. */
-export const LIMITS_EVENTS = {
   "limits-away": event<{
     server: string;
     problem: string;
@@ -372,16 +391,26 @@ export const LIMITS_EVENTS = {
   }),
 } as const satisfies Record<string, EventRow<never>>;
 
-/** Every event. */
-export const EVENTS = { ...CORE_EVENTS, ...SOURCE_EVENTS, ...SIMILAR_EVENTS, ...LIMITS_EVENTS } as const;
+/** Name, message and stack only: an error's other properties could hold anything. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  const { name, message, stack } = error;
+  return { name: String(name), message: String(message), stack: String(stack) };
+}
 
-/** Everything that can be observed. */
-export type Observation = ObservationOf<typeof EVENTS>;
+type FieldsOf<Row> = Row extends EventRow<infer Fields> ? Fields : never;
+
+/** Shows a type by its properties. */
+type Flat<Type> = { [Name in keyof Type]: Type[Name] };
+
+/** Everything that can be observed: an event has the name of its row as `kind`, and the row's fields. */
+export type Observation = {
+  [Kind in keyof typeof EVENTS]: Flat<{ kind: Kind } & FieldsOf<(typeof EVENTS)[Kind]>>;
+}[keyof typeof EVENTS];
 
 /** Receives every observation; must not throw. */
 export type Observe = (observation: Observation) => void;
 
-/** Reports nothing to nobody. */
 export const observeNothing: Observe = () => {};
 
 /** The row of an observation, whose functions take it. */

@@ -14,7 +14,6 @@ const FLAGS =
   (constants.O_NOCTTY ?? 0);
 const MODE = 0o640;
 
-/** Between attempts to open what cannot be opened yet. */
 const RETRY_MS = 500;
 
 /** What may be otherwise soon: a pipe without a reader, a full disk, too many open files. */
@@ -50,9 +49,7 @@ async function refuseForeign(file: string, beginning: RegExp): Promise<void> {
     throw new ForeignFileError("is no log of orrery, and nothing is appended to it");
 }
 
-/** A log that goes to a file. */
 export class LogFile extends Sink {
-  /** People do not read it. */
   override readonly isTTY = false;
   readonly #file: string;
   readonly #beginning: RegExp;

@@ -11,7 +11,6 @@ function plain(value: unknown): string {
   return text.replace(CONTROL, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Text for people: a line, and below it one for each problem. */
 function prettyLine(entry: Readonly<Record<string, unknown>>): string {
   const { time, level, msg, event, problems, ...rest } = entry;
   const fields = Object.entries(rest)
@@ -33,7 +32,6 @@ export function timeOf(now: number): string {
   return timeText;
 }
 
-/** Where log lines go; a {@link Sink} outside tests. */
 export interface LogSink {
   /** Whether people read the lines, not programs. */
   readonly isPretty?: boolean;
@@ -42,7 +40,6 @@ export interface LogSink {
   onDropped?(listener: (lines: number) => void): void;
 }
 
-/** A log in a file begins with a line for programs, or for people. */
 export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
 
 /** Levels of lines and of the log, least severe first. */

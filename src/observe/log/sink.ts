@@ -12,7 +12,6 @@ import { openWithoutBlocking, writeWhole } from "./descriptor.ts";
 const CHUNK_BYTES = 262_144;
 /** Most bytes that wait for the reader. */
 const MAX_BYTES = 4_194_304;
-/** Most of them when a bulk line comes. */
 const MAX_BULK_BYTES = 3_145_728;
 /** Bulk lines that were dropped are taken again below this, so that gaps are few and their counts arrive. */
 const RESUME_BYTES = MAX_BULK_BYTES / 2;
@@ -24,14 +23,12 @@ const SLOW_RETRY_MS = 5;
 /** Between attempts while writing fails: nobody reads, or the disk is full. */
 const FAILED_RETRY_MS = 500;
 
-/** How long the end of the process waits for the reader. */
 export const EXIT_PATIENCE_MS = 500;
 /** A reader who has taken nothing for so long is not waited for. */
 const GONE_MS = 5000;
 
 const NEWLINE = 10;
 
-/** Makes the sink of standard output or standard error. */
 export function createSink(fd: 1 | 2): Sink {
   return new Sink(openWithoutBlocking(fd));
 }
@@ -49,7 +46,6 @@ function linesIn(text: string): number {
  * - `pausing`: a write failed, and is tried again after a pause.
  */
 export class Sink {
-  /** Whether the reader is a terminal. */
   readonly isTTY: boolean;
   readonly #goneMs: number;
   #state: "idle" | "gathering" | "writing" | "pausing" = "idle";
@@ -58,7 +54,6 @@ export class Sink {
   #next: number | undefined;
   /** Lines that wait, oldest first: joined as text and encoded together, which costs least. */
   readonly #chunks: string[] = [];
-  /** Bytes of the last chunk. */
   #lastBytes = 0;
   /** Whether some of them are to leave at once. */
   #isUrgent = false;
@@ -66,12 +61,10 @@ export class Sink {
   #rest: Buffer = Buffer.alloc(0);
   /** Whether a part of the rest's first line is written. */
   #isInLine = false;
-  /** Bytes of the chunks and the rest. */
   #waiting = 0;
   /** Since when nothing of them was taken. */
   #stuckSince = 0;
   #dropped = 0;
-  /** Whether bulk lines are dropped until enough of the others are taken. */
   #skipsBulk = false;
   #exitPatienceMs = EXIT_PATIENCE_MS;
   #onDropped = (_lines: number): void => {};

@@ -38,7 +38,6 @@ export function mainThread(cells: RequestCells): number {
   return cells.length / SLICE - 1;
 }
 
-/** The counters of a thread. @param thread from 0 on */
 export function countersOf(cells: RequestCells, thread: number): RequestCounters {
   return cells.subarray(thread * SLICE, (thread + 1) * SLICE);
 }
@@ -50,12 +49,10 @@ export function forgetThread(cells: RequestCells, thread: number): void {
   counters[HEAP_USED] = 0;
 }
 
-/** A request begins to be answered. */
 export function countBegun(counters: RequestCounters): void {
   counters[ACTIVE]!++;
 }
 
-/** A request that had begun was answered. @param began when it came, by `performance.now()` */
 export function countAnswered(
   counters: RequestCounters,
   began: number,
@@ -102,7 +99,6 @@ function countRejected(counters: RequestCounters, fault: FaultName): void {
   if (reason !== undefined) counters[REJECTED + reason]!++;
 }
 
-/** What counts searches in a thread. */
 export function searchCounter(counters: RequestCounters): CountSearch {
   return (search, outcome) => {
     counters[searchCell(search, outcome)]!++;

@@ -4,13 +4,11 @@ import { type Measured, readFamilies } from "./families.ts";
 import { processFamilies } from "./process.ts";
 import type { Family } from "./samples.ts";
 
-/** The metrics as text, and their type. */
 export interface Exposition {
   readonly contentType: string;
   readonly text: string;
 }
 
-/** Makes what is scraped. */
 export type Expose = (accept: string | undefined) => Exposition;
 
 /** How welcome a type is, 0 to 1: the largest weight that a scraper gives it by its name, or undefined. */
@@ -39,7 +37,6 @@ function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): s
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
-/** Makes the text of the metrics of a server. */
 export function createExposition(measured: Measured): Expose {
   return (accept) => {
     const isOpenMetrics = wantsOpenMetrics(accept);

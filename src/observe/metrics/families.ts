@@ -1,7 +1,7 @@
 /** The metrics as values: what a scrape tells, before it is text. */
 
 import { BASE_PATH } from "../../model/model.ts";
-import type { CountedMetric } from "../event.ts";
+import type { CountedMetric } from "../events.ts";
 import { mainThread, type RequestCells } from "./counters.ts";
 import { figuresOf, readTotals } from "./figures.ts";
 import {
@@ -25,10 +25,9 @@ import {
   seriesAt,
 } from "./layout.ts";
 import type { ObservedCounts } from "./observed.ts";
-import { by, type Family, family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
-import { METRICS } from "./table.ts";
+import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
+import { METRICS, type Metric, type MetricName } from "./table.ts";
 
-/** Figures of shared limits since the start. */
 export interface SharedLimitsFigures {
   /** Questions to the server, and how many it did not answer. */
   readonly asks: number;
@@ -46,13 +45,11 @@ export interface Measured {
   readonly version: string;
   /** Whether the server should be sent requests. */
   readonly isReady: () => boolean;
-  /** How many problems there are now, by kind. */
   readonly problems: () => Readonly<Record<string, number>>;
   /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
   readonly ageSeconds: () => number | undefined;
   /** The moment of the data that are served; undefined where it is not told. */
   readonly createdAt: () => number | undefined;
-  /** The generation that is served; undefined before the first. */
   readonly generation: () =>
     | {
         readonly id: string;
@@ -65,7 +62,6 @@ export interface Measured {
   readonly sharedLimits: () => SharedLimitsFigures | undefined;
 }
 
-/** Upper ends of the buckets that are shown, in seconds. */
 const SHOWN_BOUNDS = BOUNDS_MS.slice(FIRST_SHOWN).map((ms) => ms / 1000);
 
 /** Durations of requests by series, summed over all threads. */
@@ -98,7 +94,6 @@ function requestLabels(series: number): Labels {
   });
 }
 
-/** Sums of one part of some slices. */
 function sums(cells: RequestCells, slices: readonly number[], from: number, length: number): number[] {
   return Array.from({ length }, (_, at) =>
     slices.reduce((total, slice) => total + cells[slice * SLICE + from + at]!, 0),
@@ -111,7 +106,7 @@ function histogramAt(labels: Labels, summed: readonly number[], bounds: readonly
 }
 
 /** What threads count of themselves. */
-function vitals(cells: RequestCells): Family[] {
+function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", Sample[]> {
   const main = mainThread(cells);
   const serving = Array.from({ length: main }, (_, number) => number);
   const isThreaded = sums(cells, serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
@@ -120,78 +115,59 @@ function vitals(cells: RequestCells): Family[] {
     ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
   ];
   const collectionCells = histogramCells(COLLECTION_BOUNDS);
-  return [
-    family(
-      "delay",
-      groups.flatMap(({ labels, slices }) =>
-        histogramAt(labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
-      ),
+  return {
+    delay: groups.flatMap(({ labels, slices }) =>
+      histogramAt(labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
     ),
-    family(
-      "heap",
-      groups.map(({ labels, slices }) => ({ labels, value: sums(cells, slices, HEAP_USED, 1)[0]! })),
-    ),
-    family(
-      "collections",
-      COLLECTION_KINDS.flatMap((kind, at) => {
-        const summed = sums(cells, [...serving, main], COLLECTIONS + at * collectionCells, collectionCells);
-        return histogramAt(labelsOf({ kind }), summed, COLLECTION_BOUNDS);
-      }),
-    ),
-  ];
+    heap: groups.map(({ labels, slices }) => ({ labels, value: sums(cells, slices, HEAP_USED, 1)[0]! })),
+    collections: COLLECTION_KINDS.flatMap((kind, at) => {
+      const summed = sums(cells, [...serving, main], COLLECTIONS + at * collectionCells, collectionCells);
+      return histogramAt(labelsOf({ kind }), summed, COLLECTION_BOUNDS);
+    }),
+  };
 }
 
-/** Everything of our own. Where a figure is not known yet, its metric has no values. */
-export function readFamilies({
-  cells,
-  observed,
-  version,
-  isReady,
-  problems,
-  ageSeconds,
-  createdAt,
-  generation,
-  keys,
-  sharedLimits,
-}: Measured): readonly Family[] {
+/** The values of all metrics that events do not count; none where a figure is not known yet. */
+function valuesOf(measured: Measured): Record<Exclude<MetricName, CountedMetric>, Sample[]> {
+  const { cells, version, isReady, problems, keys } = measured;
   const { active, rejected, searches } = figuresOf(readTotals(cells));
-  const served = generation();
-  const age = ageSeconds();
-  const created = createdAt();
-  const limits = sharedLimits();
-  const counted = (name: CountedMetric): Family => family(name, by(METRICS[name].labels[0], observed[name]));
-  return [
-    family("duration", durationSamples(cells)),
-    family("active", one(active)),
-    family("rejected", by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0])))),
-    family(
-      "searches",
-      searches.map(({ search, outcome, total }) => ({ labels: labelsOf({ search, outcome }), value: total })),
-    ),
-    family("build", by("version", { [version]: 1 })),
-    family("ready", one(isReady() ? 1 : 0)),
-    family("problems", by("kind", problems())),
-    family("generation", served ? by("generation", { [served.id]: 1 }) : []),
-    family("loaded", served ? one(served.loadedAt) : []),
-    family("created", created === undefined ? [] : one(created)),
-    family("age", age === undefined ? [] : one(age)),
-    family("rows", served ? by("table", served.rows) : []),
-    counted("loads"),
-    counted("loadSeconds"),
-    family("keys", one(keys())),
-    counted("keysLoads"),
-    counted("restarts"),
+  const served = measured.generation();
+  const age = measured.ageSeconds();
+  const created = measured.createdAt();
+  const limits = measured.sharedLimits();
+  return {
+    duration: durationSamples(cells),
+    active: one(active),
+    rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
+    searches: searches.map(({ search, outcome, total }) => ({
+      labels: labelsOf({ search, outcome }),
+      value: total,
+    })),
+    build: by("version", { [version]: 1 }),
+    ready: one(isReady() ? 1 : 0),
+    problems: by("kind", problems()),
+    generation: served ? by("generation", { [served.id]: 1 }) : [],
+    loaded: served ? one(served.loadedAt) : [],
+    created: created === undefined ? [] : one(created),
+    age: age === undefined ? [] : one(age),
+    rows: served ? by("table", served.rows) : [],
+    keys: one(keys()),
     ...vitals(cells),
-    counted("droppedLines"),
-    counted("limitsAway"),
-    counted("limitsLosses"),
-    family(
-      "limitsAsks",
-      limits ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures }) : [],
-    ),
-    family(
-      "limitsRequests",
-      limits ? by("outcome", { waited: limits.waited, alone: limits.alone, refused: limits.refused }) : [],
-    ),
-  ];
+    limitsAsks: limits
+      ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures })
+      : [],
+    limitsRequests: limits
+      ? by("outcome", { waited: limits.waited, alone: limits.alone, refused: limits.refused })
+      : [],
+  };
+}
+
+/** All metrics of our own, in the order of their table. */
+export function readFamilies(measured: Measured): readonly Family[] {
+  const values: Partial<Record<string, Sample[]>> = valuesOf(measured);
+  const { observed } = measured;
+  return Object.entries<Metric>(METRICS).map(([metric, { name, help, type, labels }]) => ({
+    ...{ name, help, type },
+    values: values[metric] ?? by(labels[0], observed[metric as CountedMetric]),
+  }));
 }

@@ -28,7 +28,6 @@ export interface Totals {
   /** By route × bucket. */
   readonly durations: Float64Array;
   readonly active: number;
-  /** By reason. */
   readonly rejected: Float64Array;
   /** By search × outcome. */
   readonly searches: Float64Array;
@@ -65,22 +64,18 @@ export interface Quantiles {
   readonly p99Ms: number;
 }
 
-/** Requests of one route. */
 export interface RouteFigures {
   /** Path pattern below the API's base path, such as `/worlds/:id`; "" for requests that matched none. */
   readonly route: string;
   readonly total: number;
   /** By status, such as `{"200": 12}`; "0" are those whose peers were gone before an answer. */
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Undefined when there was no request. */
   readonly latency: Quantiles | undefined;
 }
 
-/** What was counted. */
 export interface Figures {
   readonly total: number;
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Being answered now. */
   readonly active: number;
   /** Routes that had a request, in the order of the route table. */
   readonly routes: readonly RouteFigures[];
@@ -130,7 +125,6 @@ function sum(values: Float64Array): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** What is not zero, by its name. */
 function named(names: readonly (string | number)[], values: Float64Array): Record<string, number> {
   const entries = names.map((name, at): [string, number] => [String(name), values[at]!]);
   return Object.fromEntries(entries.filter(([, value]) => value !== 0));

@@ -57,7 +57,6 @@ export const REASONS: readonly string[] = REJECTIONS.map((name) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 );
 
-/** What is searched. */
 export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
 export type SearchKind = (typeof SEARCHES)[number];
 
@@ -80,12 +79,9 @@ export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
 export const BOUNDS_MS: readonly number[] = [
   0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
 ];
-/** The first bound that scrapes show: OpenTelemetry's. */
 export const FIRST_SHOWN: number = BOUNDS_MS.indexOf(5);
-/** Buckets of a series. */
 export const BUCKETS: number = BOUNDS_MS.length + 1;
 
-/** Number of all series. */
 export const SERIES: number = ROUTE_NAMES.length * METHODS.length * STATUSES.length;
 
 /** Upper ends of the buckets of the event loop's delays, in seconds. */
@@ -102,7 +98,6 @@ export function histogramCells(bounds: readonly number[]): number {
   return bounds.length + 2;
 }
 
-/** Where the parts of a slice begin. */
 export const ACTIVE = 0;
 export const HEAP_USED = 1;
 export const DELAYS = 2;
@@ -116,7 +111,6 @@ export const DURATIONS: number = SECONDS + SERIES;
 /** Cells of 8 bytes in a page: no two threads write to the same one. */
 const PAGE = 512;
 
-/** Length of a slice in cells. */
 export const SLICE: number = Math.ceil((DURATIONS + SERIES * BUCKETS) / PAGE) * PAGE;
 
 const METHOD_NUMBERS = new Map<string, number>(METHODS.map((name, number) => [name, number]));
@@ -135,7 +129,6 @@ export function seriesOf(method: string, route: string, status: number): number 
   return (routeNumber * METHODS.length + methodNumber) * STATUSES.length + STATUS_NUMBERS[status]!;
 }
 
-/** What a series counts. */
 export function seriesAt(series: number): { route: string; method: string; status: number } {
   const rest = Math.floor(series / STATUSES.length);
   return {
@@ -150,19 +143,16 @@ export function reasonOf(fault: FaultName | undefined): number | undefined {
   return fault === undefined ? undefined : REASON_NUMBERS.get(fault);
 }
 
-/** Number of the bucket of a value. */
 export function boundAt(bounds: readonly number[], value: number): number {
   let bucket = 0;
   while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
   return bucket;
 }
 
-/** Number of the bucket of a duration in milliseconds. */
 export function bucketOf(ms: number): number {
   return boundAt(BOUNDS_MS, ms);
 }
 
-/** Where a search and its outcome are counted. */
 export function searchCell(search: SearchKind, outcome: SearchOutcome): number {
   return SEARCHED + SEARCHES.indexOf(search) * OUTCOMES.length + OUTCOMES.indexOf(outcome);
 }

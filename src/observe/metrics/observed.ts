@@ -1,7 +1,6 @@
 /** What is counted of events: loads, keys, threads. They are rare, and all arrive on the main thread. */
 
-import type { CountedMetric } from "../event.ts";
-import { type Observation, rowOf } from "../events.ts";
+import { type CountedMetric, type Observation, rowOf } from "../events.ts";
 import { METRICS, type Metric } from "./table.ts";
 
 /** Values since the start, by the label's value; that of a metric without a label is "". */
@@ -17,7 +16,6 @@ export function createObservedCounts(): ObservedCounts {
   return Object.fromEntries(counts);
 }
 
-/** Counts an observation. */
 export function countObservation(counts: ObservedCounts, observation: Observation): void {
   for (const [name, given] of Object.entries(rowOf(observation).counts ?? {})) {
     const change = typeof given === "function" ? given(observation) : given;

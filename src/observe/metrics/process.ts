@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { getHeapSpaceStatistics } from "node:v8";
 import { by, type Family, labelsOf, one } from "./samples.ts";
 
-/** Reads what not every system or runtime has. */
 function ifThere<Value>(read: () => Value): Value | undefined {
   try {
     return read();
@@ -13,7 +12,6 @@ function ifThere<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** A number of a file of /proc, by the text before it. */
 function numberIn(file: "status" | "limits", before: string): number | undefined {
   const text = ifThere(() => readFileSync(`/proc/self/${file}`, "latin1")) ?? "";
   const found = new RegExp(`^${before}\\s+(\\d+)`, "m").exec(text)?.[1];
@@ -47,7 +45,6 @@ function singles(): (readonly [name: string, help: string, value: number | undef
   ];
 }
 
-/** All of them now. */
 export function processFamilies(): readonly Family[] {
   const spaces = ifThere(getHeapSpaceStatistics) ?? [];
   const ofSpaces = (word: string, size: (space: (typeof spaces)[number]) => number): Family => ({

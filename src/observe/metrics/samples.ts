@@ -1,11 +1,8 @@
 /** Values of metrics, before they are text. */
 
-import { METRICS, type MetricName } from "./table.ts";
-
 /** Labels as text: `a="1",b="2"`, or "" for none. */
 export type Labels = string;
 
-/** One value of a metric. */
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
@@ -13,7 +10,6 @@ export interface Sample {
   readonly suffix?: string;
 }
 
-/** A metric with its values. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -23,20 +19,12 @@ export interface Family {
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };
 
-/** The text of labels. */
 export function labelsOf(values: Readonly<Record<string, string>>): Labels {
   return Object.entries(values)
     .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (unit) => ESCAPES[unit]!)}"`)
     .join(",");
 }
 
-/** One of ours. */
-export function family(name: MetricName, values: readonly Sample[]): Family {
-  const { name: full, help, type } = METRICS[name];
-  return { name: full, help, type, values };
-}
-
-/** A value without labels. */
 export function one(value: number): Sample[] {
   return [{ labels: "", value }];
 }

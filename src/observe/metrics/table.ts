@@ -1,6 +1,5 @@
 /** The metrics that the server tells of by itself: the text of `/metrics` and the documents' table are made from it. */
 
-/** One metric. */
 export interface Metric {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -172,5 +171,4 @@ export const METRICS = {
   },
 } as const satisfies Record<string, Metric>;
 
-/** Which metric. */
 export type MetricName = keyof typeof METRICS;

@@ -47,7 +47,6 @@ function watchCollections(counters: RequestCounters): void {
   observer.observe({ entryTypes: ["gc"] });
 }
 
-/** Delays between two looks at the heap: a second. */
 const HEAP_EVERY = 50;
 
 /**
