@@ -7,7 +7,6 @@ import type { Key, KeyKind, KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
 import type { SharedCount } from "./shared.ts";
 
-/** How the kind of a token is told. */
 export interface Prefixes {
   readonly api: string;
   readonly cli: string;
@@ -18,7 +17,6 @@ const BEARER = /^bearer +/i;
 const USUAL = "Bearer ";
 const SPACE = 0x20;
 
-/** The token after the scheme; undefined for another scheme. */
 function tokenOf(authorization: string): string | undefined {
   if (authorization.startsWith(USUAL) && authorization.charCodeAt(USUAL.length) !== SPACE) {
     return authorization.length > USUAL.length ? authorization.slice(USUAL.length) : undefined;
@@ -78,7 +76,6 @@ export interface Gate {
   closed?: boolean;
 }
 
-/** The gate's verdict. */
 export interface Admission {
   /** Why the request is turned away, or undefined when it is let in. */
   readonly fault: FaultName | undefined;
@@ -126,7 +123,6 @@ export function admitChosen(
   return admitKey(gate, key, scope, now);
 }
 
-/** Judges one request of a key. */
 export function admitKey(
   gate: Gate,
   key: Key,

@@ -27,7 +27,6 @@ const FORMAT = "orrery-counts/1";
 /** Every file of counts begins like this, whatever its version. */
 const BEGINNING = '{"format":"orrery-counts/';
 
-/** First line. */
 export interface CountsHead {
   readonly windowSeconds: number;
   /** Counted from the epoch. */
@@ -42,7 +41,6 @@ export interface CountsHead {
   readonly last: boolean;
 }
 
-/** Used requests of a key. */
 interface Count {
   readonly id: string;
   readonly used: number;
@@ -62,7 +60,6 @@ export class CountsFileError extends Error {
   }
 }
 
-/** Most bytes of a line. */
 const MAX_LINE_BYTES = 65_536;
 
 function headLine(head: CountsHead): string {
@@ -97,7 +94,6 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A line of a count. */
 function countLine({ id, used, ahead }: Count): string {
   const text = PLAIN_ID.test(id) ? `"${id}"` : JSON.stringify(id).replace(NOT_ASCII, escaped);
   return ahead === 0 ? `[${text},${used}]\n` : `[${text},${used},${ahead}]\n`;
@@ -124,13 +120,11 @@ function endLine(keys: number, crc32: number): string {
 
 /** Most bytes of a file: room for some four million keys. */
 const MAX_FILE_BYTES = 134_217_728;
-/** Most keys in one. */
 const MAX_KEYS = 4_194_304;
 const READ_BYTES = 262_144;
 const WRITE_BYTES = 65_536;
 /** How long counts are written out before requests get their turn. */
 const SLICE_MS = 0.5;
-/** Keys between two looks at the clock. */
 const LOOK_KEYS = 64;
 
 /** Opens a file for reading; a pipe does not wait for who writes to it. @throws {CountsFileError} */
@@ -147,7 +141,6 @@ async function openFile(file: string): Promise<{ handle: FileHandle; size: numbe
   }
 }
 
-/** Most bytes of a first line. */
 const MAX_HEAD_BYTES = 1024;
 
 /** Reads the first line alone. @throws {CountsFileError} or the error of the system */
@@ -236,7 +229,6 @@ export async function sumOfCounts(counters: Counters, window: number): Promise<n
   return sum;
 }
 
-/** Writes all counts of a window and the next. */
 async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters): Promise<void> {
   let text = headLine(head);
   let sum = 0;

@@ -30,7 +30,6 @@ export function fail(message: string): never {
   throw new TypeError(`openOrrery: ${message}`);
 }
 
-/** What a value is, for a message. */
 export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   const type = typeof value;
@@ -39,7 +38,6 @@ export function kindOf(value: unknown): string {
   return `${type === "object" ? "an" : "a"} ${type}`;
 }
 
-/** Refuses names that are not known. @throws {TypeError} */
 export function checkNames(given: object, known: readonly string[], what: string): void {
   const problem = problemWithNames(given, known, what);
   if (problem !== undefined) fail(problem);

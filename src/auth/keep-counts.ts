@@ -30,23 +30,18 @@ import { addUsage, type Counters, createCounters, slotOf, usageOf, windowAt } fr
 const EVERY_MS = 4500;
 /** Between two looks at the file while another server writes it: it is taken over before a third one can find it. */
 const FOLLOW_MS = 50;
-/** How long a stop waits for the last file. */
 const LAST_MS = 2000;
 /** A temporary file older than this is abandoned: writing one takes far less. */
 const LEFTOVER_MS = 60_000;
 /** Keys of the file that the keys file does not have at the moment, and may have again; counts of more are dropped. */
 const MAX_UNKNOWN = 65_536;
-/** Above so many keys no unknown ones are added. */
 const MAX_SLOTS = 1_000_000;
 
-/** How to keep counts. */
 export interface KeepCountsOptions {
   readonly file: string;
   readonly counters: Counters;
   readonly observe: Observe;
-  /** Between two files, in milliseconds. */
   readonly everyMs?: number;
-  /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /** Likewise, by the clock that windows are cut by where that is another. */
   readonly windowClock?: () => number;
@@ -57,7 +52,6 @@ function problemOf(error: unknown): string {
   return systemErrorText(error) ?? String(error);
 }
 
-/** The keeper of one file. */
 export class CountsKeeper {
   readonly #file: string;
   readonly #counters: Counters;
@@ -79,7 +73,6 @@ export class CountsKeeper {
   #isStopped = false;
   /** Whether another server writes the file, or may be about to. */
   #isFollowing = false;
-  /** One file at a time. */
   #saving: Promise<void> = Promise.resolve();
 
   /** @internal By {@link keepCounts}. @param file without symbolic links */

@@ -4,7 +4,6 @@ import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { KEY_FIELDS, type Key, type KeyRecord, type KeyRing } from "./keys.ts";
 
-/** How many keys are new, differ, and are gone. */
 export interface KeyChanges {
   readonly added: number;
   readonly changed: number;
@@ -54,7 +53,6 @@ export function compareKeys(before: KeyRing, after: KeyRing): KeyChanges {
 
 /** Most lines of a kind, and a last one that counts the others. */
 const MOST_LINES = 10;
-/** Most characters of a name that is not ours. */
 const MOST_NAME = 64;
 
 function firstLines(lines: readonly string[], count: number): string[] {

@@ -13,10 +13,8 @@ import { MOST_SHARED } from "./limit.ts";
 /** Why the requests of a key are refused. */
 export const REFUSALS = ["rate_limited", "scope", "expired", "disabled", "busy"] as const;
 
-/** One of {@link REFUSALS}. */
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Cells of a row in either table. */
 const ROW = 4;
 /** Second since the epoch of the last request; 0 for none. */
 const SECOND = 0;
@@ -26,9 +24,7 @@ const REQUESTS = 1;
 const COMMON = 2;
 const MOST = 2 ** 32 - 1;
 
-/** Where one thread counts. */
 export interface KeyUse {
-  /** Length of a window in seconds. */
   readonly windowSeconds: number;
   readonly rows: Uint32Array;
   readonly rare: Uint32Array;
@@ -61,7 +57,6 @@ function add(table: Uint32Array, at: number): void {
   if (table[at] !== MOST) table[at]!++;
 }
 
-/** Table and cell of a refusal. */
 function cellOf({ rows, rare }: KeyUse, row: number, refusal: Refusal): readonly [Uint32Array, number] {
   const place = REFUSALS.indexOf(refusal);
   return place < COMMON ? [rows, row + COMMON + place] : [rare, row + place - COMMON];
@@ -106,7 +101,6 @@ export interface UseOfKey {
   readonly lastUsed: number | null;
 }
 
-/** Reads the tables of all threads. */
 export interface UseReader {
   /**
    * Requests of a key, refused ones included; also requests from before a restart, which only its counter knows.

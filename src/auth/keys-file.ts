@@ -12,7 +12,6 @@ import { codeOf, systemErrorText } from "../util/system-error.ts";
 import type { Prefixes } from "./admit.ts";
 import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
 
-/** A new key. */
 interface NewKey {
   readonly name: string;
   readonly kind: KeyKind;
@@ -23,7 +22,6 @@ interface NewKey {
   readonly expiresAt?: string | null;
 }
 
-/** A token that cannot be guessed. */
 const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
 /** Makes a key: its token, which is stored nowhere, and its record for a keys file. */
@@ -117,7 +115,6 @@ export async function readRecord(file: string, id: string): Promise<KeyRecord> {
   return explained(file, async () => foundIn(records, id));
 }
 
-/** A record without the previous tokens that no longer work. */
 function withoutExpired(record: KeyRecord, now: number): KeyRecord {
   const { previous, ...rest } = record;
   if (previous === undefined) return record;
@@ -125,7 +122,6 @@ function withoutExpired(record: KeyRecord, now: number): KeyRecord {
   return left.length === 0 ? rest : { ...record, previous: left };
 }
 
-/** How a keys file is to be changed. */
 export interface ChangeOptions {
   /** Whether a missing file is made; false when absent. */
   readonly create?: boolean;
@@ -203,7 +199,6 @@ async function changeShowing(
   return changed!.token;
 }
 
-/** How a new key is to be added. */
 export interface AddedKey extends NewKey, TokenReceiver {}
 
 /** Makes a key and adds it to a file, which is made when missing. @returns the token; it is stored nowhere */
@@ -227,7 +222,6 @@ export function changeRecord(
   return records.flatMap((record) => (record === found ? (change(record) ?? []) : record));
 }
 
-/** How a key gets a new token. */
 export interface Rotation extends TokenReceiver {
   readonly id: string;
   /** How long the token before goes on working, in milliseconds; 0 ends it and all earlier ones at once. */
@@ -237,7 +231,6 @@ export interface Rotation extends TokenReceiver {
   readonly check: (record: KeyRecord) => void;
 }
 
-/** Gives a key a new token. */
 export async function rotateKey(file: string, rotation: Rotation): Promise<void> {
   const { id, overlapMs, prefixes, check } = rotation;
   let token = "";

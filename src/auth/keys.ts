@@ -35,7 +35,7 @@ export interface KeyRecord {
   previous?: PreviousToken[];
 }
 
-/** @internal A record as the gate needs it at each request. */
+/** @internal */
 export interface Key {
   readonly id: string;
   readonly kind: KeyKind;
@@ -45,11 +45,10 @@ export interface Key {
   readonly active: boolean;
   /** Milliseconds since the epoch; Infinity for never. */
   readonly expiresAt: number;
-  /** Place in the counters. */
   readonly slot: number;
 }
 
-/** @internal All keys, found by their tokens. */
+/** @internal */
 export class KeyRing {
   /** By the lower-case hex SHA-256 of the token. */
   readonly byHash: ReadonlyMap<string, Key>;
@@ -109,7 +108,6 @@ const ASCII = /^[\x00-\x7f]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what fits into a byte is meant
 const ONE_BYTE = /^[\x00-\xff]*$/;
 
-/** The whole of `crypto.hash` that is needed here. */
 type HashOnce = (algorithm: string, data: string | Buffer) => string;
 
 /**
@@ -177,7 +175,6 @@ function checkFields(
   }
 }
 
-/** The previous tokens of a record, checked. */
 function previousOf(record: Record<string, unknown>, where: string): readonly PreviousToken[] {
   if (!Object.hasOwn(record, "previous")) return [];
   const { previous } = record;

@@ -17,11 +17,9 @@
 
 /** Counters of all keys ever seen. Mutable; grows by one slot a key id. */
 export interface Counters {
-  /** Length of a window in seconds. */
   readonly windowSeconds: number;
   /** A cell's upper half is the window times this plus what its lower half cannot hold of the count; a power of two. */
   readonly split: number;
-  /** Slot of a key id. */
   readonly slots: Map<string, number>;
   /** By slot: newest window it was used in, counted from the epoch, and requests that passed in that window. */
   cells: BigUint64Array;
@@ -124,7 +122,6 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
   }
 }
 
-/** What a key has used. */
 export interface Usage {
   /** Newest window that it was used in, counted from the epoch; 0 for none. */
   readonly window: number;
@@ -132,7 +129,6 @@ export interface Usage {
   readonly used: number;
 }
 
-/** Reads a counter. */
 export function usageOf({ cells, split }: Counters, slot: number): Usage {
   whole[0] = Atomics.load(cells, slot);
   const upper = halves[1]!;

@@ -27,18 +27,14 @@ export type BadTokens = Omit<Extract<Observation, { kind: "bad-tokens" }>, "kind
 
 /** Receives what may be worth a notice. In both `now` is milliseconds since the epoch. */
 export interface Notices {
-  /** A key was refused. */
   readonly limited: (key: LimitedKey, now: number) => void;
-  /** Tokens were refused. */
   readonly badTokens: (tokens: BadTokens, now: number) => void;
 }
 
-/** Whether a minute has passed since a time. */
 function isOver(since: number, now: number): boolean {
   return Math.abs(now - since) >= MINUTE_MS;
 }
 
-/** Whether there is room for one notice more. */
 function createRation(): (now: number) => boolean {
   let began = Number.NEGATIVE_INFINITY;
   let given = 0;
@@ -81,7 +77,6 @@ interface Client {
   touched: number;
 }
 
-/** Makes what gives notice. */
 export function createNotices(observe: Observe): Notices {
   const keys = new Map<string, { readonly reset: number; readonly told: number }>();
   const clients = new Map<string, Client>();

@@ -37,13 +37,11 @@ export interface SharedQuota {
   readonly used: number;
   /** How many requests would pass here; 0 when the next one would be refused. */
   readonly remaining: number;
-  /** Epoch seconds at which the window ends. */
   readonly reset: number;
 }
 
 /** What the thread has that asks for all. */
 export interface LimitSharing {
-  /** For requests of this thread. */
   readonly limits: SharedCount;
   /** For other threads: goes over to them with their task. */
   readonly handed: unknown;
@@ -60,9 +58,7 @@ export interface LimitSharing {
   readonly close: () => Promise<void>;
 }
 
-/** How limits are to be shared. */
 export interface SharedLimitsPlan {
-  /** Replicas that share them. */
   readonly replicas: number;
   /** Whether requests are refused that nobody can be asked about. */
   readonly denies: boolean;

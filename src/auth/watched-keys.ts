@@ -11,7 +11,6 @@ import { compareKeys, keyWarnings } from "./key-changes.ts";
 import { createKeyRing, KeyRing, KeysFileError, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
-/** How often the file is checked. */
 const LOOK_MS = 500;
 
 /** File-system calls that reading keys makes; tests stand in for them. */
@@ -25,7 +24,6 @@ const realKeyFiles: KeyFiles = {
   stat: (file) => stat(file, { bigint: true }),
 };
 
-/** The keeper of one keys file. */
 export interface KeysKeeper {
   /** Reads the file again, changed or not; tells what became of the keys. */
   readonly reload: () => Promise<ReloadResult>;
@@ -35,9 +33,7 @@ export interface KeysKeeper {
   readonly stop: () => void;
 }
 
-/** What a file holds. */
 interface ReadKeys {
-  /** Digest of its text. */
   readonly digest: string;
   readonly keys: KeyRing;
   /** What an operator should look at; empty where the text is that in force. */

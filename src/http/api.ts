@@ -14,7 +14,6 @@ function bareReply(fault: FaultName, isHead: boolean): Reply {
   return { status, headers: BARE_FAULT_HEADERS[fault], body, route: "", keyId: "", fault };
 }
 
-/** Stands for a request whose head could not be read. */
 const NOT_READ: Ask = {
   ...{ method: "", target: "", now: 0 },
   ...{ authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined },
@@ -23,7 +22,6 @@ const NOT_READ: Ask = {
 /** What an {@link HttpApp} says of requests. */
 export type ApiApp = Omit<HttpApp, "observe" | "collectGarbage">;
 
-/** Makes it for a state. */
 export function createApiApp(state: State): ApiApp {
   const { requestCounters: counters } = state;
 

@@ -32,7 +32,6 @@ import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";
 import { ReplyWriter } from "./write.ts";
 
-/** Where a connection is in its life; drawn above. */
 export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
 
 /** Bounds of a connection. Times are milliseconds. */
@@ -81,10 +80,8 @@ interface Answer {
   reply: Reply | undefined;
 }
 
-/** Answers of one connection that are not written. */
 const MAX_ANSWERS = 32;
 
-/** Bytes of one connection that the system has not taken. */
 const MAX_UNSENT_BYTES = 65_536;
 
 /** Bytes read while nothing should be: some runtimes deliver more after a pause. */
@@ -93,7 +90,6 @@ const MAX_UNREAD_BYTES = 1_048_576;
 /** How long a peer gets to take its last answer and to close. */
 const LINGER_MS = 2000;
 
-/** One connection. */
 export class Connection {
   readonly socket: Socket;
   /** By the monotonic clock, in milliseconds. */
@@ -107,22 +103,17 @@ export class Connection {
   /** Bytes that were read, as one-byte text, and where the next head begins. */
   #text = "";
   #at = 0;
-  /** Fields of the newest request. */
   #fields: Fields | undefined;
-  /** Minor version of its newest request. */
   #minor: 0 | 1 = 1;
-  /** Requests so far. */
   requests = 0;
   #answers: Answer[] = [];
   /** Bytes of the answers that are ready and wait for one before them. */
   #heldBytes = 0;
   /** Why parsing waits: for its turn, or for room. */
   #wait: "turn" | "room" | undefined;
-  /** Whether the peer has sent its FIN. */
   #hasEnded = false;
   /** Whether a stop waits for bytes that have arrived before it calls an answer the last. */
   #isSettling = false;
-  /** Bytes that were unsent at the last sweep. */
   #unsent = 0;
   #isGone: (() => boolean) | undefined;
 
@@ -148,7 +139,6 @@ export class Connection {
     return this.#remoteAddress;
   }
 
-  /** Where it is. */
   get state(): ConnectionState {
     return this.#state;
   }
@@ -178,7 +168,6 @@ export class Connection {
     else if (this.#text.length > MAX_UNREAD_BYTES) this.socket.destroy();
   }
 
-  /** Goes on after a wait. */
   proceed(): void {
     if (this.#wait === undefined || this.#isClosing()) return;
     this.#wait = undefined;
@@ -231,7 +220,6 @@ export class Connection {
     this.#host.turns.add(this);
   }
 
-  /** Has one request answered. */
   #take(head: Head): void {
     const { method, target, fields } = head;
     const host = this.#host;
@@ -353,7 +341,6 @@ export class Connection {
     if (this.socket.writableLength === 0) this.#enter("lingering");
   }
 
-  /** Nothing more is taken from it. */
   #stopReading(): void {
     if (this.#isClosing()) return;
     this.#enter("closing");

@@ -77,7 +77,6 @@ export function createDirectAdapter(state: State, caller?: ChosenCaller): Direct
 /** Host of the URLs that are asked for; nothing is sent there. */
 export const LOCAL_ORIGIN = "http://orrery.local";
 
-/** The part of a `Response` that the client reads. */
 class LocalResponse {
   readonly #reply: Reply;
   readonly status: number;
@@ -106,7 +105,6 @@ class LocalResponse {
   }
 }
 
-/** The options with which the client asks. */
 interface LocalInit {
   readonly headers: { readonly authorization: string; readonly "if-match"?: string };
   readonly signal?: AbortSignal | null;

@@ -29,7 +29,6 @@ function isRequestLike(input: unknown): input is RequestLike {
   return typeof method === "string" && typeof url === "string" && typeof headers?.get === "function";
 }
 
-/** The header lines of any implementation as those of this one. */
 function headersOf({ headers }: RequestLike): Headers {
   if (headers instanceof Headers) return headers;
   const lines = headers as Partial<Iterable<[string, string]>>;
@@ -86,7 +85,6 @@ function blobOf(bytes: Buffer): Blob {
   return blob;
 }
 
-/** A body's bytes, in the form that costs least. */
 function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> | Blob {
   if (isAscii(body)) return body;
   return typeof body !== "string" && body.isShared ? blobOf(body.slices.bytes) : bodyBytes(body);

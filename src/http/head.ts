@@ -12,7 +12,6 @@
 
 import type { FaultName } from "../model/fault.ts";
 
-/** Most fields of a head. */
 export const MAX_FIELDS = 64;
 
 /** The methods that node's parser knows; every other one is no HTTP. */
@@ -30,13 +29,10 @@ const FIELD_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\
 /** The start of a line whose end has not arrived. */
 const LINE_START = /^[\t\x20-\x7e\x80-\xff]*\r?$/;
 
-/** A target that is a path: visible ASCII, as everywhere in a target. */
 const PATH = /^\/[\x21-\x7e]*$/;
 
-/** An authority, and a path or query after it. */
 const AUTHORITY = String.raw`(?:[\w\-.!~*'()%;:&=+$,[\]]*@)?[\w\-.!~*'()%;:&=+$,[\]]*(?:[/?][\x21-\x7e]*)?`;
 
-/** A target with scheme and authority, or that of CONNECT. */
 const ABSOLUTE = new RegExp(`^[A-Za-z]+://${AUTHORITY}$`);
 const TUNNEL = new RegExp(`^(?=.)${AUTHORITY}$`);
 
@@ -63,7 +59,6 @@ export class Fields {
   /** Whether `Connection` lists `close`, or `keep-alive`. */
   closes = false;
   keepsAlive = false;
-  /** The value of `Expect` in lower case. */
   expect: string | undefined;
   #codings: string | undefined;
   #hasLength = false;
@@ -204,11 +199,9 @@ function ownText(text: string, from: number, to: number): string {
   return text.length < LONG_TEXT ? slice : Buffer.from(slice, "latin1").toString("latin1");
 }
 
-/** A head that was read whole. */
 export interface Head {
   readonly method: string;
   readonly target: string;
-  /** Minor version of HTTP/1. */
   readonly minor: 0 | 1;
   readonly fields: Fields;
   /** Index after its last byte in the text. */

@@ -30,7 +30,6 @@ const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };
 
-/** Makes a listener; it does not listen yet. */
 export function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
   const stop = { isDraining: false, givesUpWork: false };
   const app = createApiApp(state);

@@ -11,7 +11,6 @@ import type { Socket } from "node:net";
 
 const INTERIM = "HTTP/1.1 102 Processing\r\n\r\n";
 
-/** How often a peer is tried, in milliseconds. */
 const PROBE_MS = 15;
 
 /**

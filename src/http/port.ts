@@ -27,7 +27,6 @@ interface Listener {
   readonly close: () => Promise<void>;
 }
 
-/** Listens for nothing but to hold an address. */
 function hold(options: ListenOptions): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());

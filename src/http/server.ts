@@ -29,7 +29,6 @@ export interface HttpLimits extends ConnectionLimits {
 /** Which HTTP a listener speaks with: `direct` is orrery's own over node:net. */
 export type HttpKind = "direct" | "node";
 
-/** How a listener speaks HTTP. */
 export interface HttpOptions extends HttpLimits {
   readonly kind: HttpKind;
 }
@@ -51,7 +50,6 @@ export function httpFrom(settings: CoreValues<"demo">): HttpOptions {
   };
 }
 
-/** How a server that is told nothing else speaks HTTP. */
 export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 
 /** A listener of one thread. */
@@ -75,7 +73,6 @@ export interface HttpApp
   readonly collectGarbage: () => void;
 }
 
-/** Most milliseconds between two sweeps. */
 const SWEEP_MS = 1000;
 
 /** So much was discarded with its connections when garbage is collected for it, in bytes. */
@@ -148,7 +145,6 @@ export function bind(server: Server, host: string, port: number, sharing: Sharin
   return sharing === "threads" ? whileAlone(host, port, listen) : listen();
 }
 
-/** A server of our own over node:net. */
 export class HttpServer implements ConnectionHost, Listener {
   readonly limits: HttpLimits;
   readonly keepAlive: string;

@@ -12,7 +12,6 @@ export interface Waiting {
   readonly proceed: () => void;
 }
 
-/** Requests of one connection in one visit. */
 const SHARE = 16;
 
 /** Longer than this, in milliseconds, is long for a turn of the event loop: of each connection one request is answered. */
@@ -21,10 +20,8 @@ const LONG_MS = 2;
 /** How long a turn serves the queue, in milliseconds. */
 const SLICE_MS = 1;
 
-/** The queue of a server's connections. */
 export class Turns {
   #queue: Waiting[] = [];
-  /** The first of the queue. */
   #first = 0;
   #isScheduled = false;
   /** When the current turn was first asked for; unknown in a turn in which nobody asked. */

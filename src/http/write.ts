@@ -51,7 +51,6 @@ function dateNow(): string {
   return date;
 }
 
-/** Says that the connection ends after the response. */
 const CLOSE = "Connection: close\r\n";
 
 /** A whole response that ends its connection, as one-byte text. */
@@ -85,7 +84,6 @@ const TAKES_AT_ONCE = process.versions.deno === undefined && process.versions.bu
 export class ReplyWriter {
   readonly #socket: Socket;
   readonly #keepAlive: string;
-  /** Responses that are not written yet. */
   #text = "";
 
   /** @param keepAlive header lines of a response after which the connection stays open */
@@ -109,7 +107,6 @@ export class ReplyWriter {
     else this.#writeParts(body);
   }
 
-  /** Writes what was collected. */
   flush(): void {
     if (this.#text === "") return;
     const text = this.#text;

@@ -29,7 +29,6 @@ const RECHECK_MS = 1000;
 /** More permits are asked for when this share of the permits held after the last answer remains. */
 const ASK_AT = 1 / 4;
 
-/** Receives an answer. */
 export type ReceiveAnswer = (answer: LeaseAnswer) => void;
 
 /** Called with the outcome of a question. @param sent when it was sent, or undefined when it was not answered */
@@ -62,7 +61,6 @@ interface Question {
 export class Asking {
   readonly #leases: Leases;
   readonly #host: AskingHost;
-  /** The newest question by slot. */
   readonly #questions = new Map<number, Question>();
   readonly #known = new Map<number, number>();
   #asks = 0;
@@ -115,7 +113,6 @@ export class Asking {
   }
 }
 
-/** Makes a question. */
 export function makeAsk(leases: Leases, slot: number, limit: number, want: number): LeaseAsk {
   const { split, cells } = leases.counters;
   whole[0] = Atomics.load(leases.permits, slot);

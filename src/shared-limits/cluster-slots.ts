@@ -1,6 +1,5 @@
 /** Which server of a cluster holds which keys: hash slots, as the cluster's specification says. */
 
-/** Slots that keys are spread over. */
 export const SLOTS = 16_384;
 
 const POLYNOMIAL = 0x1021;
@@ -20,7 +19,6 @@ export function slotOfKey(key: string): number {
   return crc % SLOTS;
 }
 
-/** A server, and the slots that it holds. */
 export interface SlotRange {
   readonly from: number;
   readonly to: number;

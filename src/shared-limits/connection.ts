@@ -6,7 +6,6 @@ import { systemErrorText } from "../util/system-error.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { ReplyScanner } from "./reply-scanner.ts";
 
-/** The package that this needs is not installed. */
 export class MissingClientError extends Error {
   override name = "MissingClientError";
 }
@@ -16,9 +15,7 @@ export class ReplyError extends Error {
   override name = "ReplyError";
 }
 
-/** A connection that can be used. */
 export interface CounterConnection {
-  /** Whether the server is one of a cluster. */
   readonly isCluster: boolean;
   /**
    * Runs one command, at once or never.
@@ -35,7 +32,6 @@ export type OpenConnection = (
   onLost: (problem: string) => void,
 ) => Promise<CounterConnection>;
 
-/** How long a connection may take to be usable, in milliseconds. */
 const OPEN_MS = 1000;
 
 /** Bytes that a server may send unasked, for each pending command, and for one that asks for the map of a cluster. */
@@ -43,7 +39,6 @@ const SPARE_BYTES = 65_536;
 const REPLY_BYTES = 1024;
 const MAP_BYTES = 4_194_304;
 
-/** Most pending commands. */
 const MOST_COMMANDS = 100_000;
 
 /** An error about an unknown command quotes the command, cut short: half of a password would not be recognized in it. */
@@ -52,12 +47,10 @@ const QUOTED_COMMAND = /,? with args beginning with:.*/;
 /** Shorter passwords are part of ordinary words: masking those would tell the password. */
 const LEAST_MASKED = 4;
 
-/** A text without the password. */
 export function withoutPassword(text: string, { password }: Pick<RedisTarget, "password">): string {
   return password === undefined || password.length < LEAST_MASKED ? text : text.replaceAll(password, "***");
 }
 
-/** An error as a line without the password. */
 export function problemOf(error: unknown, target: Pick<RedisTarget, "password">): string {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
@@ -86,7 +79,6 @@ async function importClient() {
 type RedisModule = Awaited<ReturnType<typeof importClient>>;
 type Client = ReturnType<RedisModule["createClient"]>;
 
-/** The diagnostics channel that announces client sockets. */
 const SOCKETS = "net.client.socket";
 
 /** Runs what makes a socket. @returns the socket, where the runtime announces it */
@@ -142,7 +134,6 @@ function isCluster(hello: unknown): boolean {
   return (hello as { readonly mode?: unknown } | null)?.mode === "cluster";
 }
 
-/** A connection by the real client. */
 class ClientConnection implements CounterConnection {
   /** `opening ─▶ usable ─▶ closed`, or closed at once. */
   #state: "opening" | "usable" | "closed" = "opening";
@@ -156,10 +147,8 @@ class ClientConnection implements CounterConnection {
   #socket: Socket | undefined;
   #received = 0;
   #allowed = SPARE_BYTES;
-  /** Bytes that pending commands may bring. */
   #awaited = 0;
   #fail: (error: Error) => void = () => {};
-  /** Rejects when it is closed before it was usable. */
   readonly #failed = new Promise<never>((_, reject) => {
     this.#fail = reject;
   });

@@ -28,7 +28,6 @@ import {
 import { AwayError, Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
-/** Told of changes. */
 export interface CounterEvents {
   /** A server can no longer be asked; told once. @param server its place */
   readonly onAway: (server: string, problem: string) => void;
@@ -40,16 +39,12 @@ export interface CounterEvents {
   readonly onClock: (offset: number) => void;
 }
 
-/** Which server, and how it is asked. */
 export interface CounterServerOptions {
   readonly target: RedisTarget;
-  /** Length of a window. */
   readonly seconds: number;
-  /** Name of this replica, unlike that of any other. */
   readonly replica: string;
   readonly events: CounterEvents;
   readonly open: OpenConnection;
-  /** How long an answer may take; that of a link when absent. */
   readonly answerMs?: number | undefined;
 }
 
@@ -59,7 +54,6 @@ const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
 const MAP_PAUSE_MS = 500;
 const ATTEMPT_MS = 1000;
 
-/** Most servers of a cluster. */
 const MOST_SERVERS = 2000;
 
 /** Name of a state that belongs to no API key and lies in one of the slots, for checking whether their server can count. */
@@ -73,12 +67,10 @@ function checkKey(holds: (slot: number) => boolean, seconds: number): string {
 /** Where leases come from. It begins to connect at once. */
 export class CounterServer {
   readonly #options: CounterServerOptions;
-  /** To the server that was named. */
   readonly #first: Link;
   #kind: "single" | "cluster" = "single";
   /** To the servers of the cluster, by their places. */
   readonly #nodes = new Map<string, Link>();
-  /** By slot; undefined while it is not known. */
   #bySlot: (Link | undefined)[] = [];
   #lastMap = Number.NEGATIVE_INFINITY;
   #attempt: NodeJS.Timeout | undefined;
@@ -119,7 +111,6 @@ export class CounterServer {
     await Promise.all([...this.#nodes.values()].map(({ tried }) => tried));
   }
 
-  /** Whether the server of a key can be asked. */
   isUp(keyId: string): boolean {
     return this.#holderOf(stateKey(keyId, this.#options.seconds))?.isUp ?? false;
   }
@@ -183,7 +174,6 @@ export class CounterServer {
     });
   }
 
-  /** One of a cluster. */
   #linkTo(target: RedisTarget, place: string): Link {
     return this.#link(place, {
       open: (onLost) => this.#options.open(target, onLost),

@@ -19,21 +19,16 @@ import { readShared } from "./permits.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
 
-/** How limits are shared. */
 export interface SharedLimitsSettings {
   readonly target: RedisTarget;
-  /** Replicas that share the limit while the server is away. */
   readonly replicas: number;
-  /** Whether requests without a permit are refused meanwhile. */
   readonly denies: boolean;
-  /** Opens connections; tests stand in for it. */
   readonly open?: OpenConnection;
   /** How long an answer may take and how long a request waits, in milliseconds; longer in tests on busy machines. */
   readonly answerMs?: number;
   readonly waitMs?: number;
 }
 
-/** How long giving back may take, in milliseconds. */
 const RELEASE_MS = 500;
 
 /**
@@ -42,24 +37,20 @@ const RELEASE_MS = 500;
  */
 const BATCH = 64;
 
-/** Waits a turn of the event loop. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 const now = (): Clocks => ({ mono: monotonic(), wall: Date.now() });
 
-/** What a keeper needs of a {@link CounterServer}. */
 type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "release" | "close">;
 
-/** What the thread that asks has. */
 export class SharedLimitsKeeper implements LimitSharing {
   readonly leases: Leases;
   readonly limits: WaitingRequests;
   readonly #counters: Counters;
   readonly #server: Server;
   readonly #asking: Asking;
-  /** Names of the keys, by slot. */
   readonly #names: string[] = [];
   readonly #reports = new Coalesced(() =>
     this.#forKeys(
@@ -223,7 +214,6 @@ export class SharedLimitsKeeper implements LimitSharing {
     await Promise.all(batch);
   }
 
-  /** Reports what was counted of a key while its server was away. */
   #reportAgain(slot: number, limit: number): Promise<void> | undefined {
     // What was given back would be counted once more.
     if (this.#isClosed || Atomics.load(this.leases.away, slot) === 0) return undefined;

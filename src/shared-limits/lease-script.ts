@@ -19,7 +19,6 @@ export interface LeaseAsk {
   readonly have: number;
   /** Requests that it let pass, those without a permit included. */
   readonly used: number;
-  /** Requests that wait for a permit. */
   readonly want: number;
 }
 
@@ -29,9 +28,7 @@ export interface LeaseAnswer {
   readonly window: number;
   /** Permits that this replica was leased in it, in all. */
   readonly total: number;
-  /** Permits that are left for anybody. */
   readonly rest: number;
-  /** Milliseconds until the window ends. */
   readonly msLeft: number;
 }
 
@@ -115,7 +112,6 @@ export function stateKey(keyId: string, seconds: number): string {
   return `orrery:{${keyId}}:${seconds}`;
 }
 
-/** The arguments of the script. @param seconds length of a window */
 export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
   const { limit, window, have, used, want } = ask;
   return [seconds, replica, limit, window, have, used, want].map(String);

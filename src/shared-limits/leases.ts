@@ -39,9 +39,7 @@ export interface Leases {
   readonly clock: Float64Array;
   /** Requests let through without a permit while the server was away, refused then, and waiting for it at any time. */
   readonly tally: BigInt64Array;
-  /** Replicas that share the limit while the server is away. */
   readonly replicas: number;
-  /** Whether requests without a permit are refused while the server is away. */
   readonly denies: boolean;
 }
 
@@ -78,7 +76,6 @@ export function createLeases(counters: Counters, replicas: number, denies: boole
   };
 }
 
-/** Indexes into the tally. */
 export const ALONE = 0;
 export const REFUSED = 1;
 export const WAITED = 2;
@@ -98,7 +95,6 @@ export function shareOf({ denies, replicas }: Leases, limit: number): number {
 
 const HALF = 2 ** 32;
 
-/** Halves of a cell. */
 const halves = new Uint32Array(2);
 /** The cell that is read or made; a reader stores it here first. */
 export const whole = new BigUint64Array(halves.buffer);
@@ -108,7 +104,6 @@ export function windowIn(split: number): number {
   return Math.floor(halves[1]! / split);
 }
 
-/** Count of the cell in {@link whole}. */
 export function countIn(split: number): number {
   return (halves[1]! % split) * HALF + halves[0]!;
 }
@@ -125,7 +120,6 @@ export function cellOf(split: number, window: number, count: number): bigint {
   return whole[0]!;
 }
 
-/** Count of a cell if it is of the window, else 0. */
 export function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
   whole[0] = Atomics.load(cells, slot);
   return windowIn(split) === window ? countIn(split) : 0;

@@ -36,7 +36,6 @@ const STEADY_MS = 10_000;
 /** A server that was not asked for so long is asked whether it is there. */
 const IDLE_MS = 5000;
 
-/** The server cannot be asked now. */
 export class AwayError extends Error {
   override name = "AwayError";
 }
@@ -46,12 +45,10 @@ class LateError extends AwayError {
   override name = "LateError";
 }
 
-/** What a link is made of. */
 export interface LinkOptions {
   /** How long a command may take; {@link ANSWER_MS} when absent. */
   readonly answerMs: number | undefined;
   readonly open: (onLost: (problem: string) => void) => Promise<CounterConnection>;
-  /** Finds out whether the server can count. */
   readonly check: (connection: CounterConnection) => Promise<void>;
   /** Told once at each loss and at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
@@ -74,11 +71,9 @@ export class Link {
   #connection: CounterConnection | undefined;
   #upSince = 0;
   #lastAnswer = 0;
-  /** Commands on it without an answer so far. */
   #pending = 0;
   /** Ends the pause, or looks after an idle server. */
   #timer: NodeJS.Timeout | undefined;
-  /** Stops what closes the connection while answers are overdue. */
   #stopOverdue = (): void => {};
   /** Attempts to connect since the server was last up for long. */
   #attempts = 0;

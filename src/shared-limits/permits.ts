@@ -29,9 +29,7 @@ interface Held {
   /** Window of the permits, and how many were leased in it. */
   leased: number;
   permits: number;
-  /** Whether they are of the window that is running. */
   isGood: boolean;
-  /** As in `Leases`. */
   rest: number;
   asked: number;
   /** The counter's cell, its window, and the requests that it counts. */
@@ -106,7 +104,6 @@ function pass(leases: Leases, slot: number, limit: number, window: number, remai
   return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
 }
 
-/** How a permit is taken. */
 export interface Taking {
   /** Whether the last question was sent after the request had come, so that its answer holds for this request. */
   readonly isFresh: boolean;
@@ -128,7 +125,6 @@ function judge(limit: number, isFresh: boolean): "ask" | "alone" | "refuse" | "p
   return free > 1 || isLast || isFresh || used + 1 >= limit ? "pass" : "ask";
 }
 
-/** Permits that are held and not used. */
 function freeIn({ asked, permits, leased }: Held, limit: number): number {
   return (asked < 0 ? 0 : Math.min(permits, limit)) - usedIn(held, leased);
 }
@@ -180,7 +176,6 @@ function mostAlone(leases: Leases, { leased, permits, rest }: Held, window: numb
   return window === leased ? Math.min(share, Math.min(permits, limit) + rest) : share;
 }
 
-/** The window that is counted in while the server cannot be asked. */
 function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: Held, wall: number): number {
   return Math.max(newest, leased, isGood ? 0 : windowAt(counters, wall + clock[0]!));
 }

@@ -1,6 +1,5 @@
 /** The URL of a counter server: what of it may be shown, and what must not. */
 
-/** Where and how to connect. */
 export interface RedisTarget {
   readonly tls: boolean;
   readonly host: string;

@@ -14,7 +14,6 @@ const BEGUN = /^(?:[*~>%$](?:-1?|\d{0,9}|1\d{9})|_|#.?|[-+:,].*)\r?$/;
 /** The shortest element, in bytes. */
 const ITEM_BYTES = 3;
 
-/** Reads along what comes by one connection. */
 export class ReplyScanner {
   /** As much of a line as has come. */
   #line = "";

@@ -8,7 +8,7 @@ import { systemErrorText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
 
-/** @internal Their rows. */
+/** @internal */
 export const SHARED_LIMITS_SETTINGS = [
   {
     flag: "shared-limits",
@@ -101,7 +101,6 @@ export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
   return {
     replicas,
     denies,
-    // Imported when it is needed.
     open: async (counters, observe) =>
       (await import("./keep-shared.ts")).keepSharedLimits(settings, counters, observe),
   };

@@ -19,7 +19,6 @@ const JOIN_MS = 4;
 export interface WaitingHost {
   /** How long a request waits; {@link WAIT_MS} when absent. */
   readonly waitMs?: number | undefined;
-  /** The monotonic clock, in milliseconds; the same in all threads. */
   readonly mono: () => number;
   /**
    * Asks for permits; `answered` or `failed` is called later. Does nothing while a question about the key is pending.
@@ -33,7 +32,6 @@ export interface WaitingHost {
 
 interface Waiter {
   readonly limit: number;
-  /** When it came. */
   readonly at: Clocks;
   readonly settle: (quota: Quota) => void;
   stopTimers: () => void;
@@ -165,7 +163,6 @@ export interface PermitAnswer {
  * @param handed the leases, in shared memory
  */
 export function countInThread(handed: unknown, send: (message: unknown) => void): ThreadCount {
-  /** Keys that the main thread was asked to ask for. */
   const asked = new Set<number>();
   const requests = new WaitingRequests(handed as Leases, {
     mono: monotonic,
