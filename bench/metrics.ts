@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROUTES } from "../src/api/routes.ts";
 import { addKey } from "../src/auth/keys-file.ts";
-import { freePort } from "../test/support/free-port.ts";
+import { freePort } from "../test/support/ports.ts";
 import { microsOf } from "./http/load.ts";
 import { ORRERY, type Server, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";

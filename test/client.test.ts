@@ -1,9 +1,7 @@
 /** `orrery/client`: against a real server, and against one that fails in every way. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -19,21 +17,9 @@ import {
   SnapshotChangedError,
 } from "../src/client/mod.ts";
 import { openOrrery } from "../src/mod.ts";
+import { serveHttp as serve } from "./support/ports.ts";
 
 const TOKEN = "svcx_of-this-test";
-
-async function serve(
-  t: TestContext,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<string> {
-  const server = createServer({ requireHostHeader: false }, handle).listen(0, "127.0.0.1");
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** What a faulty server does with each request in turn; the last goes on. */
 type Step = (response: ServerResponse, request: IncomingMessage) => void;

@@ -27,6 +27,7 @@ import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot }
 import { IS_LONG } from "./support/long.ts";
 import { optionsOf } from "./support/options.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
+import { listen } from "./support/ports.ts";
 import {
   get,
   killAll,
@@ -147,9 +148,8 @@ describe("commands", { concurrency: 3 }, () => {
       ],
     };
     const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     t.after(() => taken.close());
-    const { port } = taken.address() as { port: number };
+    const port = await listen(taken);
 
     const missing = join(folder, "missing");
     const serving = ["serve", "--port", "0"];

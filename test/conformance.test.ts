@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ROUTES } from "../src/api/routes.ts";
@@ -35,15 +34,17 @@ import {
   type Got,
   nodeDoor,
 } from "./support/doors.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { startGiven } from "./support/given.ts";
 import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
 import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
 import { judged, judgeReply } from "./support/openapi-replies.ts";
 import { DEFAULTS } from "./support/options.ts";
+import { listen } from "./support/ports.ts";
 import { IS_GIVEN } from "./support/program.ts";
 import { Recording } from "./support/recorded.ts";
-import { removeFolder, temporaryFolder, writeSnapshot } from "./support/snapshot.ts";
+import { writeSnapshot } from "./support/snapshot.ts";
 
 const NASTY_GROUPS: Readonly<Record<string, Group>> = {
   shapes,
@@ -139,7 +140,6 @@ async function runGroup(door: Door, model: Model, name: string, cases: readonly 
 
 interface Opened {
   world: World;
-  folder: string;
   orrery: Orrery;
   server: RunningServer;
   doors: Record<DoorName, Door>;
@@ -168,7 +168,7 @@ function startHere({ settings }: World, shared: Shared): Promise<RunningServer> 
 }
 
 async function open(world: World): Promise<Opened> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await writeSnapshot(folder, world.rows, world.write);
   const keys = path.join(folder, "keys.json");
   await writeFile(keys, keysFileText(world.keys));
@@ -179,13 +179,12 @@ async function open(world: World): Promise<Opened> {
   // A replica each: every door counts requests of its own.
   const orrery = await openReplica(false);
   const handled = await openReplica(false);
-  const foreign = createServer({ requireHostHeader: false }, handled.handle);
-  await new Promise<void>((resolve) => foreign.listen(0, "127.0.0.1", resolve));
   const web = await openReplica(true);
   const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere(world, shared));
   const fetches = fetchDoor(web.fetch);
   fetches.close = web.close;
-  const handler = nodeDoor(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}`, "handler");
+  const foreign = createServer({ requireHostHeader: false }, handled.handle);
+  const handler = nodeDoor(`http://127.0.0.1:${await listen(foreign)}`, "handler");
   const hangUp = handler.close;
   handler.close = () => {
     hangUp();
@@ -194,18 +193,16 @@ async function open(world: World): Promise<Opened> {
   };
   return {
     world,
-    folder,
     orrery,
     server,
     doors: { node: nodeDoor(server.url), handler, fetch: fetches, direct: directDoor(orrery.ask) },
   };
 }
 
-async function close({ folder, orrery, server, doors }: Opened): Promise<void> {
+async function close({ orrery, server, doors }: Opened): Promise<void> {
   for (const door of Object.values(doors)) door.close();
   orrery.close();
   await server.stop("end of tests");
-  await removeFolder(folder);
 }
 
 let nastyOpened: Opened;
@@ -292,13 +289,12 @@ describe("with a clock", () => {
     })),
   ];
   const end = Date.UTC(2030, 0, 1) + 1;
-  let folder: string;
   let orrery: Orrery;
   let door: Door;
   let model: Model;
 
   before(async () => {
-    folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeSnapshot(folder, nasty.rows, nasty.write);
     await writeFile(path.join(folder, "keys.json"), keysFileText(keys));
     orrery = await openOrrery({ snapshot: folder, keys: path.join(folder, "keys.json"), threads: false });
@@ -307,7 +303,6 @@ describe("with a clock", () => {
   });
   after(async () => {
     orrery.close();
-    await removeFolder(folder);
   });
 
   async function ask(token: string, now: number): Promise<Got> {

@@ -6,7 +6,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -16,20 +15,19 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { crc32 } from "node:zlib";
 import { type CountsKeeper, keepCounts } from "../src/auth/keep-counts.ts";
 import { type Counters, countRequest, createCounters, slotOf, usageOf, windowAt } from "../src/auth/limit.ts";
 import type { Observation } from "../src/observe/events.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { until } from "./support/process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-counts-"));
+const folder = temporaryFolder();
 const keepers = new Set<CountsKeeper>();
 after(async () => {
   for (const keeper of keepers) await keeper.stop();
-  rmSync(folder, { recursive: true });
 });
 
 const HOUR = 3600;

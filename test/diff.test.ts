@@ -1,15 +1,15 @@
 /** `diffStores` against what was done to a snapshot on purpose. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { diffStores, type SnapshotDiff } from "../src/snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
+import { temporaryFolder } from "./support/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-diff-"));
+const folder = temporaryFolder();
 const FILES = ["users.ndjson", "worlds.ndjson", "world-stats.ndjson", "instances.ndjson"] as const;
 type Rows = Record<string, Record<string, unknown>[]>;
 
@@ -38,7 +38,6 @@ before(async () => {
     }),
   );
 });
-after(() => rmSync(folder, { recursive: true }));
 
 describe("the difference of two snapshots", () => {
   it("of the same rows is nothing", async () => {

@@ -9,7 +9,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -17,9 +16,8 @@ import {
 } from "node:fs";
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it, mock } from "node:test";
+import { before, describe, it, mock } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { type GenerateOptions, generateSnapshot } from "../src/generate/generate.ts";
@@ -28,6 +26,7 @@ import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { fold } from "../src/search/fold.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { createRandom } from "../src/util/random.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { IS_LONG } from "./support/long.ts";
 import { Recording } from "./support/recorded.ts";
 
@@ -43,15 +42,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 const TIME = /^20(2\d)-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-let folder = "";
+const folder = temporaryFolder();
 
 let made = 0;
-
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), "orrery-generate-"));
-});
-
-after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function make(sizes: Sizes): Promise<string> {
   const out = join(folder, "deep", String(made++));

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { place, TOKEN } from "./support/place.ts";
+import { serveHttp as serve } from "./support/ports.ts";
 import { until } from "./support/process.ts";
 
 const API = "/api/public/v1";
@@ -32,14 +32,6 @@ async function open(t: TestContext, more: Partial<OpenOptions> = {}): Promise<Or
   const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0, ...more });
   t.after(orrery.close);
   return orrery;
-}
-
-/** Listens; gives the origin. */
-async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer({ requireHostHeader: false }, listener);
-  t.after(() => server.close());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** The status of each path. */

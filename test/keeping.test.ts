@@ -1,10 +1,9 @@
 /** Keeping keys and snapshot current: what order things happen in, and when what failed is tried again. */
 
 import assert from "node:assert/strict";
-import { type BigIntStats, cpSync, mkdtempSync, rmSync, utimesSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { type BigIntStats, cpSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, test } from "node:test";
+import { before, describe, it, test } from "node:test";
 import { createCounters } from "../src/auth/limit.ts";
 import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
@@ -19,7 +18,7 @@ import { temporaryFolder } from "./support/folders.ts";
 import { PATIENCE_MS } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-keeping-"));
+const folder = temporaryFolder();
 
 const snapshot = join(folder, "snapshot");
 
@@ -29,8 +28,6 @@ before(async () => {
   await generateSnapshot({ out: snapshot, users: 20, worlds: 10, instances: 3, seed: 1, gzip: false });
   await generateSnapshot({ out: other, users: 20, worlds: 10, instances: 3, seed: 2, gzip: false });
 });
-
-after(() => rmSync(folder, { recursive: true }));
 
 /** Runs what is due, and what follows from it. */
 async function settle(): Promise<void> {

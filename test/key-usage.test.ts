@@ -1,10 +1,8 @@
 /** Use by key: what is counted, what the admin listener says of it, and what `keys list --usage` makes of that. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { adminAt } from "../src/admin/admin-settings.ts";
@@ -16,7 +14,6 @@ import { createCounters } from "../src/auth/limit.ts";
 import { CommandError, UsageError } from "../src/cli/options.ts";
 import { bodyText } from "../src/model/body.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { freePort } from "./support/free-port.ts";
 import {
   BASE,
   cleanUp,
@@ -29,6 +26,7 @@ import {
 } from "./support/http-server.ts";
 import { runInside } from "./support/inside.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
+import { freePort, serveHttp } from "./support/ports.ts";
 import { get } from "./support/process.ts";
 
 const NONE = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
@@ -238,14 +236,6 @@ describe("keys list --usage", () => {
   const keysOf = (t: TestContext): string =>
     writeKeys(join(temporaryFolder(t), "k.json"), keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
 
-  async function listener(t: TestContext, answer: RequestListener): Promise<string> {
-    const server = createServer(answer).listen(0, "127.0.0.1");
-    t.after(() => server.closeAllConnections());
-    t.after(() => server.close());
-    await once(server, "listening");
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
   it("refuses what is no address of a listener, as wrong usage", async (t) => {
     const keys = keysOf(t);
     for (const url of ["8788", "ftp://x/", "http://user:secret@x/", "http://x/?a=b", "http://"]) {
@@ -260,7 +250,7 @@ describe("keys list --usage", () => {
   it("says in one line what is wrong with a server, and follows none elsewhere", async (t) => {
     const keys = keysOf(t);
     let wasAsked = false;
-    const other = await listener(t, (_, response) => {
+    const other = await serveHttp(t, (_, response) => {
       wasAsked = true;
       response.end("{}");
     });
@@ -276,7 +266,7 @@ describe("keys list --usage", () => {
       [(_, response) => void response.end(Buffer.alloc(20_000_000, " ")), /too large/],
     ];
     for (const [answer, says] of answers) {
-      const url = await listener(t, answer);
+      const url = await serveHttp(t, answer);
       const run = runInside(["keys", "list", "--keys", keys, "--usage", url, "--admin-token-file", token]);
       await assert.rejects(run, (error: Error) => {
         assert.ok(error instanceof CommandError, error.stack);
@@ -300,7 +290,7 @@ describe("keys list --usage", () => {
       "/base/keys?after=7":
         '{"keys":[{"id":"key_c_sk_1","passed":3,"refused":{"\\u001b[2Jnew":2,"x":"y"}}],"next":7}',
     };
-    const url = await listener(t, (request, response) => {
+    const url = await serveHttp(t, (request, response) => {
       asked.push(request.url!);
       response.end(pages[request.url!]);
     });

@@ -1,17 +1,15 @@
 /** The library's doors: arguments, the client in the process, chosen keys, reload's outcome, closing. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { hashToken } from "../src/auth/keys.ts";
 import { type DirectAsk, type GivenKey, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { place, TOKEN } from "./support/place.ts";
+import { serveHttp } from "./support/ports.ts";
 
 const SAMPLE = "data/sample";
 
@@ -128,13 +126,8 @@ describe("a key that the host has chosen", () => {
     assert.equal(remaining(ask.headers), "4");
     const fetched = await chosen.fetch(STATS);
     assert.equal(fetched.headers.get("x-ratelimit-remaining"), "3");
-    const server = createServer({ requireHostHeader: false }, (request, response) =>
-      chosen.handle(request, response),
-    );
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
-    const handled = await fetch(`http://127.0.0.1:${port}${STATS}`, { headers: { connection: "close" } });
+    const origin = await serveHttp(t, (request, response) => chosen.handle(request, response));
+    const handled = await fetch(origin + STATS);
     assert.equal(handled.headers.get("x-ratelimit-remaining"), "2");
     const users = await orrery.as("users").ask({ target: "/api/public/v1/worlds" });
     assert.equal(users.status, 403);
@@ -187,9 +180,7 @@ describe("setKeys", () => {
   });
 
   it("is refused where the keys are those of a file", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "orrery-library-"));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, "keys.json");
+    const file = join(temporaryFolder(t), "keys.json");
     writeFileSync(file, '{"keys":[]}');
     const orrery = await open(t, { keys: file });
     assert.throws(() => orrery.setKeys([]), /setKeys: the keys are those of a file/);
@@ -198,8 +189,7 @@ describe("setKeys", () => {
 
 describe("reload", () => {
   it("tells what became of keys and snapshot", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "orrery-library-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const snapshot = join(folder, "snapshot");
     const file = join(folder, "keys.json");
     cpSync(SAMPLE, snapshot, { recursive: true });
@@ -304,10 +294,7 @@ test("a field that cannot be asked is named, with the one that may be meant", as
 for (const threads of [false, true]) {
   test(`a replica that was closed answers nothing more, threads: ${threads}`, async (t) => {
     const orrery = await openPlace(t, { threads });
-    const server = createServer({ requireHostHeader: false }, orrery.handle);
-    t.after(() => server.close());
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const base = await serveHttp(t, orrery.handle);
     const headers = { authorization };
     assert.equal((await fetch(base + target, { headers })).status, 200);
     if (threads) orrery.close();

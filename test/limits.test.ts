@@ -25,7 +25,7 @@ import {
 } from "../src/store/limits.ts";
 import { countUp } from "../src/store/order.ts";
 import { packBlock } from "../src/store/table.ts";
-import { removeFolder, temporaryFolder } from "./support/snapshot.ts";
+import { temporaryFolder } from "./support/folders.ts";
 
 const WORD = 2 ** 32;
 
@@ -128,27 +128,22 @@ describe("an index", () => {
 });
 
 describe("a snapshot", () => {
-  it("with more rows than a table can hold is refused with one line, until its files change", async () => {
-    const folder = await temporaryFolder();
-    try {
-      const out = join(folder, "snapshot");
-      await generateSnapshot({ out, users: 30, worlds: 12, instances: 5, seed: 1, gzip: false });
-      const whole = await loadSnapshot(out);
-      assert.ok(whole.ok);
-      const most = Math.max(...whole.reports.map(({ rows }) => rows));
-      assert.ok((await loadSnapshot(out, { limits: { rows: most } })).ok);
-      for (const [limits, what] of [
-        [{ rows: 1 }, "more than 1 rows"],
-        [{ tableBytes: 1 }, "more than 1 bytes of visible rows"],
-      ] as const) {
-        const refused = await loadSnapshot(out, { limits });
-        assert.ok(!refused.ok);
-        assert.deepEqual(refused.problems, [`users.ndjson: ${what}`]);
-        assert.equal(refused.fingerprint, whole.fingerprint);
-        assert.equal(refused.died, undefined);
-      }
-    } finally {
-      await removeFolder(folder);
+  it("with more rows than a table can hold is refused with one line, until its files change", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    await generateSnapshot({ out, users: 30, worlds: 12, instances: 5, seed: 1, gzip: false });
+    const whole = await loadSnapshot(out);
+    assert.ok(whole.ok);
+    const most = Math.max(...whole.reports.map(({ rows }) => rows));
+    assert.ok((await loadSnapshot(out, { limits: { rows: most } })).ok);
+    for (const [limits, what] of [
+      [{ rows: 1 }, "more than 1 rows"],
+      [{ tableBytes: 1 }, "more than 1 bytes of visible rows"],
+    ] as const) {
+      const refused = await loadSnapshot(out, { limits });
+      assert.ok(!refused.ok);
+      assert.deepEqual(refused.problems, [`users.ndjson: ${what}`]);
+      assert.equal(refused.fingerprint, whole.fingerprint);
+      assert.equal(refused.died, undefined);
     }
   });
 });

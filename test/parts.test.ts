@@ -1,9 +1,8 @@
 /** Bodies in parts: their bytes, alone and on the wire, in front of peers that take their time. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -17,6 +16,7 @@ import { TextColumn } from "../src/store/bytes.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
 import { BASE, cleanUp } from "./support/http-server.ts";
+import { listen } from "./support/ports.ts";
 import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const closings: (() => unknown)[] = [];
@@ -132,10 +132,8 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   // A peer that half-closes is answered, as by a server of ours.
   (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on("connection", (socket: Socket) => sockets.push(socket));
-  server.listen(0, "127.0.0.1");
   closings.push(() => server.close());
-  await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, sockets: () => sockets, asked: () => asked };
+  return { port: await listen(server), sockets: () => sockets, asked: () => asked };
 }
 
 /** Bodies of the responses of a connection, one after the other. */

@@ -4,10 +4,9 @@
  */
 
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
@@ -17,13 +16,15 @@ import { whileAlone, whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { type RunningServer, startServer, threadsFrom } from "../src/server/server.ts";
 import { MOST_THREADS } from "../src/settings/settings.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
+import { freePort, listen } from "./support/ports.ts";
 import { run, until } from "./support/process.ts";
 import { workersOf } from "./support/workers.ts";
 
 const THREADS = 4;
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-serving-"));
+const folder = temporaryFolder();
 
 const snapshot = join(folder, "snapshot");
 
@@ -33,10 +34,7 @@ before(async () => {
   await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
 });
 
-after(async () => {
-  await cleanUp();
-  rmSync(folder, { recursive: true });
-});
+after(cleanUp);
 
 /** Writes a keys file with one API key of a limit; the token is its id after the prefix. */
 function writeKeys(file: string, ...keys: readonly [id: string, limit: number][]): void {
@@ -326,11 +324,7 @@ describe("a port that is shared", { skip: why }, () => {
   });
 
   it("goes to one of two servers that start at the same moment", async (t) => {
-    const free = createServer();
-    await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
-    const { port } = free.address() as { port: number };
-    await new Promise((resolve) => free.close(resolve));
-    const options = await testOptions({ servingThreads: 2, port, threads: true }, []);
+    const options = await testOptions({ servingThreads: 2, port: await freePort(), threads: true }, []);
     const outcomes = await Promise.allSettled([startServer(options), startServer(options)]);
     const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
     for (const server of won) t.after(() => server.stop("test"));
@@ -342,8 +336,7 @@ describe("a port that is shared", { skip: why }, () => {
 
 it("trying a port leaves nothing behind: it is free for sharing", async () => {
   const held = createServer();
-  await new Promise<void>((resolve) => held.listen(0, "127.0.0.1", resolve));
-  const { port } = held.address() as { port: number };
+  const port = await listen(held);
   const listenThere = (): Promise<{ address: string; family: string; port: number }> =>
     new Promise((resolve, reject) => {
       const server = createServer().once("error", reject);

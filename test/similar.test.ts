@@ -20,12 +20,12 @@ import { modelClass, modelEdits, modelSubstringDistance, modelWholeDistance } fr
 import {
   answersWhileIndexing,
   closesAnyTime,
-  makeRows,
+  NAMES,
   namesIn,
   type Opened,
   open,
   pageOf,
-  removeRows,
+  writeRows,
 } from "./support/similar-served.ts";
 import { NASTY_TEXTS } from "./support/snapshot.ts";
 
@@ -215,11 +215,7 @@ describe("similar search", () => {
   });
 });
 
-before(async () => {
-  await makeRows();
-});
-
-after(removeRows);
+before(() => writeRows("one", NAMES));
 
 const QUERIES = ["", "q=rabit", "q=rabbit&limit=1&offset=1", `q=${encodeURIComponent("佐藤")}`, "q=%F0%9F"];
 

@@ -8,8 +8,8 @@ import { loadSnapshot } from "../src/snapshot/load.ts";
 import { problemWithAddress } from "../src/sources/find-source.ts";
 import { copiesFolderOf } from "../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
+import { freePort } from "./support/ports.ts";
 import {
-  deadPort,
   etagOf,
   FIRST,
   follow,
@@ -303,7 +303,7 @@ describe("requests to a source", () => {
     };
     await ask(host.url, "refused");
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}-new`]);
-    await ask(`http://127.0.0.1:${await deadPort()}/`, "dead");
+    await ask(`http://127.0.0.1:${await freePort()}/`, "dead");
     host.fault = undefined;
     await ask(host.url, "right");
     assert.doesNotMatch(told.join("\n"), /canary/);

@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext, test } from "node:test";
+import { before, describe, it, type TestContext, test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
@@ -13,6 +12,7 @@ import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../
 import { indexStore } from "../src/search/search.ts";
 import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
 import { collectGarbage } from "../src/util/process/collect.ts";
+import { temporaryFolder } from "./support/folders.ts";
 import { IS_LONG } from "./support/long.ts";
 import { workersOf } from "./support/workers.ts";
 
@@ -20,7 +20,7 @@ const TOKEN = "svcx_threads";
 const BASE = "/api/public/v1";
 const QUERIES = ["a", "an", "the", "さ", "world the", "zzzz", "ß", "e"];
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-threads-"));
+const folder = temporaryFolder();
 const small = join(folder, "small");
 const large = join(folder, "large");
 
@@ -28,7 +28,6 @@ before(async () => {
   await generateSnapshot({ out: large, users: 600, worlds: 300, instances: 60, seed: 5, gzip: false });
   await generateSnapshot({ out: small, users: 200, worlds: 300, instances: 60, seed: 5, gzip: false });
 });
-after(() => rmSync(folder, { recursive: true }));
 
 interface Opened {
   readonly orrery: Orrery;

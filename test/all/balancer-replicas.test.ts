@@ -5,18 +5,19 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect as connectByHttp2, constants } from "node:http2";
 import { Agent, request } from "node:https";
-import { type AddressInfo, connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { ask as askAt } from "../support/fleet.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
+import { listen } from "../support/ports.ts";
 import { type Response, until } from "../support/process.ts";
 import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
 
@@ -25,13 +26,6 @@ type Manner = "answers" | "hangs" | "is busy" | "says much";
 
 /** The size of a long reply, in bytes. */
 const MUCH = 300_000;
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
-  });
-}
 
 /** A stand-in for a replica, with a port for health checks. Each reply says by `x-replica` who gave it. */
 class StandIn {
@@ -115,7 +109,7 @@ describe("which replica a balancer asks", {
     const isNginx = name === "nginx";
 
     describe(`stand-ins behind ${name}`, { concurrency: 1 }, () => {
-      const folder = mkdtempSync(join(tmpdir(), "orrery-stand-ins-"));
+      const folder = temporaryFolder();
       const replicas = ["a", "b", "c"].map((id) => new StandIn(id));
       let balancer: RunningProxy;
       const agent = new Agent({ keepAlive: true, maxSockets: 12 });
@@ -134,7 +128,6 @@ describe("which replica a balancer asks", {
         agent.destroy();
         await balancer?.end();
         for (const replica of replicas) await replica.close();
-        rmSync(folder, { recursive: true });
       });
       // A replica that failed in a test is asked again after it.
       afterEach(async () => {

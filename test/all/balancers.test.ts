@@ -2,17 +2,17 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
-import { freePort } from "../support/free-port.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { freePort } from "../support/ports.ts";
 import { killAll, type Served, serve, until } from "../support/process.ts";
 import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
 
@@ -27,7 +27,7 @@ interface Answer {
 }
 
 describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"), concurrency: true }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-balancers-"));
+  const folder = temporaryFolder();
   let server: Served;
   let adminPort: number;
 
@@ -44,10 +44,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       ...["--trusted-proxies", "127.0.0.1"],
     ]);
   });
-  after(async () => {
-    await killAll();
-    rmSync(folder, { recursive: true });
-  });
+  after(killAll);
 
   for (const [name, startBalancer] of [
     ["nginx", startNginxSite],

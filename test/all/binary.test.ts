@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { temporaryFolder } from "../support/folders.ts";
 import { startHostile } from "../support/hostile-redis.ts";
 import { get, killAll, type Program, served, start, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 import { assertPassesOn, findNode, lacking } from "../support/runtimes.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-binary-test-"));
+const folder = temporaryFolder();
 const binary = join(folder, "orrery");
 /** Where it runs: nothing else is there. */
 const empty = join(folder, "empty");
@@ -54,10 +54,7 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     // What npm says of its own settings is none of the build's.
     warnings = made.stderr.split("\n").filter((line) => /^warning|^\W*\[WARNING\]/i.test(line));
   });
-  after(async () => {
-    await killAll();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(killAll);
 
   it("is built without a warning", () => {
     // Without binutils the compiler's notes stay, and each is warned of.

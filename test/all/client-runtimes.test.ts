@@ -2,19 +2,17 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { createClient } from "../../src/client/mod.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { startBrowser } from "../support/browser.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
+import { serveHttp } from "../support/ports.ts";
 import { isBuilt, ROOT } from "../support/program.ts";
 import { startNginx } from "../support/proxies.ts";
 import { findNode } from "../support/runtimes.ts";
@@ -86,10 +84,10 @@ const SEEN = [
 ];
 
 describe("the packed client", () => {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-client-"));
+  const folder = temporaryFolder();
   const installed = join(folder, "node_modules/orrery");
   const CLIENT = join(installed, "dist/client.js");
-  let close = async (): Promise<void> => {};
+  const close = async (): Promise<void> => {};
 
   before(async () => {
     assert.ok(isBuilt(), "npm run build comes first");
@@ -101,10 +99,9 @@ describe("the packed client", () => {
     const packed = join(folder, stdout.trim().split("\n").at(-1)!);
     await run("tar", ["-xzf", packed, "-C", installed, "--strip-components=1"]);
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   /** A server with a key of its own, since each runtime uses its limit up; it also gives what a browser loads. */
-  async function open(): Promise<string> {
+  async function open(t: TestContext): Promise<string> {
     const orrery = await openOrrery({
       snapshot: join(ROOT, "data/sample"),
       keys: [{ id: "me", kind: "api", token: TOKEN, limit: 100, scopes: ["read:worlds", "read:users"] }],
@@ -113,50 +110,40 @@ describe("the packed client", () => {
       "/": ["text/html", "<!doctype html><title>client</title>"],
       "/client.js": ["text/javascript", readFileSync(CLIENT, "utf8")],
     };
-    const server = createServer({ requireHostHeader: false }, (request, response) => {
+    t.after(() => orrery.close());
+    return await serveHttp(t, (request, response) => {
       const file = files[request.url!];
       if (file === undefined) return orrery.handle(request, response);
       response.writeHead(200, { "content-type": file[0] }).end(file[1]);
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    close = async () => {
-      server.closeAllConnections();
-      server.close();
-      orrery.close();
-    };
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
   }
 
-  async function runOn(command: string, args: readonly string[]): Promise<void> {
-    const origin = await open();
-    try {
-      const file = join(folder, "program.mjs");
-      const call = `console.log(JSON.stringify(await use(await import("orrery/client"), "${origin}")));`;
-      writeFileSync(file, PROGRAM + call);
-      const { stdout } = await run(command, [...args, file], { cwd: folder });
-      assert.deepEqual(JSON.parse(stdout), SEEN);
-    } finally {
-      await close();
-    }
+  async function runOn(t: TestContext, command: string, args: readonly string[]): Promise<void> {
+    const origin = await open(t);
+    const file = join(folder, "program.mjs");
+    const call = `console.log(JSON.stringify(await use(await import("orrery/client"), "${origin}")));`;
+    writeFileSync(file, PROGRAM + call);
+    const { stdout } = await run(command, [...args, file], { cwd: folder });
+    assert.deepEqual(JSON.parse(stdout), SEEN);
   }
 
   for (const version of ["20.19.0", "24"]) {
     it(`runs on Node ${version}`, async (t) => {
       const node = findNode(version);
       if ("missing" in node) return t.skip(node.missing);
-      await runOn(node.path, []);
+      await runOn(t, node.path, []);
     });
   }
-  it("runs on Bun", { skip: need("bun") }, () => runOn("bun", ["run"]));
-  it("runs on Deno", { skip: need("deno") }, () => runOn("deno", ["run", "--allow-net", "--allow-read"]));
+  it("runs on Bun", { skip: need("bun") }, (t) => runOn(t, "bun", ["run"]));
+  it("runs on Deno", { skip: need("deno") }, (t) => runOn(t, "deno", ["run", "--allow-net", "--allow-read"]));
 
   for (const [name, host, base] of [
     ["runs in a browser", "127.0.0.1", ""],
     ["runs in a page of another origin, which sees the headers too", "localhost", "http://127.0.0.1"],
   ] as const) {
-    it(name, { skip: need("chromium") }, async () => {
+    it(name, { skip: need("chromium") }, async (t) => {
       const browser = await startBrowser(join(folder, host));
-      const { port } = new URL(await open());
+      const { port } = new URL(await open(t));
       try {
         const page = await browser.newPage();
         const complaints: string[] = [];
@@ -167,14 +154,12 @@ describe("the packed client", () => {
         assert.deepEqual(complaints, []);
       } finally {
         await browser.close();
-        await close();
       }
     });
   }
 
   it("holds pages together after nginx that compresses some of them", { skip: need("nginx") }, async (t) => {
-    const origin = await open();
-    t.after(() => close());
+    const origin = await open(t);
     const proxy = join(folder, "nginx");
     mkdirSync(proxy);
     const { url } = await startNginx(

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { commandIn, environmentOf, type Image, runContainerfile } from "../../tools/containerfile.ts";
-import { freePort } from "../support/free-port.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { freePort } from "../support/ports.ts";
 import { get, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
@@ -18,7 +18,7 @@ const isRoot = process.getuid?.() === 0;
 const skip = isRoot ? need("chroot", "dpkg-query", "tar", "npm") : unavailable("chroot is for root alone");
 
 describe("the container", { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-container-"));
+  const folder = temporaryFolder();
   const started: ChildProcess[] = [];
   let image: Image;
   let port = 0;
@@ -29,7 +29,6 @@ describe("the container", { skip }, () => {
   });
   after(() => {
     for (const child of started) child.kill("SIGKILL");
-    rmSync(folder, { recursive: true });
   });
 
   const environment = (): Record<string, string> => ({

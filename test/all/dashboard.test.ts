@@ -13,10 +13,10 @@ import type { BrowserContext, Page } from "playwright-core";
 import type { Status, TimelineReply } from "../../src/admin/status.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { findBarriers, startBrowser } from "../support/browser.ts";
-import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
+import { freePort } from "../support/ports.ts";
 import { served, start, until } from "../support/process.ts";
 import { type FoundNode, findNode, lacking, programOn } from "../support/runtimes.ts";
 

@@ -6,15 +6,14 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { transformSync } from "esbuild";
 import { type Block, DOCUMENTS, ROOT } from "../support/documents.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "../support/ports.ts";
 import { CLIENT, LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
 
 /** Runs a program to its end; rejects with what it said when it fails. */
@@ -31,7 +30,7 @@ for (const { name, blocks } of DOCUMENTS) {
   if (marked.length === 0) continue;
 
   describe(`the examples of ${name}`, () => {
-    const folder = mkdtempSync(join(tmpdir(), "orrery-examples-"));
+    const folder = temporaryFolder();
     const children: ReturnType<typeof spawn>[] = [];
     let port = "";
 
@@ -47,7 +46,6 @@ for (const { name, blocks } of DOCUMENTS) {
         child.kill("SIGTERM");
         if (child.exitCode === null) await once(child, "exit");
       }
-      rmSync(folder, { recursive: true });
     });
 
     const placed = ({ code }: Block): string => code.replaceAll("8787", port);

@@ -5,20 +5,18 @@ import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { temporaryFolder } from "../support/folders.ts";
-import { freePort } from "../support/free-port.ts";
 import { need } from "../support/need.ts";
+import { freePort } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { killAll, type Outcome, run, runWell, start, until } from "../support/process.ts";
 import { smallDisk } from "../support/small-disk.ts";
@@ -528,7 +526,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
 }, () => {
   let server: Postgres;
   let encrypted: Postgres;
-  const folder = mkdtempSync(join(tmpdir(), "orrery-tls-"));
+  const folder = temporaryFolder();
   before(async () => {
     const access = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
     server = await startPostgres("", access);
@@ -558,10 +556,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     await encrypted.start();
     await encrypted.makeDatabase("orrery");
   });
-  after(async () => {
-    await Promise.all([server.end(), encrypted.end()]);
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => Promise.all([server.end(), encrypted.end()]));
 
   it("takes a password from the URL, PGPASSWORD or a file, and never tells it", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");

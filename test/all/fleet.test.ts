@@ -4,9 +4,8 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent as AgentByTls } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import {
@@ -19,6 +18,7 @@ import {
   type Way,
   writeNumbered,
 } from "../support/fleet.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { get, keepAlive, killAll, until } from "../support/process.ts";
@@ -70,7 +70,7 @@ interface Bounds {
 describe("three replicas behind nginx and HAProxy", {
   skip: need("nginx", "haproxy", "openssl", PROGRAM),
 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-fleet-"));
+  const folder = temporaryFolder();
   let replicas: Replica[];
   let counting: Redis;
   let ways: Way[];
@@ -134,7 +134,6 @@ describe("three replicas behind nginx and HAProxy", {
     for (const { balancer } of fronts) await balancer.end();
     await killAll();
     await endAll();
-    rmSync(folder, { recursive: true });
     const table = [
       "| Balancer | What was done | Requests | Not answered 200 | Slowest (ms) | Walks begun anew | Passed of a limit of 300 |",
       "|---|---|--:|--:|--:|--:|--:|",

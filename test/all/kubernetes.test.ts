@@ -22,8 +22,8 @@ import { parseAllDocuments } from "yaml";
 import { PROGRAM } from "../../src/features.ts";
 import { problemWith, type Setting, variableOf } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { freePort } from "../support/free-port.ts";
 import { assertInTime } from "../support/patience.ts";
+import { freePort } from "../support/ports.ts";
 import { get, killAll, runWell, served, start, untilReply } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 

@@ -13,8 +13,8 @@ import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { temporaryFolder } from "../support/folders.ts";
-import { freePort } from "../support/free-port.ts";
 import { unavailable } from "../support/need.ts";
+import { freePort } from "../support/ports.ts";
 import { until } from "../support/process.ts";
 import { isBuilt, ROOT } from "../support/program.ts";
 

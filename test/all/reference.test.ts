@@ -2,21 +2,21 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import type { BrowserContext, Page } from "playwright-core";
 import { ROUTES } from "../../src/api/routes.ts";
 import { findBarriers, startBrowser } from "../support/browser.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, serve, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-reference-"));
+const folder = temporaryFolder();
 let server: Served;
 let origin = "";
 
@@ -29,7 +29,6 @@ before(async () => {
 after(async () => {
   await server?.stop();
   await killAll();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("the reference page in a browser", { skip: need("chromium") }, () => {

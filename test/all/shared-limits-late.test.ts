@@ -1,11 +1,11 @@
 /** A real counter server whose answers reach one replica too late: a loss for that replica, told once, that adds its share at most. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { countObservation, createObservedCounts } from "../../src/observe/metrics/observed.ts";
 import { need } from "../support/need.ts";
+import { listen } from "../support/ports.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
@@ -45,8 +45,7 @@ async function wayTo({ port }: Redis, t: { after(done: () => void): void }, late
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  way.url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  way.url = `redis://127.0.0.1:${await listen(server)}`;
   return way;
 }
 

@@ -1,28 +1,23 @@
 /** Limits shared by programs that embed the library: over every door, with a real counter server. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { runInside } from "../support/inside.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
+import { serveHttp } from "../support/ports.ts";
 import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
 
 const TARGET = "/api/public/v1/stats";
 const TOKEN = "svc_sk_library";
 const authorization = `Bearer ${TOKEN}`;
-const folder = mkdtempSync(join(tmpdir(), "orrery-library-"));
+const folder = temporaryFolder();
 
-after(async () => {
-  await endAll();
-  rmSync(folder, { recursive: true });
-});
+after(endAll);
 
 function open(limit: number, more: Partial<OpenOptions>): Promise<Orrery> {
   const keys = [{ id: `key-${limit}`, kind: "api", token: TOKEN, limit }] as const;
@@ -35,12 +30,8 @@ const DOORS: readonly ((orrery: Orrery) => Promise<number>)[] = [
   async (orrery) =>
     (await orrery.fetch(new Request(`http://localhost${TARGET}`, { headers: { authorization } }))).status,
   async ({ handle }) => {
-    const server = createServer({ requireHostHeader: false }, handle).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const { status } = await fetch(`http://127.0.0.1:${port}${TARGET}`, { headers: { authorization } });
-    server.close();
-    return status;
+    return (await fetch((await serveHttp({ after }, handle)) + TARGET, { headers: { authorization } }))
+      .status;
   },
 ];
 

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LEASE_SCRIPT } from "../../src/shared-limits/lease-script.ts";
-import { freePort } from "../support/free-port.ts";
 import { createKeyState, grant, release } from "../support/grant.ts";
 import { need } from "../support/need.ts";
+import { freePort } from "../support/ports.ts";
 import {
   type Counting,
   counting,

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -11,6 +10,7 @@ import { gzipSync } from "node:zlib";
 import { user } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
+import { listen } from "../support/ports.ts";
 import { get, killAll, run, serve, start, until } from "../support/process.ts";
 
 after(killAll);
@@ -91,9 +91,8 @@ describe("signals", { concurrency: 2 }, () => {
     const { snapshot, keys } = place(t);
     slowDown(snapshot);
     const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     t.after(() => other.close());
-    const port = String((other.address() as AddressInfo).port);
+    const port = String(await listen(other));
     const { status, stderr } = await run(["serve", "--snapshot", snapshot, "--keys", keys, "--port", port]);
     assert.equal(status, 1);
     assert.match(

@@ -13,25 +13,18 @@ import { until } from "../support/process.ts";
 import {
   answersWhileIndexing,
   closesAnyTime,
-  makeRows,
+  folder,
   NAMES,
   namesIn,
   type Opened,
   open,
   pageOf,
-  removeRows,
   writeRows,
 } from "../support/similar-served.ts";
 import { workersOf } from "../support/workers.ts";
 
-let folder = "";
-before(async () => {
-  folder = await makeRows();
-});
-after(async () => {
-  await removeRows();
-  await cleanUp();
-});
+before(() => writeRows("one", NAMES));
+after(cleanUp);
 
 describe("the thread for similar names", () => {
   it("indexes each generation while the exact search answers", (t) => answersWhileIndexing(t, true));

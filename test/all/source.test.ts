@@ -17,6 +17,7 @@ import { copiesFolderOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { freePort } from "../support/ports.ts";
 import {
   generationOf,
   get,
@@ -30,7 +31,7 @@ import {
 } from "../support/process.ts";
 import { startNginx } from "../support/proxies.ts";
 import { smallDisk } from "../support/small-disk.ts";
-import { deadPort, type Host, leftOvers, startHost } from "../support/source-server.ts";
+import { type Host, leftOvers, startHost } from "../support/source-server.ts";
 
 after(killAll);
 
@@ -100,7 +101,7 @@ describe("a server whose snapshot comes by URL", () => {
 
   it("does not start without source and copy: status 1 and one line; nor with a URL that will not do: 2", async (t) => {
     const { cache, keys, folder } = makePlace(t);
-    const url = `http://127.0.0.1:${await deadPort()}/`;
+    const url = `http://127.0.0.1:${await freePort()}/`;
     const args = ["serve", "--keys", keys, "--cache", cache, "--port", "0", "--log-level", "silent"];
     const ended = await run([...args, "--snapshot", url]);
     assert.equal(ended.status, 1);

@@ -10,8 +10,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, describe, it, test } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
-import { freePort } from "../support/free-port.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { freePort } from "../support/ports.ts";
 import { get, killAll, type LogLine, type Served, served, start, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 

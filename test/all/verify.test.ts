@@ -1,8 +1,7 @@
 /** Comparing a snapshot with another server: every kind of difference is found, and none where there is none. */
 
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it, type TestContext } from "node:test";
 import { hashToken } from "../../src/auth/keys.ts";
@@ -15,6 +14,7 @@ import type { DifferenceKind } from "../../src/verify/difference.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
 import { DEFAULTS } from "../support/options.ts";
+import { serveHttp } from "../support/ports.ts";
 import { run } from "../support/process.ts";
 import {
   CLI_TOKEN,
@@ -122,13 +122,7 @@ async function servePlainly(
         : [401, { error: refusal }];
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   };
-  const server = createServer(handle);
-  test.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return await serveHttp(test, handle);
 }
 
 const TOKEN = "cli_here";

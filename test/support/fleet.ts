@@ -5,7 +5,7 @@ import { renameSync, symlinkSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
 import { type Files, instance, user, world, worldStats, writeSnapshot } from "./folders.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "./ports.ts";
 import { type GetOptions, get, type Response, type Served, served, start, until } from "./process.ts";
 
 const BASE = "/api/public/v1";

@@ -13,10 +13,12 @@ export type RawRow = Record<string, unknown>;
 /** What to put into a file: rows, one a line, or its very bytes. */
 export type Contents = readonly RawRow[] | string | Buffer;
 
-/** Makes a folder that is removed when the test (or the file) is over. */
-export function temporaryFolder(test: { after(done: () => void): void }): string {
+/** Makes a folder that is removed when the test is over, or where none is given this process. */
+export function temporaryFolder(test?: { after(done: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), "orrery-test-"));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  if (test === undefined) process.once("exit", remove);
+  else test.after(remove);
   return folder;
 }
 

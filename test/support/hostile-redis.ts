@@ -1,7 +1,7 @@
 /** A server that speaks enough of the protocol of counter servers to be connected to, and then answers what a test wants. */
 
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
+import { listen } from "./ports.ts";
 
 /** What is sent for a command; nothing where it is undefined. */
 export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;
@@ -68,10 +68,8 @@ export async function startHostile(): Promise<HostileRedis> {
       }
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     connections: () => connections,
     turn(next, onConnect) {
       answer = next ?? GOOD;

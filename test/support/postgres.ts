@@ -6,8 +6,8 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { freePort } from "./free-port.ts";
 import { unavailable } from "./need.ts";
+import { freePort } from "./ports.ts";
 import { until } from "./process.ts";
 
 /** Where Debian puts the programs of each version. */

@@ -1,12 +1,12 @@
 /** Rows, texts and requests drawn for property tests, and a replica beside the model. */
 
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, before } from "node:test";
 import fc from "fast-check";
 import { openOrrery } from "../../src/mod.ts";
 import { askAndCompare, type Door, directDoor } from "./doors.ts";
+import { temporaryFolder } from "./folders.ts";
 import {
   keysFileText,
   MODEL_BASE,
@@ -15,7 +15,7 @@ import {
   type SnapshotRows,
   type TestKey,
 } from "./model.ts";
-import { removeFolder, temporaryFolder, UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
+import { UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
 
 /** Pieces whose folding, case, width, order or length is special. */
 export const PIECES: readonly string[] = [
@@ -260,14 +260,8 @@ export async function withRows(
   }
 }
 
-export let folder: string;
-
-before(async () => {
-  folder = await temporaryFolder();
-  await writeFile(path.join(folder, "keys.json"), keysFileText(KEYS));
-});
-
-after(() => removeFolder(folder));
+export const folder = temporaryFolder();
+writeFileSync(path.join(folder, "keys.json"), keysFileText(KEYS));
 
 /** Runs of a property that loads a snapshot each: a failure must not be shrunk for minutes. */
 export function loading(numRuns: number): fc.Parameters<unknown> {

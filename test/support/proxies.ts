@@ -5,7 +5,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net";
 import { join } from "node:path";
 import { ask } from "./fleet.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "./ports.ts";
 import { get, type Program, start, until } from "./process.ts";
 import { ROOT } from "./program.ts";
 

@@ -12,8 +12,8 @@ import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.t
 import type { Observation } from "../../src/observe/events.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
-import { freePort } from "./free-port.ts";
 import { beforeTimer, within } from "./patience.ts";
+import { freePort } from "./ports.ts";
 import { until } from "./process.ts";
 
 const installed = ["redis-server", "valkey-server"].filter(

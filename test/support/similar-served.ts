@@ -9,26 +9,16 @@ import {
   type Orrery,
   openOrrery,
 } from "../../src/mod.ts";
+import { temporaryFolder } from "./folders.ts";
 import { BASE } from "./http-server.ts";
 import { until } from "./process.ts";
-import { bulkRows, madeId, removeFolder, temporaryFolder, writeSnapshot } from "./snapshot.ts";
+import { bulkRows, madeId, writeSnapshot } from "./snapshot.ts";
 
 export const NAMES = ["Rabbit", "rabbit_77", "Ribbat", "Zoë Müller", "佐藤 陽葵", "さくらもち", "🐱🐶🐱"];
 const WORLD_NAMES = ["Secret Garden", "Garden of Cats", "秘密の庭園"];
 
-let folder = "";
-
-/** Writes the snapshot; gives its folder. */
-export async function makeRows(): Promise<string> {
-  folder = await temporaryFolder();
-  await writeRows("one", NAMES);
-  return folder;
-}
-
-/** Removes it. */
-export async function removeRows(): Promise<void> {
-  await removeFolder(folder);
-}
+/** Where the snapshot is. */
+export const folder = temporaryFolder();
 
 /** Replaces the snapshot by one with other users. */
 export async function writeRows(generation: string, names: readonly string[]): Promise<void> {

@@ -1,8 +1,7 @@
 /** Snapshots for tests: writing rows to a folder, and rows that are hard to serve well. */
 
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import type { InstanceRow, SnapshotRows, StatsRow, UserRow, WorldRow } from "./model.ts";
@@ -15,16 +14,6 @@ export interface WriteOptions {
   untidy?: boolean;
   /** Write a manifest that names this generation. */
   generation?: string;
-}
-
-/** A fresh folder under the system's folder for temporary files. */
-export function temporaryFolder(): Promise<string> {
-  return mkdtemp(path.join(tmpdir(), "orrery-test-"));
-}
-
-/** Removes a folder made by {@link temporaryFolder}. */
-export function removeFolder(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true });
 }
 
 function linesOf(rows: readonly object[], untidy: boolean): string {

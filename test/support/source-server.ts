@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Observation } from "../../src/observe/events.ts";
 import type { Source } from "../../src/server/load/source.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
@@ -11,6 +10,7 @@ import { UrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
 import { TIMING, type Timing } from "../../src/upstream/retry.ts";
 import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folders.ts";
 import { mustLoad } from "./loaded.ts";
+import { listen } from "./ports.ts";
 
 /** Answers a request in its own way; false leaves it to the host. */
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
@@ -69,8 +69,7 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()):
   });
   let port = 0;
   const open = async (): Promise<void> => {
-    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-    ({ port } = server.address() as AddressInfo);
+    port = await listen(server, port);
   };
   await open();
   const host: Host = {
@@ -87,15 +86,6 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()):
     },
   };
   return host;
-}
-
-/** A port on which nobody listens. */
-export async function deadPort(): Promise<number> {
-  const server = createTcpServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Hardly any pauses, but time enough for a busy machine to answer. */

@@ -2,10 +2,10 @@
 
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type OpenOptions, openOrrery } from "../../src/mod.ts";
 import { TIMING, type Timing } from "../../src/upstream/retry.ts";
+import { listen } from "./ports.ts";
 
 /** A reply on its way; a test may change it. */
 export interface Passing {
@@ -65,9 +65,8 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const upstream: Upstream = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     asked: [],
     change: undefined,
     fault: undefined,
