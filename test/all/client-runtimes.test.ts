@@ -87,7 +87,6 @@ describe("the packed client", () => {
   const folder = temporaryFolder();
   const installed = join(folder, "node_modules/orrery");
   const CLIENT = join(installed, "dist/client.js");
-  const close = async (): Promise<void> => {};
 
   before(async () => {
     assert.ok(isBuilt(), "npm run build comes first");
