@@ -13,14 +13,7 @@ import {
   percent,
   rate,
 } from "../src/admin/dashboard/format.ts";
-import {
-  column,
-  createHistory,
-  forgetNow,
-  isBehind,
-  recall,
-  remember,
-} from "../src/admin/dashboard/history.ts";
+import { forgetNow, isBehind, recall, remember, type ShownHistory } from "../src/admin/dashboard/history.ts";
 
 /** With a space that breaks lines, for reading. */
 function plain(text: string): string {
@@ -80,27 +73,27 @@ describe("figures", () => {
 
 describe("the history of charts", () => {
   it("has a gap where nothing is known", () => {
-    const history = createHistory();
+    const history: ShownHistory<number> = { moments: [], figures: [] };
     forgetNow(history, 99);
-    remember(history, 100, { some: 1 });
-    remember(history, 102, { some: 2 });
+    remember(history, 100, 1);
+    remember(history, 102, 2);
     // Nobody answers, several times.
     for (const at of [104, 106, 108]) forgetNow(history, at);
-    remember(history, 110, { some: 3 });
+    remember(history, 110, 3);
     // Nobody looks.
-    remember(history, 170, { some: 4 });
-    assert.deepEqual(column(history, "some"), [1, 2, null, 3, null, 4]);
+    remember(history, 170, 4);
+    assert.deepEqual(history.figures, [1, 2, undefined, 3, undefined, 4]);
     assert.deepEqual(history.moments, [100, 102, 104, 110, 140, 170]);
   });
 
   it("takes from the server's memory what it has not seen itself", () => {
-    const history = createHistory();
+    const history: ShownHistory<number> = { moments: [], figures: [] };
     assert.ok(isBehind(history, 100));
-    for (const at of [100, 105]) recall(history, at, { some: at });
-    remember(history, 108, { some: 108 });
+    for (const at of [100, 105]) recall(history, at, at);
+    remember(history, 108, 108);
     assert.ok(!isBehind(history, 120));
     assert.ok(isBehind(history, 125));
-    for (const at of [100, 105, 110, 115]) recall(history, at, { some: -at });
-    assert.deepEqual(column(history, "some"), [100, 105, 108, -110, -115]);
+    for (const at of [100, 105, 110, 115]) recall(history, at, -at);
+    assert.deepEqual(history.figures, [100, 105, 108, -110, -115]);
   });
 });

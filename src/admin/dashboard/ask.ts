@@ -1,26 +1,29 @@
-/** Requests to the admin listener, which end in time whatever it does, and the token that they carry. */
+/** Requests to the admin listener, which end in time whatever it does, and the token that they carry, with its form. */
+
+import { byId, setText, show } from "./dom.ts";
+import { duration } from "./format.ts";
 
 /** Why there is no answer. */
-export type Failure =
-  /** Nobody answers: the server is gone, or the network. */
-  | { readonly kind: "gone" }
-  /** It answers too slowly. */
-  | { readonly kind: "slow"; readonly ms: number }
-  /** It wants a token, or another one. */
-  | { readonly kind: "token"; readonly wasSent: boolean }
-  /** Another answer; a status of 0 is a redirect, as of a proxy that wants a sign-in. */
-  | { readonly kind: "other"; readonly status: number; readonly message: string };
-
-/** A {@link Failure} as it is thrown. */
-export class AskError extends Error {
-  override name = "AskError";
-  readonly failure: Failure;
-
-  constructor(failure: Failure) {
-    super(failure.kind);
-    this.failure = failure;
-  }
+export interface Failure {
+  /**
+   * - `gone`: nobody answers: the server is gone, or the network.
+   * - `slow`: it answers too slowly.
+   * - `token`: it wants a token, or another one.
+   * - `other`: another answer; its status is 0 for a redirect, as of a proxy that wants a sign-in.
+   */
+  readonly kind: "gone" | "slow" | "token" | "other";
+  /** The same in a sentence. */
+  readonly text: string;
+  readonly status?: number;
+  /** What the answer itself says. */
+  readonly message?: string;
+  /** Whether the request carried a token. */
+  readonly wasSent?: boolean;
 }
+
+type Answer<Value> =
+  | { readonly value: Value; readonly failure?: undefined }
+  | { readonly value?: undefined; readonly failure: Failure };
 
 /** Name of the token in this tab's session storage, which ends with the tab. It goes into no URL. */
 const STORED = "orrery-admin-token";
@@ -36,28 +39,68 @@ function inStorage<Value>(use: (storage: Storage) => Value): Value | undefined {
 
 let held = inStorage((storage) => storage.getItem(STORED)) ?? undefined;
 
-/** Whether requests carry a token. */
-export function holdsToken(): boolean {
-  return held !== undefined;
-}
-
-/** Whether a text can be sent as a bearer token; others cannot be part of a header at all. */
-export function isToken(text: string): boolean {
-  return /^[\x21-\x7e]{1,4096}$/.test(text);
-}
-
 /** Keeps a token from now on, or forgets it. */
-export function holdToken(token: string | undefined): void {
+function holdToken(token: string | undefined): void {
   held = token;
   inStorage((storage) => (token === undefined ? storage.removeItem(STORED) : storage.setItem(STORED, token)));
+}
+
+/** Shows the form in place of the figures. @param wasSent whether a token was refused */
+export function showSignIn(wasSent: boolean | undefined): void {
+  const form = byId("sign-in");
+  if (wasSent) {
+    holdToken(undefined);
+    setText(byId("token-problem"), "The server refused this token.");
+  }
+  show(byId("forget"), false);
+  show(byId("content"), false);
+  if (!form.hidden) return;
+  show(form, true);
+  byId("token").focus();
+}
+
+/** Hides it again. */
+export function hideSignIn(): void {
+  const wasShown = !byId("sign-in").hidden;
+  show(byId("sign-in"), false);
+  show(byId("content"), true);
+  // Where the head of the page stays in sight.
+  if (wasShown) byId("content").focus({ preventScroll: true });
+  show(byId("forget"), held !== undefined);
+}
+
+/** Makes the form work. @param again called when the token is another */
+export function startSigningIn(again: () => void): void {
+  byId("sign-in").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const field = byId<HTMLInputElement>("token");
+    const token = field.value.trim();
+    // Others cannot be part of a header at all.
+    const isUsable = /^[\x21-\x7e]{1,4096}$/.test(token);
+    setText(byId("token-problem"), isUsable ? "" : "A token has no spaces and no letters beyond ASCII.");
+    if (!isUsable) return;
+    field.value = "";
+    holdToken(token);
+    again();
+  });
+  byId("forget").addEventListener("click", () => {
+    holdToken(undefined);
+    again();
+  });
 }
 
 /** Longest text of an error, which may come from anything between here and the server. */
 const MOST_MESSAGE = 300;
 
-function messageOf(value: unknown): string {
-  const text = (value as { error?: unknown } | null | undefined)?.error;
-  return typeof text === "string" ? text.slice(0, MOST_MESSAGE) : "";
+function otherFailure(status: number, value: unknown): Failure {
+  const error = (value as { error?: unknown } | null | undefined)?.error;
+  const message = typeof error === "string" ? error.slice(0, MOST_MESSAGE) : "";
+  let text = `The server answers ${status}${message === "" ? "" : `: ${message}`}.`;
+  if (status === 0) {
+    text = "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
+  }
+  if (status === 200) text = "The server answers with something that this page does not know.";
+  return { kind: "other", text, status, message };
 }
 
 /**
@@ -65,39 +108,32 @@ function messageOf(value: unknown): string {
  *
  * @param path relative to the page, so that a proxy can put both below a path of its own
  * @param limitMs in which the whole answer must have arrived
- * @throws {AskError}
  */
-export async function ask<Value>(method: "GET" | "POST", path: string, limitMs: number): Promise<Value> {
+export async function ask<Value>(
+  method: "GET" | "POST",
+  path: string,
+  limitMs: number,
+): Promise<Answer<Value>> {
   const wasSent = held !== undefined;
   const headers: Record<string, string> = { accept: "application/json" };
   if (wasSent) headers.authorization = `Bearer ${held}`;
   if (method === "POST") headers["x-orrery-admin"] = "1";
   const signal = AbortSignal.timeout(limitMs);
   const fixed = { cache: "no-store", credentials: "same-origin", redirect: "manual" } as const;
-  let status: number;
-  let value: unknown;
   try {
     const response = await fetch(path, { method, headers, signal, ...fixed });
-    status = response.status;
-    value = await response.json().catch((error: unknown) => {
+    const { status } = response;
+    const value: unknown = await response.json().catch((error: unknown) => {
       // Not JSON, such as the page of a proxy: the status tells more.
       if (error instanceof SyntaxError) return undefined;
       throw error;
     });
+    if (status === 200 && typeof value === "object" && value !== null) return { value: value as Value };
+    if (status !== 401) return { failure: otherFailure(status, value) };
+    return { failure: { kind: "token", text: "The server asks for a token.", wasSent } };
   } catch {
-    throw new AskError(signal.aborted ? { kind: "slow", ms: limitMs } : { kind: "gone" });
-  }
-  if (status === 200 && typeof value === "object" && value !== null) return value as Value;
-  if (status === 401) throw new AskError({ kind: "token", wasSent });
-  throw new AskError({ kind: "other", status, message: messageOf(value) });
-}
-
-/** Runs work that asks. @param told of the failure when there was no answer */
-export async function orTell(work: () => Promise<void>, told: (failure: Failure) => void): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof AskError)) throw error;
-    told(error.failure);
+    if (!signal.aborted) return { failure: { kind: "gone", text: "The server does not answer." } };
+    const text = `The server did not answer within ${duration(limitMs / 1000)}.`;
+    return { failure: { kind: "slow", text } };
   }
 }

@@ -1,37 +1,33 @@
 /** Lines over the last ten minutes, drawn by uPlot, with a legend that is text. */
 
 import uPlot from "uplot";
-import type { Status } from "../status.ts";
-import { fill, foreign, make } from "./dom.ts";
-import { column, type ShownHistory, span } from "./history.ts";
-import type { CardPart } from "./parts.ts";
+import type { Moment, Status } from "../status.ts";
+import { bars, type Child, foreign, make } from "./dom.ts";
+import { type ShownHistory, span } from "./history.ts";
+import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
 
 /** One line. */
 export interface Line {
-  /** Name of its figures in the history. */
-  readonly name: string;
-  /** For people. */
+  /** For people; different from those of the chart's other lines. */
   readonly label: string;
   /** 1 to 5: which of the style sheet's colours. */
   readonly colour: number;
+  /** Its figure at a moment; null where it is unknown. */
+  readonly of: (moment: Moment) => number | null;
 }
 
-/** What a chart is like. */
-interface ChartSettings {
-  /** Its elements are `ID-chart` and `ID-legend`. */
-  readonly id: string;
-  /** Its content, for screen readers: "Requests a second by status". */
-  readonly title: string;
-  readonly isLow?: boolean;
+interface ChartSettings extends CardSettings {
+  readonly more?: string;
+  readonly isLow?: true;
   readonly lines: (status: Status) => readonly Line[];
   /** How a figure is written. */
   readonly write: (value: number | null) => string;
   /** Whether lines stand one on the other, so that the highest is their sum. */
-  readonly isStacked?: boolean;
+  readonly isStacked?: true;
   /** The highest figure that is drawn at the least, so that a quiet server is a low line and not noise. */
   readonly least: number;
   /** Whether each power of ten is as high as the next, for figures that are mostly low and at times far higher. */
-  readonly isLogarithmic?: boolean;
+  readonly isLogarithmic?: true;
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -106,12 +102,15 @@ function optionsOf(settings: ChartSettings, lines: readonly Line[], place: HTMLE
   };
 }
 
-type Figures = (number | null)[];
+/** A line and its figures. */
+interface Column extends Line {
+  readonly figures: readonly (number | null)[];
+}
 
 /** Each column plus all later ones: the first is the sum of all. */
-function stack(columns: readonly Figures[]): Figures[] {
-  const stacked: Figures[] = [];
-  for (const figures of columns.slice().reverse()) {
+function stack(columns: readonly Column[]): Column["figures"][] {
+  const stacked: Column["figures"][] = [];
+  for (const { figures } of columns.slice().reverse()) {
     const below = stacked[0];
     stacked.unshift(figures.map((figure, at) => (figure === null ? null : figure + (below?.[at] ?? 0))));
   }
@@ -120,43 +119,44 @@ function stack(columns: readonly Figures[]): Figures[] {
 
 /** Two lines of one chart that are drawn alike have the same one. */
 function keyOf(lines: readonly Line[]): string {
-  return lines.map(({ name, colour }) => `${colour} ${name}`).join("\n");
+  return lines.map(({ label, colour }) => `${colour} ${label}`).join("\n");
 }
 
-/** A chart and its legend. */
-export class Chart implements CardPart {
-  readonly elements: readonly [place: HTMLElement, legend: HTMLElement];
+class Chart {
+  readonly #place: HTMLElement;
   readonly #settings: ChartSettings;
   #history: ShownHistory | undefined;
-  #lines: readonly Line[] = [];
+  #columns: readonly Column[] = [];
   #plot: uPlot | undefined;
 
   constructor(settings: ChartSettings) {
+    const { id, isLow } = settings;
     this.#settings = settings;
-    const { id, title, isLow } = settings;
-    const place = make("div", {
-      id: `${id}-chart`,
-      class: isLow ? "chart low" : "chart",
-      role: "img",
-      "aria-label": title,
-    });
-    this.elements = [place, make("ul", { id: `${id}-legend`, class: "legend" })];
+    this.#place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
     // Colours are drawn, and widths are numbers: both have to be taken anew.
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    const renew = (): void => {
       this.#forget();
       this.#draw();
-    });
-    new ResizeObserver(() =>
-      this.#plot?.setSize({ width: place.clientWidth, height: place.clientHeight }),
-    ).observe(place);
+    };
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
+    new ResizeObserver(renew).observe(this.#place);
   }
 
-  show(status: Status, history: ShownHistory): void {
-    const lines = this.#settings.lines(status);
-    if (keyOf(lines) !== keyOf(this.#lines)) this.#forget();
+  show(status: Status, history: ShownHistory): readonly Child[] {
+    const { id, lines, write } = this.#settings;
+    const columns = lines(status).map((line): Column => {
+      return { ...line, figures: history.figures.map((seen) => (seen === undefined ? null : line.of(seen))) };
+    });
+    if (keyOf(columns) !== keyOf(this.#columns)) this.#forget();
     this.#history = history;
-    this.#lines = lines;
+    this.#columns = columns;
     this.#draw();
+    this.#place.setAttribute("aria-label", this.#description());
+    const legend = columns.map(({ label, colour, figures }) => {
+      const figure = make("b", {}, write(figures.at(-1) ?? null));
+      return make("li", {}, bars("swatch", 1, [[1, colour]]), foreign(label, "name"), figure);
+    });
+    return [this.#place, make("ul", { id: `${id}-legend`, class: "legend" }, ...legend)];
   }
 
   #forget(): void {
@@ -165,41 +165,34 @@ export class Chart implements CardPart {
   }
 
   #draw(): void {
-    const [place, legend] = this.elements;
-    const history = this.#history;
-    if (history === undefined) return;
-    const { isStacked, write } = this.#settings;
-    const columns = this.#lines.map(({ name }) => column(history, name));
-    if (place.clientWidth > 0) {
-      const plot = this.#plot ?? new uPlot(optionsOf(this.#settings, this.#lines, place), undefined, place);
-      this.#plot = plot;
-      const [min, max] = span(history);
-      plot.batch(() => {
-        plot.setData([history.moments, ...(isStacked ? stack(columns) : columns)], false);
-        plot.setScale("x", { min, max });
-      });
-    }
-    place.setAttribute("aria-label", this.#describe(columns));
-    const now = this.#lines.map(({ label, colour }, at) => {
-      const swatch = make("span", { "aria-hidden": "true", class: `swatch swatch-${colour}` });
-      return make(
-        "li",
-        {},
-        swatch,
-        foreign(label, "name"),
-        make("b", {}, write(columns[at]!.at(-1) ?? null)),
-      );
+    const place = this.#place;
+    if (this.#history === undefined || place.clientWidth === 0) return;
+    const { moments } = this.#history;
+    const figures = this.#settings.isStacked
+      ? stack(this.#columns)
+      : this.#columns.map(({ figures }) => figures);
+    const plot = this.#plot ?? new uPlot(optionsOf(this.#settings, this.#columns, place), undefined, place);
+    this.#plot = plot;
+    const [min, max] = span(this.#history);
+    plot.batch(() => {
+      plot.setData([moments, ...figures] as uPlot.AlignedData, false);
+      plot.setScale("x", { min, max });
     });
-    fill(legend, ...now);
   }
 
-  #describe(columns: readonly Figures[]): string {
-    const { title, write } = this.#settings;
-    const parts = this.#lines.map(({ label }, at) => {
-      const known = columns[at]!.filter((figure) => figure !== null);
+  #description(): string {
+    const { title, more = "", write } = this.#settings;
+    const parts = this.#columns.map(({ label, figures }) => {
+      const known = figures.filter((figure) => figure !== null);
       if (known.length === 0) return `${label}: nothing`;
-      return `${label}: now ${write(known.at(-1)!)}, most ${write(known.reduce((most, figure) => Math.max(most, figure)))}`;
+      return `${label}: now ${write(known.at(-1)!)}, most ${write(Math.max(...known))}`;
     });
-    return `${title}, up to 10 minutes back. ${parts.join("; ")}`;
+    return `${title} ${more}, up to 10 minutes back. ${parts.join("; ")}`;
   }
+}
+
+/** A card with a chart and its legend, above other parts. */
+export function chartCard(settings: ChartSettings, ...parts: readonly CardPart[]): Card {
+  const chart = new Chart(settings);
+  return card(settings, (status, history) => chart.show(status, history), ...parts);
 }

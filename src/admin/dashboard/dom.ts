@@ -1,42 +1,62 @@
-/**
- * Elements. Text of the server becomes text and never markup: there is no other way here to put something on the page.
- */
+/** Elements. Text of the server becomes text and never markup: there is no other way here to put something on the page. */
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Content of an element. */
 export type Child = Node | string;
 
-/** An element of the page, which `index.html` has. @throws when it is not there */
+/** An element of the page, which `index.html` has. */
 export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`no element #${id}`);
-  return found as Kind;
+  return document.getElementById(id) as Kind;
 }
 
-/** Gives an element attributes: `true` for those without a value, `false` for none. */
-export function setAttributes<Kind extends Element>(element: Kind, attributes: Attributes): Kind {
+/** Gives an element attributes, `true` for those without a value, `false` for none, and children. */
+function equip<Kind extends Element>(
+  element: Kind,
+  attributes: Attributes,
+  children: readonly Child[],
+): Kind {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false) element.setAttribute(name, value === true ? "" : String(value));
   }
+  element.append(...children);
   return element;
 }
 
-/** A new element with attributes and children. */
+/** A new element. */
 export function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[Tag] {
-  const element = setAttributes(document.createElement(tag), attributes);
-  element.append(...children);
-  return element;
+  return equip(document.createElement(tag), attributes, children);
 }
 
-/**
- * Text that others wrote, such as a name: in its own direction, so that it turns nothing around it, and
- * whole in the tool tip where it is cut off.
- */
+function makeSvg(tag: string, attributes: Attributes, ...children: readonly Child[]): Element {
+  return equip(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+/** Bars in a row, each with a width, as a part of the whole, and the number of a colour. */
+export function bars(
+  className: string,
+  whole: number,
+  parts: readonly (readonly [width: number, colour: number])[],
+): Element {
+  let x = 0;
+  const rects = parts.map(([width, colour]) => {
+    const rect = makeSvg("rect", { x, width, height: 1, fill: `var(--series-${colour})` });
+    x += width;
+    return rect;
+  });
+  const viewBox = `0 0 ${whole} 1`;
+  return makeSvg(
+    "svg",
+    { class: className, viewBox, preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...rects,
+  );
+}
+
+/** Text of others, such as a name: in its own direction, so that it turns nothing around it, and whole in the tool tip. */
 export function foreign(text: string, className = ""): HTMLElement {
   return make("bdi", { title: text, class: className !== "" && className }, text);
 }
@@ -49,6 +69,12 @@ export function setText(element: Element, text: string): void {
 /** Shows or hides an element. */
 export function show(element: HTMLElement, isShown: boolean): void {
   if (element.hidden === isShown) element.hidden = !isShown;
+}
+
+/** Shows an element with a text, or hides it where the text is empty. */
+export function tell(element: HTMLElement, text: string): void {
+  setText(element, text);
+  show(element, text !== "");
 }
 
 /** Whether two elements are equal but for their children. */
@@ -69,11 +95,7 @@ export function fill(parent: Element, ...children: readonly Child[]): void {
   while (parent.childNodes.length > children.length) parent.lastChild!.remove();
 }
 
-/**
- * Runs the work of a button, which says so meanwhile and cannot start it again.
- *
- * @param text on the button while it runs
- */
+/** Runs the work of a button, which shows a text meanwhile and cannot start it again. */
 export async function runOnce(button: Element, text: string, work: () => Promise<void>): Promise<void> {
   if (button.hasAttribute("aria-disabled")) return;
   const { textContent: before } = button;

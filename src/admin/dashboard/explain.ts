@@ -1,11 +1,10 @@
 /** The form that asks how a request target would be answered. */
 
 import type { Explanation, KeyExplanation, SearchExplanation } from "../explanation.ts";
-import { ask, type Failure, orTell } from "./ask.ts";
+import { ask } from "./ask.ts";
 import { byId, foreign, make, runOnce } from "./dom.ts";
 import { bytes, count, counted, millis } from "./format.ts";
-import { otherText } from "./health.ts";
-import { entries } from "./parts.ts";
+import { factList } from "./parts.ts";
 
 /** A search without the cache may take long. */
 const LIMIT_MS = 30_000;
@@ -14,7 +13,7 @@ type Line = readonly [name: string, value: string | null];
 
 function block(title: string, lines: readonly Line[]): HTMLElement {
   const facts = lines.map(([name, value]) => [name, value === null ? null : foreign(value)] as const);
-  return make("section", {}, make("h3", {}, title), make("dl", { class: "facts" }, ...entries(facts)));
+  return make("section", {}, make("h3", {}, title), factList(facts));
 }
 
 function routeBlock({ route, path, parameters, generation }: Explanation): HTMLElement {
@@ -71,26 +70,20 @@ function showExplanation(explanation: Explanation): void {
   showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks);
 }
 
-function problemOf(failure: Failure): string {
-  if (failure.kind === "other") return failure.message || otherText(failure);
-  if (failure.kind === "slow") return "There was no answer in time.";
-  return failure.kind === "token" ? "The server asks for a token." : "The server does not answer.";
-}
-
 async function explain(): Promise<void> {
   const query = new URLSearchParams({ target: byId<HTMLInputElement>("target").value.trim() });
   const key = byId<HTMLInputElement>("key").value.trim();
   if (key !== "") query.set("key", key);
-  showExplanation(await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS));
+  const { value, failure } = await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS);
+  if (failure === undefined) showExplanation(value);
+  else showVerdict("bad", failure.message || failure.text);
 }
 
 /** Makes the form work. */
 export function startExplaining(): void {
-  const button = byId("explain").querySelector("button")!;
-  byId("explain").addEventListener("submit", async (event) => {
+  const form = byId("explain");
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    await runOnce(button, "Explaining…", () =>
-      orTell(explain, (failure) => showVerdict("bad", problemOf(failure))),
-    );
+    await runOnce(form.querySelector("button")!, "Explaining…", explain);
   });
 }

@@ -1,7 +1,9 @@
 /**
- * The last ten minutes: a column of moments and one of figures for each name, as charts take them. It begins with the
+ * The last ten minutes: a column of moments and one of the figures seen then, as charts take them. It begins with the
  * server's memory, and goes on with the page's own.
  */
+
+import type { Moment } from "../status.ts";
 
 const WINDOW_SECONDS = 600;
 /** What charts show when the page was just opened. */
@@ -11,30 +13,27 @@ const GAP_SECONDS = 15;
 /** Far more than ten minutes have, should a clock stand still. */
 const MOST_MOMENTS = 2000;
 
-/** Figures by name; a figure that is absent is unknown. */
-export type SampleFigures = Readonly<Record<string, number | null>>;
-
 /** Mutable: oldest first. */
-export interface ShownHistory {
+export interface ShownHistory<Figures = Moment> {
   /** Seconds since the epoch by the clock of this machine, rising. */
   readonly moments: number[];
-  readonly figures: SampleFigures[];
-}
-
-/** An empty one. */
-export function createHistory(): ShownHistory {
-  return { moments: [], figures: [] };
+  /** Undefined where nothing is known. */
+  readonly figures: (Figures | undefined)[];
 }
 
 /** Adds what is seen now, and drops what is too old. A moment before the newest, by a clock that went back, begins anew. */
-export function remember({ moments, figures }: ShownHistory, now: number, seen: SampleFigures): void {
+export function remember<Figures>(
+  { moments, figures }: ShownHistory<Figures>,
+  now: number,
+  seen: Figures | undefined,
+): void {
   const newest = moments.at(-1);
   if (newest !== undefined && now <= newest) {
     moments.length = 0;
     figures.length = 0;
   } else if (newest !== undefined && now - newest > GAP_SECONDS) {
     moments.push((newest + now) / 2);
-    figures.push({});
+    figures.push(undefined);
   }
   moments.push(now);
   figures.push(seen);
@@ -45,24 +44,18 @@ export function remember({ moments, figures }: ShownHistory, now: number, seen: 
 }
 
 /** Whether the server knows of moments that are missing here: the page was just opened, or nobody looked. */
-export function isBehind({ moments }: ShownHistory, now: number): boolean {
+export function isBehind({ moments }: ShownHistory<unknown>, now: number): boolean {
   return now - (moments.at(-1) ?? 0) > GAP_SECONDS;
 }
 
 /** Adds a moment that the server remembers, unless a newer one is known. */
-export function recall(history: ShownHistory, moment: number, seen: SampleFigures): void {
+export function recall<Figures>(history: ShownHistory<Figures>, moment: number, seen: Figures): void {
   if (moment > (history.moments.at(-1) ?? 0)) remember(history, moment, seen);
 }
 
 /** Notes that nothing is known of now. */
-export function forgetNow(history: ShownHistory, now: number): void {
-  if (history.figures.length > 0 && Object.keys(history.figures.at(-1)!).length > 0)
-    remember(history, now, {});
-}
-
-/** The figures of one name; null where they are unknown. */
-export function column({ figures }: ShownHistory, name: string): (number | null)[] {
-  return figures.map((seen) => seen[name] ?? null);
+export function forgetNow(history: ShownHistory<unknown>, now: number): void {
+  if (history.figures.at(-1) !== undefined) remember(history, now, undefined);
 }
 
 /** What charts show along their x axis, in seconds since the epoch: what is known, two minutes at least. */

@@ -1,30 +1,12 @@
-/** The last loads: their results, how long their parts took, and their problems. */
+/** The last loads: their results, how long their parts took, and their problems; and the button that starts one. */
 
-import type { LoadStatus, Status } from "../status.ts";
-import { foreign, make, setAttributes, setText, show } from "./dom.ts";
+import type { LoadStatus, ReloadReply, Status } from "../status.ts";
+import { ask } from "./ask.ts";
+import { bars, byId, type Child, foreign, make, runOnce, setText, show } from "./dom.ts";
 import { count, counted, duration, millis, moment, percent } from "./format.ts";
-import { type CardPart, card, note } from "./parts.ts";
+import { card, note } from "./parts.ts";
 
 const FEW = 5;
-const SVG = "http://www.w3.org/2000/svg";
-
-/** A bar of the parts of a load, each as wide as it took long; the rest is all else, such as to start its thread. */
-function phasesBar(
-  { readMs, packMs, indexMs }: NonNullable<LoadStatus["phases"]>,
-  durationMs: number | null,
-): SVGElement {
-  const total = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
-  const bar = setAttributes(document.createElementNS(SVG, "svg"), {
-    ...{ class: "phases", viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" },
-  });
-  let x = 0;
-  for (const [name, ms] of Object.entries({ read: readMs, pack: packMs, index: indexMs })) {
-    const width = (ms / total) * 100;
-    bar.append(setAttributes(document.createElementNS(SVG, "rect"), { class: name, x, width, height: 1 }));
-    x += width;
-  }
-  return bar;
-}
 
 function tablesOf({ read, kept }: LoadStatus): string {
   if (read.length === 0 && kept.length === 0) return "";
@@ -47,7 +29,7 @@ function partsOf({ phases, rows }: LoadStatus): string {
 }
 
 /** Problems as the server words them, line by line. */
-export function problemList(problems: readonly string[]): HTMLElement {
+function problemList(problems: readonly string[]): HTMLElement {
   return make("ul", { class: "problems" }, ...problems.map((problem) => make("li", {}, foreign(problem))));
 }
 
@@ -59,12 +41,24 @@ function problemsOf({ problems, retryMs }: LoadStatus): HTMLElement {
 
 function makeLoad(load: LoadStatus, time: string): HTMLElement {
   const { at, result, generation, durationMs, phases, problems } = load;
-  const head = make("div", { class: "head" }, make("span", { class: "result" }, result));
+  const kind = result === "unchanged" ? "" : result === "loaded" ? "good" : "bad";
+  const head = make("div", { class: "head" }, make("span", { class: "result", "data-kind": kind }, result));
   head.append(make("time", { datetime: at }, time));
   if (generation !== null && result === "loaded") head.append(foreign(generation, "code"));
   if (durationMs !== null) head.append(make("span", { class: "spent-time" }, millis(durationMs)));
-  const row = make("li", { "data-result": result }, head);
-  if (phases !== null) row.append(phasesBar(phases, durationMs));
+  const row = make("li", {}, head);
+  if (phases !== null) {
+    const { readMs, packMs, indexMs } = phases;
+    // The rest of the bar is all else, such as to start its thread.
+    const whole = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
+    row.append(
+      bars("phases", whole, [
+        [readMs, 1],
+        [packMs, 2],
+        [indexMs, 5],
+      ]),
+    );
+  }
   const texts = [partsOf(load), tablesOf(load)].filter((text) => text !== "");
   row.append(...texts.map((text) => make("div", { class: "rest" }, text)));
   if (problems.length > 0) row.append(problemsOf(load));
@@ -77,11 +71,9 @@ function loadingText({ loading }: Status): string {
 }
 
 /** The list: a few of them, or all. A load never changes once it is over, so its row is made once and stays unfolded. */
-class Loads implements CardPart {
+class Loads {
   readonly #list = make("ol", { id: "loads", class: "loads" });
   readonly #more = make("button", { id: "more-loads", type: "button", "aria-controls": "loads" });
-  readonly #none = make("p", { class: "empty" }, "Nothing was loaded yet.");
-  readonly elements = [this.#list, this.#more, this.#none];
   #rows = new Map<string, HTMLElement>();
   #loads: readonly LoadStatus[] = [];
   #isWhole = false;
@@ -93,11 +85,16 @@ class Loads implements CardPart {
     });
   }
 
-  show({ loads, loading }: Status): void {
-    show(this.#none, loads.length === 0 && loading === null);
+  readonly show = ({ loads, loading }: Status): readonly Child[] => {
     this.#loads = loads;
     this.#fill();
-  }
+    const isEmpty = loads.length === 0 && loading === null;
+    return [
+      this.#list,
+      this.#more,
+      ...(isEmpty ? [make("p", { class: "hint" }, "Nothing was loaded yet.")] : []),
+    ];
+  };
 
   #fill(): void {
     const before = this.#rows;
@@ -122,7 +119,52 @@ class Loads implements CardPart {
 
 /** The card. */
 export const LOADS_CARD = card(
-  { id: "loads", title: "Loads", more: "newest first", isWide: true },
-  note("loading", "hint", loadingText),
-  new Loads(),
+  { id: "loads", title: "Loads", more: "newest first" },
+  note("loading", loadingText),
+  new Loads().show,
 );
+
+/** A load of tens of millions of rows takes minutes; the page need not wait for longer. */
+const LIMIT_MS = 600_000;
+
+function showResult(kind: "good" | "bad" | "", text: string, problems: readonly string[] = []): void {
+  const result = byId("reload-result");
+  result.dataset.kind = kind;
+  result.replaceChildren(text, ...(problems.length > 0 ? [problemList(problems)] : []));
+  show(result, true);
+}
+
+function keysText({ keys }: ReloadReply): string {
+  if (keys.result === "refused") return "The keys were refused, those before stay in force.";
+  return `${counted(keys.total, "key")} ${keys.result === "loaded" ? "read" : "as before"}.`;
+}
+
+function snapshotText({ snapshot }: ReloadReply): string {
+  if (snapshot.result === "refused") return "The snapshot was refused, the one before is still served.";
+  return snapshot.result === "unchanged"
+    ? "The snapshot is the same as before."
+    : `Generation ${snapshot.generation ?? ""} is served now.`;
+}
+
+async function reload(): Promise<void> {
+  showResult("", "Keys and snapshot are being read.");
+  const { value: reply, failure } = await ask<ReloadReply>("POST", "reload", LIMIT_MS);
+  if (failure?.kind === "slow") {
+    showResult("bad", "It is still loading; the list of loads will show the result.");
+  } else if (failure !== undefined) {
+    const before = failure.kind === "other" ? "It was not reloaded. " : "";
+    showResult("bad", failure.status === 409 ? "A load is running already." : before + failure.text);
+  } else {
+    const { keys, snapshot, durationMs } = reply;
+    const isRefused = keys.result === "refused" || snapshot.result === "refused";
+    const problems = [...(keys.problem === null ? [] : [keys.problem]), ...snapshot.problems];
+    const text = `${snapshotText(reply)} ${keysText(reply)} It took ${millis(durationMs)}.`;
+    showResult(isRefused ? "bad" : "good", text, problems);
+  }
+}
+
+/** Makes the button work. @param afterwards called when the reload is over */
+export function startReloading(afterwards: () => void): void {
+  const button = byId("reload");
+  button.addEventListener("click", () => runOnce(button, "Reloading…", () => reload().finally(afterwards)));
+}

@@ -1,71 +1,55 @@
 /** Cards of the page and their parts, each from its row: a heading, tables, facts, notes. */
 
 import type { Status } from "../status.ts";
-import { type Child, fill, make, setText, show } from "./dom.ts";
+import { type Child, fill, make } from "./dom.ts";
 import type { ShownHistory } from "./history.ts";
 
-/** A part of the page that shows some of each answer. */
-export interface CardPart {
-  readonly elements: readonly HTMLElement[];
+/** The content of a card while a status is shown. New elements replace the old ones only where they differ. */
+export type CardPart = (status: Status, history: ShownHistory) => readonly Child[];
+
+/** A place of the page that shows some of each answer. */
+export interface Card {
+  readonly element: HTMLElement;
   readonly show: (status: Status, history: ShownHistory) => void;
 }
 
-type TextOf = (status: Status) => string;
-
-/** What a card is like. */
-interface CardSettings {
+export interface CardSettings {
   readonly id: string;
   readonly title: string;
   /** Small, after the title. */
-  readonly more?: string | TextOf;
-  readonly isWide: boolean;
+  readonly more?: string | ((status: Status) => string);
 }
 
 /** A card with a heading. */
-export function card(
-  { id, title, more = "", isWide }: CardSettings,
-  ...parts: readonly CardPart[]
-): CardPart {
-  const small = make("small", {}, typeof more === "string" ? more : "");
-  const heading = make("h2", { id: `${id}-title` }, `${title} `, small);
-  const element = make(
-    "section",
-    { class: isWide ? "card wide" : "card", "aria-labelledby": heading.id },
-    heading,
-    ...parts.flatMap(({ elements }) => elements),
-  );
+export function card({ id, title, more = "" }: CardSettings, ...parts: readonly CardPart[]): Card {
+  const heading = `${id}-title`;
+  const element = make("section", { class: "card", "aria-labelledby": heading });
   return {
-    elements: [element],
+    element,
     show(status, history) {
-      if (typeof more === "function") setText(small, more(status));
-      for (const part of parts) part.show(status, history);
+      const small = make("small", {}, typeof more === "string" ? more : more(status));
+      const children = parts.flatMap((part) => part(status, history));
+      fill(element, make("h2", { id: heading }, `${title} `, small), ...children);
     },
   };
 }
 
-/** A paragraph that is hidden while it has no text. @param isBad whether it tells of trouble */
-export function note(id: string, className: string, textOf: TextOf, isBad = (_: Status) => false): CardPart {
-  const element = make("p", { id, class: className, hidden: true });
-  return {
-    elements: [element],
-    show(status) {
-      const text = textOf(status);
-      setText(element, text);
-      show(element, text !== "");
-      element.classList.toggle("problem", isBad(status));
-    },
+/** A small paragraph that is hidden while it has no text. @param isBad whether it tells of trouble */
+export function note(id: string, textOf: (status: Status) => string, isBad = (_: Status) => false): CardPart {
+  return (status) => {
+    const text = textOf(status);
+    return [make("p", { id, class: isBad(status) ? "hint problem" : "hint", hidden: text === "" }, text)];
   };
 }
 
-/** A column of a table. The cells of the first one head their rows. */
-export interface TableColumn<Item> {
-  readonly title: Child;
-  /** Classes of the style sheet: `number` for figures, `spare` for a column that narrow windows do without. */
-  readonly kind?: string;
-  readonly cell: (item: Item, status: Status) => Child | readonly Child[];
-}
+/** A column of a table. The cells of the first one head their rows, the others are right-aligned. */
+export type TableColumn<Item> = readonly [
+  title: string,
+  cell: (item: Item, status: Status) => Child | readonly Child[],
+  /** Whether narrow windows do without it, and its tool tip. */
+  more?: { readonly isSpare: true; readonly hint?: string },
+];
 
-/** What a table is like. */
 interface TableSettings<Item> {
   /** The id of its body. */
   readonly id: string;
@@ -79,7 +63,17 @@ interface TableSettings<Item> {
 
 /** A table with a row for each item. */
 export function table<Item>({ id, caption, columns, items, empty }: TableSettings<Item>): CardPart {
-  const head = columns.map(({ title, kind = false }) => make("th", { scope: "col", class: kind }, title));
+  const kinds = columns.map(([, , more], at) => at > 0 && (more?.isSpare ? "number spare" : "number"));
+  const head = columns.map(([title, , more], at) => {
+    return make("th", { scope: "col", class: kinds[at]!, title: more?.hint ?? false }, title);
+  });
+  const rowOf = (item: Item, status: Status): HTMLElement => {
+    const cells = columns.map(([, cell], at) => {
+      const children = [cell(item, status)].flat() as Child[];
+      return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kinds[at]! }, ...children);
+    });
+    return make("tr", {}, ...cells);
+  };
   const body = make("tbody", { id });
   const whole = make(
     "table",
@@ -88,45 +82,20 @@ export function table<Item>({ id, caption, columns, items, empty }: TableSetting
     make("thead", {}, make("tr", {}, ...head)),
     body,
   );
-  const none = make("p", { class: "empty" }, empty);
-  const rowOf = (item: Item, status: Status): HTMLElement => {
-    const cells = columns.map(({ kind = false, cell }, at) => {
-      const children = [cell(item, status)].flat() as Child[];
-      return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kind }, ...children);
-    });
-    return make("tr", {}, ...cells);
-  };
-  return {
-    elements: [whole, none],
-    show(status) {
-      const shown = items(status);
-      show(whole, shown.length > 0);
-      show(none, shown.length === 0);
-      fill(body, ...shown.map((item) => rowOf(item, status)));
-    },
+  return (status) => {
+    const rows = items(status).map((item) => rowOf(item, status));
+    fill(body, ...rows);
+    return [rows.length > 0 ? whole : make("p", { class: "hint" }, empty)];
   };
 }
 
 /** Something by its name; null is left out. */
 export type Fact = readonly [name: string, value: Child | null];
 
-/** The entries of a list of facts. */
-export function entries(facts: readonly Fact[]): HTMLElement[] {
-  return facts.flatMap(([name, value]) =>
-    value === null ? [] : make("div", {}, make("dt", {}, name), make("dd", {}, value)),
+/** A list of facts. */
+export function factList(facts: readonly Fact[], id: string | false = false): HTMLElement {
+  const entries = facts.flatMap(([name, value]) =>
+    value === null ? [] : [make("dt", {}, name), make("dd", {}, value)],
   );
-}
-
-/** A list of facts. @param empty shown in its place while there are none */
-export function facts(id: string, factsOf: (status: Status) => readonly Fact[], empty: string): CardPart {
-  const list = make("dl", { id, class: "facts" });
-  const none = make("p", { class: "empty" }, empty);
-  return {
-    elements: [list, none],
-    show(status) {
-      const shown = factsOf(status);
-      show(none, shown.length === 0);
-      fill(list, ...entries(shown));
-    },
-  };
+  return make("dl", { id, class: "facts" }, ...entries);
 }

@@ -3,36 +3,12 @@
 import type { Status } from "../status.ts";
 import { fill, foreign, make } from "./dom.ts";
 import { bytes, count, duration, millis, NONE, percent, rate } from "./format.ts";
-import type { CardPart } from "./parts.ts";
+import type { Card } from "./parts.ts";
 
-interface Tile {
-  readonly name: string;
-  readonly value: string;
-  readonly more: string;
-  readonly kind?: "bad" | "warn" | false;
-}
+type Tile = readonly [name: string, value: string, more: string, kind?: "bad" | "warn" | false];
 
 function sum(figures: readonly number[]): number {
   return figures.reduce((total, figure) => total + figure, 0);
-}
-
-/** Replies with a status of 500 and above are the server's own failures. */
-function failuresOf({ perSecondByStatus, perSecond }: Status["requests"]): Tile {
-  const failing = sum(
-    Object.entries(perSecondByStatus).map(([status, each]) => (status.startsWith("5") ? each : 0)),
-  );
-  const share = perSecond > 0 ? failing / perSecond : 0;
-  const more = `${rate(failing)} a second with 5xx`;
-  return { name: "Failures", value: percent(share), more, kind: share > 0 && "bad" };
-}
-
-/** The slowest of the routes that had requests in the recent interval. */
-function slowestOf({ routes }: Status["requests"]): Tile {
-  const [slowest] = routes
-    .filter(({ recent }) => recent !== null)
-    .sort((a, b) => b.recent!.p99Ms - a.recent!.p99Ms);
-  const more = slowest === undefined ? "no requests now" : routeName(slowest.route);
-  return { name: "Slowest p99", value: millis(slowest?.recent?.p99Ms), more };
 }
 
 /** A route's name on the page. */
@@ -40,70 +16,79 @@ export function routeName(route: string): string {
   return route === "" ? "other paths" : route;
 }
 
+/** Replies with a status of 500 and above are the server's own failures. */
+function failuresTile({ perSecondByStatus, perSecond }: Status["requests"]): Tile {
+  const statuses = Object.entries(perSecondByStatus);
+  const failing = sum(statuses.map(([status, each]) => (status.startsWith("5") ? each : 0)));
+  const share = perSecond > 0 ? failing / perSecond : 0;
+  return ["Failures", percent(share), `${rate(failing)} a second with 5xx`, share > 0 && "bad"];
+}
+
+/** The slowest of the routes that had requests in the recent interval. */
+function slowestTile({ routes }: Status["requests"]): Tile {
+  const recent = routes.filter((route) => route.recent !== null);
+  const [slowest] = recent.sort((a, b) => b.recent!.p99Ms - a.recent!.p99Ms);
+  const more = slowest === undefined ? "no requests now" : routeName(slowest.route);
+  return ["Slowest p99", millis(slowest?.recent?.p99Ms), more];
+}
+
 /** How long ago the data were looked at, and below it how old they are themselves, where that is known. */
-function dataOf({ generation, ready }: Status): Tile {
+function dataTile({ generation, ready }: Status): Tile {
   const { maxAgeSeconds, maxDataAgeSeconds, ageSeconds } = ready;
   const dataAge = generation?.dataAgeSeconds ?? null;
   const allowed = maxDataAgeSeconds > 0 ? ` of at most ${duration(maxDataAgeSeconds)}` : "";
   const limit = maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "no limit of age is set";
-  return {
-    name: "Data checked",
-    value: ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`,
-    more: dataAge === null ? limit : `the data are ${duration(dataAge)}${allowed} old`,
-    kind: ready.status === "stale" && "bad",
-  };
+  const more = dataAge === null ? limit : `the data are ${duration(dataAge)}${allowed} old`;
+  const checked = ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`;
+  return ["Data checked", checked, more, ready.status === "stale" && "bad"];
 }
 
-function threadsOf({ all, serving, restarts }: Status["threads"]): Tile {
+function threadsTile({ all, serving, restarts }: Status["threads"]): Tile {
   const died = sum(Object.values(restarts));
   const silent = all.filter(({ isAnswering }) => !isAnswering).length;
-  return {
-    name: "Threads",
-    value: count(serving) + (silent === 0 ? "" : `, ${silent} silent`),
-    more: died === 0 ? "none has died" : `${count(died)} died and came back`,
-    kind: silent > 0 ? "bad" : died > 0 && "warn",
-  };
+  const value = count(serving) + (silent === 0 ? "" : `, ${silent} silent`);
+  const more = died === 0 ? "none has died" : `${count(died)} died and came back`;
+  return ["Threads", value, more, silent > 0 ? "bad" : died > 0 && "warn"];
 }
 
-function rowsOf(rows: NonNullable<Status["generation"]>["rows"] | undefined): Tile {
-  if (rows === undefined) return { name: "Rows", value: NONE, more: "" };
-  const { users, worlds, instances } = rows;
+function rowsTile({ generation }: Status): Tile {
+  if (generation === null) return ["Rows", NONE, ""];
+  const { users, worlds, instances } = generation.rows;
   const more = `${count(users)} users, ${count(worlds)} worlds, ${count(instances)} instances`;
-  return { name: "Rows", value: count(users + worlds + instances), more };
+  return ["Rows", count(users + worlds + instances), more];
 }
 
 function tilesOf(status: Status): readonly Tile[] {
-  const { generation, requests, memory, threads } = status;
-  const { perSecond, active } = requests;
-  const delay = millis(threads.delayP99Ms);
+  const { requests, memory, threads } = status;
   return [
-    failuresOf(requests),
-    { name: "Requests / s", value: rate(perSecond), more: `${count(active)} in progress` },
-    slowestOf(requests),
-    dataOf(status),
+    failuresTile(requests),
+    ["Requests / s", rate(requests.perSecond), `${count(requests.active)} in progress`],
+    slowestTile(requests),
+    dataTile(status),
     // Small, by the style sheet, from here on.
-    threadsOf(threads),
-    { name: "Event loop delay", value: delay, more: "p99 of the slowest thread" },
-    { name: "Memory", value: bytes(memory.rssBytes), more: `heap ${bytes(memory.heapUsedBytes)}` },
-    rowsOf(generation?.rows),
+    threadsTile(threads),
+    ["Event loop delay", millis(threads.delayP99Ms), "p99 of the slowest thread"],
+    ["Memory", bytes(memory.rssBytes), `heap ${bytes(memory.heapUsedBytes)}`],
+    rowsTile(status),
   ];
-}
-
-function makeTile({ name, value, more, kind = false }: Tile): HTMLElement {
-  const figure = make("dd", { class: "value" }, foreign(value, "name"));
-  return make(
-    "div",
-    { "data-kind": kind },
-    make("dt", {}, name),
-    figure,
-    make("dd", { class: "more" }, more),
-  );
 }
 
 const list = make("dl", { id: "tiles", class: "tiles", "aria-label": "At a glance" });
 
 /** All of them. */
-export const TILES: CardPart = {
-  elements: [list],
-  show: (status) => fill(list, ...tilesOf(status).map(makeTile)),
+export const TILES: Card = {
+  element: list,
+  show(status) {
+    const tiles = tilesOf(status).map(([name, value, more, kind = false]) => {
+      const figure = make("dd", { class: "value" }, foreign(value, "name"));
+      return make(
+        "div",
+        { "data-kind": kind },
+        make("dt", {}, name),
+        figure,
+        make("dd", { class: "more" }, more),
+      );
+    });
+    fill(list, ...tiles);
+  },
 };

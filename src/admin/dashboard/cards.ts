@@ -1,0 +1,226 @@
+/** The figures of the page: each card from its row. */
+
+import type { KeyStatus, Moment, RouteStatus, Status, ThreadStatus } from "../status.ts";
+import { chartCard, type Line } from "./charts.ts";
+import { byId, type Child, fill, foreign, make } from "./dom.ts";
+import { bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
+import { LOADS_CARD } from "./loads.ts";
+import { type Card, type CardPart, card, type Fact, factList, note, table } from "./parts.ts";
+import { routeName, TILES } from "./tiles.ts";
+
+function statusLine(label: string, colour: number, holds: RegExp): Line {
+  return {
+    label,
+    colour,
+    of({ requests }) {
+      const figures = Object.entries(requests.perSecondByStatus);
+      return figures.reduce((sum, [status, each]) => sum + (holds.test(status) ? each : 0), 0);
+    },
+  };
+}
+
+/** 429 stands alone: the clients' doing, and no error of theirs. */
+const STATUS_LINES: readonly Line[] = [
+  statusLine("5xx failures", 4, /^5/),
+  statusLine("429 over the limit", 5, /^429/),
+  statusLine("4xx errors", 3, /^4(?!29)/),
+  statusLine("3xx unchanged, elsewhere", 2, /^3/),
+  statusLine("2xx answered", 1, /^2/),
+];
+
+const MEMORY_LINES: readonly Line[] = [
+  { label: "resident", colour: 1, of: ({ memory }) => memory.rssBytes },
+  { label: "array buffers", colour: 2, of: ({ memory }) => memory.arrayBuffersBytes },
+  { label: "heap", colour: 5, of: ({ memory }) => memory.heapUsedBytes },
+];
+
+const DELAY_LINES: readonly Line[] = [
+  { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms },
+];
+
+/** Routes with a line, at the place of their colour, which they keep. */
+const coloured: (string | undefined)[] = Array.from({ length: 5 });
+
+function latencyLines({ requests }: Status): Line[] {
+  const byTotal = requests.routes.slice().sort((a, b) => b.total - a.total);
+  const busiest = byTotal.slice(0, coloured.length).map(({ route }) => route);
+  coloured.forEach((route, at) => {
+    if (route !== undefined && !busiest.includes(route)) coloured[at] = undefined;
+  });
+  for (const route of busiest) {
+    if (!coloured.includes(route)) coloured[coloured.indexOf(undefined)] = route;
+  }
+  return coloured.flatMap((name, at) => {
+    const of = ({ requests }: Moment) =>
+      requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null;
+    return name === undefined ? [] : { label: routeName(name), colour: at + 1, of };
+  });
+}
+
+function errorsOf({ byStatus }: RouteStatus): string {
+  const errors = Object.entries(byStatus).reduce(
+    (sum, [status, times]) => sum + (status >= "4" ? times : 0),
+    0,
+  );
+  return errors === 0 ? NONE : count(errors);
+}
+
+/** Figures above 0 by name, "rate_limited" as "rate limited". */
+function named(figures: Readonly<Record<string, number>>): [name: string, figure: number][] {
+  return Object.entries(figures).flatMap(([name, figure]) =>
+    figure > 0 ? [[name.replaceAll("_", " "), figure]] : [],
+  );
+}
+
+/** Refusals by reason, most first. */
+function rejected({ requests }: Status): readonly Child[] {
+  const reasons = named(requests.rejected).sort(([, a], [, b]) => b - a);
+  if (reasons.length === 0) return [make("p", { class: "hint" }, "Nothing was refused.")];
+  const facts = reasons.map(([reason, times]): Fact => [reason, count(times)]);
+  return [factList(facts, "rejected")];
+}
+
+/** The outcomes of a key's requests: "3 passed, 12 refused (rate limited 12), last one 4 s ago". */
+function useOf({ passed, refused, lastUsedAt }: KeyStatus, { now }: Status): HTMLElement {
+  const reasons = named(refused);
+  const all = reasons.reduce((sum, [, times]) => sum + times, 0);
+  const why = reasons.map(([reason, times]) => `${reason} ${count(times)}`).join(", ");
+  const texts = [`${count(passed)} passed`, all === 0 ? "none refused" : `${count(all)} refused (${why})`];
+  if (lastUsedAt !== null) {
+    texts.push(`last one ${duration((Date.parse(now) - Date.parse(lastUsedAt)) / 1000)} ago`);
+  }
+  return make("small", { class: passed === 0 && all > 0 ? "use problem" : "use" }, texts.join(", "));
+}
+
+function usedOf({ used, limit, remaining }: KeyStatus): Child | readonly Child[] {
+  if (limit === null) return [];
+  const max = Math.max(1, limit);
+  const value = Math.min(used, max);
+  return make("progress", { "aria-label": "Used", max, value, class: remaining === 0 && "spent" });
+}
+
+function limitsText({ limits }: Status): string {
+  const { shared, server, since, losses, requests } = limits;
+  if (!shared) return "";
+  const state = `The counter server of shared limits is ${server} since ${moment(new Date(since ?? ""), new Date())}`;
+  const { waited = null, alone = null, refused = null } = requests ?? {};
+  const sent = `${count(waited)} requests waited for it, ${count(alone)} were counted alone, ${count(refused)} refused`;
+  return `${state}, lost ${counted(losses, "time")}; ${sent}.`;
+}
+
+/** The keys' ids, as choices for the form that explains. */
+const offerIds: CardPart = ({ keys }) => {
+  fill(byId("key-ids"), ...keys.busiest.map(({ id, name }) => make("option", { value: id, label: name })));
+  return [];
+};
+
+function searchFacts({ searchCache }: Status): readonly Child[] {
+  const { hits, joined, misses, entries, maxBytes } = searchCache;
+  const searches = hits + joined + misses;
+  const facts: Fact[] = [
+    ["Hit rate", searches === 0 ? "no search yet" : percent(hits / searches)],
+    ["Hits", count(hits)],
+    ["Waited for the same search", count(joined)],
+    ["Searched", count(misses)],
+    ["Results kept", count(entries)],
+    ["Memory", maxBytes === 0 ? "turned off" : bytes(searchCache.bytes)],
+    ["At most", maxBytes === 0 ? NONE : bytes(maxBytes)],
+  ];
+  return [factList(facts, "search")];
+}
+
+function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: Status): HTMLElement | string {
+  const ofMain = threads.serving > 1 ? "main" : "main, serving";
+  const name = role === "main" ? ofMain : `serving ${number}`;
+  return isAnswering ? name : make("span", { class: "problem" }, `${name}: does not answer`);
+}
+
+function restartsOf({ threads }: Status): string {
+  const told = named(threads.restarts).map(([role, times]) => `${role} ${counted(times, "time")}`);
+  return told.length === 0 ? "" : `Died and replaced since the start: ${told.join(", ")}.`;
+}
+
+const SPARE = { isSpare: true } as const;
+
+/** All cards, in the order of the page. */
+export const CARDS: readonly Card[] = [
+  TILES,
+  chartCard({
+    ...{ id: "requests", title: "Requests a second", more: "by status", isStacked: true },
+    ...{ lines: () => STATUS_LINES, write: rate, least: 1 },
+  }),
+  chartCard({
+    ...{
+      id: "latency",
+      title: "Latency",
+      more: "99th percentile of the busiest routes",
+      isLogarithmic: true,
+    },
+    ...{ lines: latencyLines, write: millis, least: 1 },
+  }),
+  card(
+    { id: "routes", title: "Routes" },
+    table<RouteStatus>({
+      id: "routes",
+      caption: "Rates and latencies of the last seconds, errors since the start",
+      columns: [
+        ["Route", ({ route }) => foreign(routeName(route), "code")],
+        ["per s", ({ perSecond }) => rate(perSecond)],
+        ["p50", ({ recent }) => millis(recent?.p50Ms)],
+        ["p99", ({ recent }) => millis(recent?.p99Ms)],
+        ["Requests", ({ total }) => count(total), SPARE],
+        ["Errors", errorsOf, { ...SPARE, hint: "Replies with a status of 400 and above, since the start" }],
+      ],
+      items: ({ requests }) => requests.routes,
+      empty: "No request since the start.",
+    }),
+  ),
+  card(
+    {
+      ...{ id: "keys", title: "Busiest keys" },
+      more: ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
+    },
+    table<KeyStatus>({
+      id: "keys",
+      caption: "Requests of each key in the window that runs",
+      columns: [
+        ["Key", (key, status) => [foreign(key.name, "name"), foreign(key.id, "id code"), useOf(key, status)]],
+        ["Left", ({ remaining }) => make("span", { class: remaining === 0 && "problem" }, count(remaining))],
+        ["of", ({ limit }) => count(limit)],
+        ["Used", usedOf, SPARE],
+        ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
+      ],
+      items: ({ keys }) => keys.busiest,
+      empty: "No key has sent a request in this window.",
+    }),
+    note("limits", limitsText, ({ limits }) => limits.server === "away"),
+    offerIds,
+  ),
+  card({ id: "search", title: "Search cache" }, searchFacts),
+  card({ id: "rejected", title: "Refused", more: "since the start" }, rejected),
+  chartCard({
+    ...{ id: "memory", title: "Memory", isLow: true },
+    ...{ lines: () => MEMORY_LINES, write: bytes, least: 1e6 },
+  }),
+  LOADS_CARD,
+  chartCard(
+    {
+      ...{ id: "delay", title: "Threads", more: "event loop delay, p99 of the slowest", isLow: true },
+      ...{ lines: () => DELAY_LINES, write: millis, least: 1 },
+    },
+    table<ThreadStatus>({
+      id: "threads",
+      caption: "Threads that serve or coordinate",
+      columns: [
+        ["Thread", threadName],
+        ["Busy", ({ eventLoop }) => percent(eventLoop?.utilization)],
+        ["Delay p99", ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms)],
+        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs), SPARE],
+        ["Heap", ({ heapUsedBytes }) => bytes(heapUsedBytes)],
+      ],
+      items: ({ threads }) => threads.all,
+      empty: "",
+    }),
+    note("restarts", restartsOf),
+  ),
+];
